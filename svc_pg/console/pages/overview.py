@@ -60,8 +60,7 @@ class Drawn:
 
 async def overview(visit: Visit) -> Answer:
     """The page."""
-    asked = visit.query.get("window", "24h")
-    window = asked if asked in PERIODS else "24h"
+    window = visit.choice("window", PERIODS, "24h")
     of_webhooks, of_log = await _both(_of_webhooks(visit, window), _of_log(visit, window))
     period = {"periods": PERIODS, "window": window, "period": PERIODS[window]}
     return Html("overview", {"integrity": await integrity(visit), **period, **of_webhooks, **of_log})

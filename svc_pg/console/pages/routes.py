@@ -9,6 +9,7 @@ from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.sign_in import code, link
 from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
@@ -20,9 +21,15 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/sign-in/link", link.finish, is_open=True),
     PageRoute("POST", "/sign-out", code.sign_out),
     PageRoute("POST", "/theme", theme.choose, is_open=True),
-    PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
+    PageRoute(
+        "GET",
+        "/overview",
+        overview.overview,
+        place=Place(word="Overview", icon="overview", key="o"),
+        filters=["window"],
+    ),
     PageRoute("GET", "/changes", stream.changed, is_stream=True),
-    PageRoute("GET", "/search", search.search),
+    PageRoute("GET", "/search", search.search, filters=["q"]),
     *AUDIT_LOG,
     *WEBHOOKS,
     PageRoute(
@@ -30,8 +37,9 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/tenants",
         tenants.listed,
         place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
+        filters=PAGES,
     ),
-    PageRoute("GET", "/new-tenant", tenants.new),
+    PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
     PageRoute("POST", "/tenants", tenants.add),
     PageRoute("GET", "/tenants/:id", tenants.shown),
     PageRoute("POST", "/tenants/:id/rename", tenants.rename),
@@ -41,6 +49,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/sessions",
         sessions.listed,
         place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
+        filters=["state", "whose", *PAGES],
     ),
     PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
     PageRoute(
@@ -48,6 +57,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/tokens",
         tokens.listed,
         place=Place(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
+        filters=["state", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
     PageRoute("POST", "/tokens", tokens.add),
@@ -57,8 +67,13 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/activity",
         activity.listed,
         place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
+        filters=[*activity.FILTERS, *PAGES],
     ),
     PageRoute(
-        "GET", "/system", system.system, place=Place(word="System", icon="system", group=ADMINISTRATION, key="y")
+        "GET",
+        "/system",
+        system.system,
+        place=Place(word="System", icon="system", group=ADMINISTRATION, key="y"),
+        filters=[],
     ),
 ]

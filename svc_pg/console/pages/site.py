@@ -10,7 +10,7 @@ from typing import Final
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import MutableHeaders, QueryParams
 
 from svc_pg.console.core import Core
 from svc_pg.console.pages import assets
@@ -60,7 +60,8 @@ def _framed(ancestors: Sequence[str]) -> dict[str, str]:
 class PageRoute:
     """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
 
-    With a ``place``, the navigation leads to the page.
+    With a ``place``, the navigation leads to the page. A page with ``filters`` refuses other parameters in its address,
+    and several of one name, unless it is one of ``lists``: what it left out in silence would be missed.
     """
 
     method: str
@@ -69,6 +70,20 @@ class PageRoute:
     is_open: bool = False
     is_stream: bool = False
     place: Place | None = None
+    filters: Sequence[str] | None = None
+    lists: Sequence[str] = ()
+
+    def check(self, query: QueryParams) -> None:
+        """Raise Problem 422 for a parameter that the page does not know, or knows once."""
+        if self.filters is None or self.method != "GET":
+            return
+        for name in query:
+            if name not in (*self.filters, *self.lists):
+                known = ", ".join((*self.filters, *self.lists)) or "none"
+                detail = f"This page does not know the filter {name!r}. It knows {known}."
+                raise Problem(422, "invalid_parameter", detail, parameter=name)
+            if name not in self.lists and len(query.getlist(name)) > 1:
+                raise Problem(422, "invalid_parameter", f"The filter {name} may occur once.", parameter=name)
 
 
 class Site:
@@ -166,6 +181,7 @@ class Site:
                     await until_sent.enter_async_context(self._turns.of(session.session_id))
             if request.method != "GET":
                 visit = replace(visit, form=await read_form(request.headers, body))
+            found.target.check(visit.query)
             answer = await found.target.view(visit)
             if isinstance(answer, Html) and visit.session is not None and self._brand is None:
                 visit = replace(visit, alarms=await self._alarms.of(visit))

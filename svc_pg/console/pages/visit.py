@@ -1,6 +1,6 @@
 """One request for a page: who asks for what, and the addresses that its answer names."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -16,7 +16,7 @@ from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import Place, grouped
 from svc_pg.console.products import PERMISSIONS, permits
-from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.tokens import Session
 from svc_pg.settings import Permission
 from svc_pg.times import relative
@@ -24,6 +24,8 @@ from svc_pg.times import relative
 THEMES: Final = ("light", "dark")
 ROWS: Final = 50
 """The rows of a list on one page."""
+PAGES: Final = ("cursor", "before")
+"""The parameters of a list's pages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +106,17 @@ class Visit:
         given = {name: value for name, value in (query or {}).items() if value}
         return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
+    def choice(self, name: str, choices: Collection[str], default: str) -> str:
+        """The choice that the address makes. Raises Problem 422 if it is none of these."""
+        given = self.query.get(name) or default
+        if given not in choices:
+            detail = f"{given!r} is none of the choices of {name}: {', '.join(choices)}."
+            raise Problem(422, "invalid_parameter", detail, parameter=name)
+        return given
+
     def list_query(self, **filters: str) -> Mapping[str, str]:
         """The query of a list for the API: the rows that one page shows, from the cursor of the address on."""
-        position = {name: self.query[name] for name in ("cursor", "before") if self.query.get(name)}
+        position = {name: self.query[name] for name in PAGES if self.query.get(name)}
         return {"limit": str(ROWS), **filters, **position}
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:

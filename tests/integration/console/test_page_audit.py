@@ -103,17 +103,17 @@ def links(page: httpx.Response) -> set[str]:
 
 
 def test_filters_are_in_the_address_and_each_has_a_chip_that_takes_it_away(reader: Browser) -> None:
-    page = reader.get("/audit?actor=mara&actor=jonas&notResource=public.note&since=1h&resource=&page=7")
+    page = reader.get("/audit?actor=mara&actor=jonas&notResource=public.note&since=1h&resource=")
     assert page.status_code == 200
     assert "3 entries match" in page.text
     assert "Email changed" in page.text
     assert {
-        "/audit?actor=jonas&notResource=public.note&page=7&since=1h",
-        "/audit?actor=jonas&actor=mara&page=7&since=1h",
-        "/audit?actor=jonas&actor=mara&notResource=public.note&page=7",
+        "/audit?actor=jonas&notResource=public.note&since=1h",
+        "/audit?actor=jonas&actor=mara&since=1h",
+        "/audit?actor=jonas&actor=mara&notResource=public.note",
     } <= links(page)
     # what could be chosen besides, and a value in use that is taken away
-    assert "/audit?actor=jonas&actor=mara&notResource=public.note&page=7&severity=high&since=1h" in links(page)
+    assert "/audit?actor=jonas&actor=mara&notResource=public.note&severity=high&since=1h" in links(page)
     assert "/audit/records/public.customer/a%2F7" in links(page)
     assert "No entry matches" in reader.get("/audit?actor=nobody").text
     assert "1 entry matches" in reader.get("/audit?missing=actor&resource=customer").text

@@ -127,10 +127,11 @@ def test_what_others_wrote_stays_text(busy: httpx.Client) -> None:
     assert "{{7*7}}" in text
 
 
-def test_an_unknown_period_is_a_day(busy: httpx.Client) -> None:
-    for window in ("", "9y", "<x>", "24h&window=7d"):
-        page = signed_in(busy, "read").get(f"/overview?window={window}")
-        assert (page.status_code, "compared with" in page.text) == (200, True)
+def test_no_period_is_a_day_and_an_unknown_one_is_refused(busy: httpx.Client) -> None:
+    page = signed_in(busy, "read").get("/overview?window=")
+    assert (page.status_code, "compared with" in page.text) == (200, True)
+    for window in ("9y", "<x>", "24h&window=7d"):
+        assert signed_in(busy, "read").get(f"/overview?window={window}").status_code == 422
 
 
 def test_the_overview_without_a_database_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from svc_pg import Config, webhooks
 from svc_pg.config import EventDefinition
 from svc_pg.console import Console
+from svc_pg.console.pages.routes import ROUTES
 from svc_pg.query import scalar
 from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
@@ -376,3 +377,53 @@ def test_endpoints_are_listed_with_what_was_sent_to_them(
     for part in ("Attempts are held back until", "3 failures in a row", "Data as a table", "2 of 5", "some, sealed"):
         assert part in page
     assert ">1<" in page
+
+
+_LISTS = [route for route in ROUTES if route.method == "GET" and route.filters is not None and ":" not in route.path]
+
+
+@pytest.mark.parametrize("path", [route.path for route in _LISTS])
+def test_no_page_drops_a_filter_that_it_does_not_know(client: httpx.Client, path: str) -> None:
+    admin = signed_in(client, "admin")
+    refused = admin.get(f"{path}?sicne=1h")
+    assert refused.status_code == 422
+    assert "does not know the filter" in unescape(refused.text)
+    assert admin.get(f"{path}?sicne=").status_code == 422
+
+
+def test_every_page_of_the_navigation_says_which_filters_it_knows() -> None:
+    assert {route.path for route in ROUTES if route.place} <= {route.path for route in _LISTS}
+
+
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("/deliveries?since=1h&since=2h", "since may occur once"),
+        ("/endpoints?state=attention&tenant=acme", "cannot be selected by tenant"),
+        ("/endpoints?state=odd", "status"),
+        ("/sessions?state=odd", "'odd' is none of the choices of state"),
+        ("/tokens?state=odd", "'odd' is none of the choices of state"),
+        ("/sessions?whose=odd", "'odd' is none of the choices of whose"),
+        ("/overview?window=2h", "'2h' is none of the choices of window"),
+        ("/audit/records/public.t/1?since=1h", "does not know the filter 'since'"),
+    ],
+)
+def test_a_filter_that_selects_nothing_is_refused(client: httpx.Client, address: str, named: str) -> None:
+    refused = signed_in(client, "admin").get(address)
+    assert (refused.status_code, named in unescape(refused.text)) == (422, True)
+
+
+def test_deliveries_before_a_time_are_listed_counted_and_changed_as_such(
+    writer: Browser, installed: str, endpoint: Endpoint
+) -> None:
+    with psycopg.connect(installed) as conn:
+        webhooks.send(conn, "order.created", {"id": 1})
+    address = f"/deliveries?endpointId={endpoint.id}&until="
+    assert "No delivery matches" in writer.get(address + "1h").text
+    shown = writer.get(address + "2100-01-01")
+    assert "order.created" in shown.text
+    assert "created before" in shown.text
+    assert 'name="until" value="2100-01-01"' in shown.text
+    asked = writer.get(f"/deliveries/change?do=cancel&endpointId={endpoint.id}&until=1h")
+    assert 'name="until" value="1h"' in asked.text
+    assert "Until" in asked.text

@@ -8,12 +8,13 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 
+FILTERS: Final = ("event", "email", "since")
 _PERIODS: Final = {"24h": "Last 24 hours", "7d": "Last 7 days", "": "Any time"}
 
 
 async def listed(visit: Visit) -> Answer:
     """The events, newest first."""
-    wanted = {name: visit.query[name] for name in ("event", "email", "since") if visit.query.get(name)}
+    wanted = {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
     page = await visit.api.get(Page[ConsoleEvent], "account", "events", query=visit.list_query(**wanted))
     return Html("activity", {"events": page, "wanted": wanted, "periods": _PERIODS})
 

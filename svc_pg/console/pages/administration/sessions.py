@@ -16,8 +16,8 @@ _ALL: Final = "sessions"
 
 async def listed(visit: Visit) -> Answer:
     """The sessions in one state, newest first."""
-    state = "ended" if visit.query.get("state") == "ended" else "live"
-    whose = _whose(visit, visit.query.get("whose"))
+    state = visit.choice("state", ("live", "ended"), "live")
+    whose = _whose(visit, visit.choice("whose", ("own", "all"), "all"))
     page = await visit.api.get(Page[StoredSession], "account", whose, query=visit.list_query(state=state))
     values = {"sessions": page, "state": state, "is_own": whose == _OWN, "links": await _links(visit, whose, state)}
     return Html("sessions", values)

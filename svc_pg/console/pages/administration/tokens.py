@@ -17,7 +17,7 @@ _USUAL: Final = {"name": "", "permission": "read", "tenant": "", "days": "90"}
 
 async def listed(visit: Visit) -> Answer:
     """The tokens in one state, newest first."""
-    state = "ended" if visit.query.get("state") == "ended" else "live"
+    state = visit.choice("state", ("live", "ended"), "live")
     page = await visit.api.get(Page[StoredToken], "account", "tokens", query=visit.list_query(state=state))
     return Html("tokens", {"tokens": page, "state": state})
 

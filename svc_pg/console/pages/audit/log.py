@@ -9,11 +9,11 @@ from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.audit.selection import FROM_START
 from svc_pg.console.pages.problems import headers_of
-from svc_pg.console.pages.visit import ROWS, Visit
+from svc_pg.console.pages.visit import PAGES, ROWS, Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 
-_POSITIONS: Final = ("cursor", "before", "around")
+POSITIONS: Final = (*PAGES, "around")
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 _MEDIA_TYPES: Final = {
@@ -26,7 +26,7 @@ _MEDIA_TYPES: Final = {
 async def listed(visit: Visit) -> Answer:
     """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
     filters = selection.used(visit)
-    position = {name: visit.query[name] for name in _POSITIONS if visit.query.get(name)}
+    position = {name: visit.query[name] for name in POSITIONS if visit.query.get(name)}
     problem: Problem | None = None
     page: Page[Entry] = Page([], None)
     facets: Facets | None = None

@@ -9,7 +9,7 @@ from svc_pg.audit.holds import Hold
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import caused, changes
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.visit import PAGES, Visit
 from svc_pg.pagination import Page
 
 _CHANGES: Final = 12
@@ -20,7 +20,7 @@ _HOLDS: Final = "5"
 async def shown(visit: Visit) -> Answer:
     """The record as the log knows it."""
     table, record_id = visit.params["table"], visit.params["id"]
-    position = {name: visit.query[name] for name in ("cursor", "before") if visit.query.get(name)}
+    position = {name: visit.query[name] for name in PAGES if visit.query.get(name)}
     query = {"limit": str(_CHANGES), **position}
     page = await visit.api.get(Page[Entry], "audit", "records", table, record_id, query=query)
     filters = {"resource": table, "record": record_id}

@@ -21,12 +21,18 @@ from svc_pg.webhooks.message_queries import Message
 
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 
-_FILTERS: Final = ("event", "tenant", "since", "endpointId", "messageId", "transaction")
-_CHIPS: Final = {"endpointId": "to endpoint", "messageId": "of message", "transaction": "of transaction"}
+FILTERS: Final = ("event", "tenant", "since", "until", "endpointId", "messageId", "transaction")
+_CHIPS: Final = {
+    "until": "created before",
+    "endpointId": "to endpoint",
+    "messageId": "of message",
+    "transaction": "of transaction",
+}
 _WORDS: Final = {
     "event": "Event",
     "tenant": "Tenant",
     "since": "Since",
+    "until": "Until",
     "status": "State",
     "endpointId": "Endpoint",
     "messageId": "Message",
@@ -135,7 +141,7 @@ def _name(endpoint: Endpoint) -> str:
 
 def chosen(visit: Visit) -> dict[str, str]:
     """The filters that the address has, without those that are empty."""
-    return {name: visit.query[name] for name in _FILTERS if visit.query.get(name)}
+    return {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
 
 
 def _ids(ids: Iterable[str]) -> Mapping[str, str]:
@@ -155,7 +161,7 @@ def _body(given: QueryParams) -> dict[str, object]:
     ids = given.getlist("id")
     if ids:
         return {"ids": ids}
-    names = (*_FILTERS, "status") if given.get("do") == "retry" else _FILTERS
+    names = (*FILTERS, "status") if given.get("do") == "retry" else FILTERS
     body: dict[str, object] = {name: given[name] for name in names if given.get(name)}
     return body
 

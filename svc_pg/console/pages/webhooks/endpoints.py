@@ -22,7 +22,7 @@ from svc_pg.webhooks.event_types import EventType
 from svc_pg.webhooks.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
-_FILTERS: Final = ("tenant", "event")
+FILTERS: Final = ("tenant", "event")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,12 @@ class Row:
 async def listed(visit: Visit) -> Answer:
     """Endpoints, newest first; those in one state, of one tenant, that get one event, or that need attention."""
     state = visit.query.get("state", "")
-    filters = {name: visit.query[name] for name in _FILTERS if visit.query.get(name)}
+    filters = {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
     cursor = {"cursor": visit.query["cursor"]} if visit.query.get("cursor") else {}
     if state == "attention":
+        if filters:
+            detail = "Endpoints that need attention cannot be selected by tenant or event: look at all of them."
+            raise Problem(422, "invalid_parameter", detail, parameter=next(iter(filters)))
         ill = await visit.api.get(
             Page[EndpointHealth],
             "webhooks",

@@ -6,6 +6,7 @@ from typing import Final
 from svc_pg.console.pages import navigation
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
 
 WEBHOOKS: Final[Sequence[PageRoute]] = [
@@ -14,8 +15,11 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "/deliveries",
         deliveries.listed,
         place=Place(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
+        filters=[*deliveries.FILTERS, "status", *PAGES],
     ),
-    PageRoute("GET", "/deliveries/change", deliveries.confirm),
+    PageRoute(
+        "GET", "/deliveries/change", deliveries.confirm, filters=[*deliveries.FILTERS, "status", "do"], lists=["id"]
+    ),
     PageRoute("POST", "/deliveries/change", deliveries.change),
     PageRoute("GET", "/deliveries/:id", delivery.shown),
     PageRoute("POST", "/deliveries/:id/retry", delivery.retry),
@@ -25,8 +29,9 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "/endpoints",
         endpoints.listed,
         place=Place(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
+        filters=[*endpoints.FILTERS, "state", "cursor"],
     ),
-    PageRoute("GET", "/endpoints/new", endpoints.new),
+    PageRoute("GET", "/endpoints/new", endpoints.new, filters=endpoints.FILTERS),
     PageRoute("POST", "/endpoints", endpoints.add),
     PageRoute("GET", "/endpoints/:id", endpoint.shown),
     PageRoute("GET", "/endpoints/:id/edit", endpoint.edit),
@@ -44,6 +49,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "/events",
         event_types.listed,
         place=Place(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
+        filters=[],
     ),
     PageRoute("GET", "/events/:name", event_types.shown),
 ]
