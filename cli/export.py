@@ -22,14 +22,16 @@ from .log_filters import (
     Compliance,
     Labels,
     LeastSeverity,
+    NoActor,
     Operations,
     Record,
     Since,
     Tables,
     Tenants,
+    Until,
     selected,
 )
-from .options import DatabaseUrl, point_in_time
+from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, opened, until_the_reader_leaves
 from .progress import entries_so_far
 
@@ -49,12 +51,11 @@ class ExportFormat(StrEnum):
 def export(
     *,
     since: Since = None,
-    until: Annotated[
-        str | None, point_in_time(meaning="Only changes before this time, written as for --since.")
-    ] = None,
+    until: Until = None,
     tables: Tables = None,
     record: Record = None,
     actors: Actors = None,
+    no_actor: NoActor = False,
     tenants: Tenants = None,
     operations: Operations = None,
     changed: Changed = None,
@@ -105,6 +106,7 @@ def export(
         tables=tables,
         record=record,
         actors=actors,
+        no_actor=no_actor,
         tenants=tenants,
         operations=operations,
         changed=changed,

@@ -1,7 +1,8 @@
 """Warn if ``--table`` can select nothing, because no table of that name is known."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -18,10 +19,10 @@ from svc_pg.table_names import TableName
 
 from . import facts, output
 
-_IS_KNOWN: Final = """
-select exists (select from svc.audit_logs where table_name = %s)
-       or exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                   where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p'))
+_HAS_ENTRIES: Final = "select exists (select from svc.audit_logs where table_name = %s)"
+_EXISTS: Final = """
+select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p'))
 """
 _IS_KEYLESS: Final = """
 select exists (select from svc.audit_logs where table_name = %s and record_id is null and operation <> 'TRUNCATE')
@@ -38,7 +39,7 @@ select pg_catalog.array_agg(distinct audited_table) from svc.installed_objects w
 
 
 def warn_of_unknown(conn: Any, tables: Iterable[str] | None) -> None:
-    """Warn of each table that neither exists nor has entries, with the audited one of the nearest name."""
+    """Warn of each table without entries that is not audited, with the audited one of the nearest name."""
     for table in tables or ():
         _warn_of_unknown(conn, table)
 
@@ -63,27 +64,38 @@ def tell_other_names(conn: Connection[Any], table: str) -> None:
         output.words(f'"{name}" was the name of what is {shown} now: its entries from then count here too')
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Whether a table without entries exists, and the audited ones; None if the role may not know them."""
+
+    exists: bool
+    audited: Sequence[str] | None
+
+
 def _warn_of_unknown(conn: Any, table: str) -> None:
     name = TableName.parse(table)
     found = _in_postgresql(conn, name) if dialect_of(conn) == "postgresql" else _elsewhere(conn, name)
-    if found is None or str(name) in found:
+    if found is None or (found.exists and found.audited is None) or str(name) in (found.audited or ()):
         return
-    by_table = {TableName.parse(audited).table: audited for audited in found}
+    by_table = {TableName.parse(audited).table: audited for audited in found.audited or ()}
     near = get_close_matches(name.table, by_table, n=1)
     advice = f'; did you mean "{by_table[near[0]]}"?' if near else ""
-    output.words(f'warning: table "{name}" does not exist, is not audited and has no entries{advice}')
+    missing = "is not audited" if found.exists else "does not exist, is not audited"
+    output.words(f'warning: table "{name}" {missing} and has no entries{advice}')
 
 
-def _in_postgresql(conn: Connection[Any], name: TableName) -> list[str] | None:
-    """The audited tables, as far as they may be known; None if the table exists or has entries."""
+def _in_postgresql(conn: Connection[Any], name: TableName) -> _Found | None:
+    """None if the table has entries."""
     with translating(), conn.transaction():
-        if scalar(conn, _IS_KNOWN, (str(name), name.schema, name.table)):
+        if scalar(conn, _HAS_ENTRIES, (str(name),)):
             return None
+        exists = bool(scalar(conn, _EXISTS, (name.schema, name.table)))
     # a reader of the log need not have access to the record of the installation
-    return facts.known(conn, lambda conn: scalar(conn, _AUDITED) or [], [])
+    nothing: Sequence[str] | None = None
+    return _Found(exists, facts.known(conn, lambda conn: scalar(conn, _AUDITED) or [], nothing))
 
 
-def _elsewhere(conn: Any, name: TableName) -> list[str] | None:
+def _elsewhere(conn: Any, name: TableName) -> _Found | None:
     """As ``_in_postgresql``, in SQLite and MySQL."""
     if audit.query().resource(str(name)).only("id").limit(1).list(conn).data:
         return None
@@ -98,12 +110,12 @@ def _elsewhere(conn: Any, name: TableName) -> list[str] | None:
             cursor.execute("select 1 from sqlite_schema where type in ('table', 'view') and name = ?", [real.table])
         else:
             cursor.execute(_IS_TABLE_OF_MYSQL, [real.schema, real.table])
-        if cursor.fetchall():
-            return None
+        exists = bool(cursor.fetchall())
         try:
             cursor.execute(_AUDITED_ELSEWHERE[is_sqlite])
         except Exception as error:
             if is_denied(error):
-                return []
+                return _Found(exists, None)
             raise
-        return [audited for (audited,) in cursor.fetchall()]
+        audited = [audited for (audited,) in cursor.fetchall()]
+    return None if str(real) in audited else _Found(exists, audited)

@@ -22,11 +22,13 @@ from .log_filters import (
     Compliance,
     Labels,
     LeastSeverity,
+    NoActor,
     Operations,
     Record,
     Since,
     Tables,
     Tenants,
+    Until,
     selected,
 )
 from .options import DatabaseUrl
@@ -39,9 +41,11 @@ app = typer.Typer()
 def log(
     *,
     since: Since = None,
+    until: Until = None,
     tables: Tables = None,
     record: Record = None,
     actors: Actors = None,
+    no_actor: NoActor = False,
     tenants: Tenants = None,
     operations: Operations = None,
     changed: Changed = None,
@@ -59,9 +63,11 @@ def log(
     """Show the newest entries of the audit log, the newest last."""
     wanted = selected(
         since=since,
+        until=until,
         tables=tables,
         record=record,
         actors=actors,
+        no_actor=no_actor,
         tenants=tenants,
         operations=operations,
         changed=changed,
@@ -70,6 +76,8 @@ def log(
         compliance=compliance,
         all_databases=all_databases,
     ).limit(limit)
+    if follow and until is not None:
+        raise typer.BadParameter("what is followed has no end", param_hint="--until")
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
         warn_of_unknown(conn, tables)

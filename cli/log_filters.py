@@ -15,6 +15,7 @@ Since = Annotated[
     str | None,
     point_in_time(meaning="Only changes since this time: 7d, 1h30m, 2026-01-31 (UTC) or 2026-01-31T12:00:00Z."),
 ]
+Until = Annotated[str | None, point_in_time(meaning="Only changes before this time, written as for --since.")]
 Tables = Annotated[
     list[str] | None,
     typer.Option("--table", metavar="TABLE", help="Only changes of this table; repeat it for several."),
@@ -24,6 +25,7 @@ Actors = Annotated[
     list[str] | None,
     typer.Option("--actor", metavar="ACTOR", help="Only changes by this actor; repeat it for several."),
 ]
+NoActor = Annotated[bool, typer.Option("--no-actor", help="Only changes whose program named no actor.")]
 Tenants = Annotated[
     list[str] | None,
     typer.Option("--tenant", metavar="TENANT", help="Only changes of this tenant; repeat it for several."),
@@ -76,6 +78,7 @@ def selected(
     tables: list[str] | None,
     record: str | None,
     actors: list[str] | None,
+    no_actor: bool,
     tenants: list[str] | None,
     operations: list[str] | None,
     changed: list[str] | None,
@@ -83,13 +86,16 @@ def selected(
     severity: str | None,
     compliance: list[str] | None,
 ) -> AuditQuery:
-    """The query that these options ask for."""
+    """The query that these options ask for. Raises wrong usage for an actor and none."""
+    if actors and no_actor:
+        raise typer.BadParameter("no change has an actor and none", param_hint="--no-actor")
     wanted = query().of_any_database() if all_databases else query()
     wanted = wanted if since is None else wanted.since(durations.point_in_time(since))
     wanted = wanted if until is None else wanted.until(durations.point_in_time(until))
     wanted = wanted if not tables else wanted.resource(*tables)
     wanted = wanted if record is None else wanted.record(record)
     wanted = wanted if not actors else wanted.actor(*actors)
+    wanted = wanted if not no_actor else wanted.missing("actor")
     wanted = wanted if not tenants else wanted.tenant(*tenants)
     wanted = wanted if not operations else wanted.operation(*map(str.upper, operations))
     wanted = wanted if not changed else wanted.changed(*changed)

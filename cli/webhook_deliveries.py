@@ -1,23 +1,26 @@
 """The commands ``webhooks ...`` for deliveries."""
 
-from collections.abc import Iterator
-from datetime import timedelta
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
 
 import typer
+from psycopg import Connection
 
 from svc_pg import Config, Settings, durations, webhooks
 from svc_pg.plurals import counted
 from svc_pg.query import Query, fetch, fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoint_stats import stats
 
 from . import output, records
 from .completion import events, one_of
 from .database import connect
+from .format_difference import time_text
 from .json_text import printable
-from .lists import show_list
 from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
 
@@ -26,6 +29,9 @@ app = typer.Typer()
 DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)]
 Since = Annotated[
     str | None, point_in_time(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
+]
+Until = Annotated[
+    str | None, point_in_time(meaning="Only deliveries created before this time, written as for --since.")
 ]
 OfEndpoint = Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")]
 OfEvent = Annotated[
@@ -56,6 +62,7 @@ def list_deliveries(
     tenant: Tenant = None,
     transaction: Transaction = None,
     since: Since = None,
+    until: Until = None,
     limit: Limit = 100,
     after: After = None,
     database_url: PostgresUrl = None,
@@ -69,18 +76,48 @@ def list_deliveries(
         event=event,
         tenant=tenant,
         transaction=transaction,
-        since=None if since is None else durations.point_in_time(since),
+        since=_time(since),
+        until=_time(until),
     ).limit(limit)
-    page = show_list(wanted, _delivery, none="No deliveries.", database_url=database_url, as_json=json, after=after)
+    with connect(database_url) as conn:
+        page = (wanted if after is None else wanted.after(after)).list(conn)
+        named = {} if json else _endpoints(conn, page.data)
+    if json:
+        records.show_json(page.data)
+    for delivery in () if json else page:
+        _show(delivery, named.get(delivery.endpoint_id))
+    if not page.data and not json:
+        output.words("No deliveries.")
     output.more(page.next_cursor)
 
 
-def _delivery(delivery: Delivery) -> Iterator[str]:
+def _endpoints(conn: Connection[Any], found: Sequence[Delivery]) -> dict[str, Endpoint]:
+    ids = sorted({delivery.endpoint_id for delivery in found})
+    if not ids:
+        return {}
+    return {each.id: each for each in endpoints.query().ids(ids).limit(len(ids)).list(conn)}
+
+
+def _time(text: str | None) -> str | datetime | None:
+    return None if text is None else durations.point_in_time(text)
+
+
+def _show(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
+    """Print what it is, when it was created, and where it goes: the description of the endpoint, or its URL."""
     lost = f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
     attempts = f"{delivery.attempts - delivery.lost_attempts}/{delivery.max_attempts} attempts{lost}"
-    yield f"{delivery.id}  {delivery.event_name}  {delivery.status}  {attempts}"
-    words = [f"to {delivery.endpoint_id}", printable(delivery.last_error or "")]
-    yield "    " + "  ".join(filter(None, words))
+    words = [delivery.id, time_text(delivery.created_at), printable(delivery.event_name), delivery.status, attempts]
+    output.data("  ".join(words))
+    name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
+    words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
+    output.data("    " + "  ".join(filter(None, words)))
+
+
+def _when(delivery: Delivery) -> str:
+    """When it ended, or is due."""
+    if delivery.finished_at is not None:
+        return f"{delivery.status} {time_text(delivery.finished_at)}"
+    return "" if delivery.next_attempt_at is None else f"due {time_text(delivery.next_attempt_at)}"
 
 
 @app.command("delivery")
@@ -135,6 +172,7 @@ def cancel(
     event: OfEvent = None,
     tenant: Tenant = None,
     since: Since = None,
+    until: Until = None,
     dry_run: DryRun = False,
     database_url: PostgresUrl = None,
     json: Json = False,
@@ -143,14 +181,13 @@ def cancel(
 
     With options, deliveries with an attempt under way are left out.
     """
-    is_named = any(value is not None for value in (endpoint, event, tenant, since))
+    is_named = any(value is not None for value in (endpoint, event, tenant, since, until))
     if (delivery is None) != is_named or (dry_run and not is_named):
-        raise typer.BadParameter("pass the id of a delivery, or --endpoint, --event, --tenant or --since")
+        raise typer.BadParameter("pass the id of a delivery, or --endpoint, --event, --tenant, --since or --until")
     if delivery is not None:
         change(deliveries.cancel(delivery), database_url, as_json=json, show=show_delivery)
         return
-    start = None if since is None else durations.point_in_time(since)
-    wanted = deliveries.matching(endpoint=endpoint, event=event, tenant=tenant, since=start)
+    wanted = deliveries.matching(endpoint=endpoint, event=event, tenant=tenant, since=_time(since), until=_time(until))
     batch = wanted.cancel(dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="canceled")
 
@@ -160,13 +197,13 @@ def recover(
     endpoint: EndpointId,
     *,
     since: Since = None,
+    until: Until = None,
     dry_run: DryRun = False,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
-    start = None if since is None else durations.point_in_time(since)
-    batch = deliveries.recover(endpoint, since=start, dry_run=dry_run)
+    batch = deliveries.recover(endpoint, since=_time(since), until=_time(until), dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
         _tell_of_breaker(endpoint, database_url)
@@ -174,8 +211,7 @@ def recover(
 
 def show_delivery(delivery: Delivery) -> None:
     """Print a delivery as the list does."""
-    for line in _delivery(delivery):
-        output.data(line)
+    _show(delivery)
 
 
 def _tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:

@@ -1,7 +1,7 @@
 """The last changes of a record as plain values, for a page of the application that tells who changed it."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
@@ -10,7 +10,7 @@ from svc_pg.audit.change import Change, FieldChange, cut
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.entry import keyset
 from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.last_changes import change_of_entry, changes_of
+from svc_pg.audit.portable.last_changes import change_of_entry, changes_of, is_known
 from svc_pg.audit.portable.statements import Steps, arun, run
 from svc_pg.audit.record_ids import record_id
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
@@ -57,6 +57,11 @@ select pg_catalog.json_build_object(
                 where c.position <= 20
            )
        )::text as change"""
+_IS_KNOWN: Final = """
+select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                where n.nspname = %s and c.relname = %s)
+       or exists (select from svc.audit_logs where table_name = %s)
+"""
 _OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs where id = %s"
 
 
@@ -68,8 +73,8 @@ def last_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_
     ``conn`` is a connection or cursor of a driver of PostgreSQL, SQLite or MySQL, one or a session of SQLAlchemy, or
     Django's. It needs the right to read the log; the caller checks that the reader may see this record. Never commits.
 
-    Raises QueryError for a wrong argument, ConfigError for a name that is no table's, NotInstalledError and
-    AccessError.
+    Raises QueryError for a wrong argument, and for a table that neither exists nor has entries; ConfigError for a name
+    that is no table's, NotInstalledError and AccessError.
     """
     _check(limit)
     conn = dbapi_connection(conn, twin="await audit.alast_changes(conn, ...)")
@@ -77,7 +82,11 @@ def last_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_
         return run(conn, _elsewhere(conn, table, record, limit))
     query = _query(table, record, limit)
     with translating():
-        return _changes(rows(conn, query.text, query.params))
+        found = _changes(rows(conn, query.text, query.params))
+        if not found:
+            [[is_known]] = rows(conn, _IS_KNOWN, _names(table))
+            _check_known(table, is_known=is_known)
+        return found
 
 
 async def alast_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
@@ -88,10 +97,21 @@ async def alast_changes(conn: Any, table: str, record: object, *, limit: int = D
         return await arun(conn, _elsewhere(conn, table, record, limit))
     query = _query(table, record, limit)
     with translating():
-        if is_asyncpg(conn):
-            return _changes(await conn.fetch(numbered(query.text), *query.params))
+        found = _changes(await _fetched(conn, query))
+        if not found:
+            [row] = await _fetched(conn, Query(_IS_KNOWN, _names(table), bool))
+            _check_known(table, is_known=values_of(row)[0])
+        return found
+
+
+async def _fetched(conn: Any, query: Query[Any]) -> Sequence[Any]:
+    found: Sequence[Any]
+    if is_asyncpg(conn):
+        found = await conn.fetch(numbered(query.text), *query.params)
+    else:
         async with conn.cursor() as cursor:
-            return _changes(await (await cursor.execute(query.text, query.params)).fetchall())
+            found = await (await cursor.execute(query.text, query.params)).fetchall()
+    return found
 
 
 def change_of(conn: Any, entry_id: int) -> Change | None:
@@ -113,8 +133,26 @@ def _query(table: str, record: object, limit: int) -> Query[Change]:
     return by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
 
 
+def _names(table: str) -> tuple[str, str, str]:
+    name = TableName.parse(table)
+    return name.schema, name.table, str(name)
+
+
+def _check_known(table: str, *, is_known: bool) -> None:
+    """Raise QueryError for a slip in a table's name, which would look like a record without changes."""
+    if not is_known:
+        raise QueryError(
+            f'table "{TableName.parse(table)}" does not exist and has no entries',
+            hint="Write it as the audit log has it: schema.table, or a table in public.",
+        )
+
+
 def _elsewhere(conn: object, table: str, record: object, limit: int) -> Steps[list[Change]]:
-    return changes_of(phrases_of(conn), log.query().resource(table).record(record), limit)
+    phrases, of_table = phrases_of(conn), log.query().resource(table)
+    found = yield from changes_of(phrases, of_table.record(record), limit)
+    if not found:
+        _check_known(table, is_known=(yield from is_known(phrases, of_table, table)))
+    return found
 
 
 def _changes(found: Iterable[Any]) -> list[Change]:

@@ -247,7 +247,12 @@ def ping(endpoint_id: str) -> Query[Delivery]:
 
 
 def recover(
-    endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False, tenant: str | None = None
+    endpoint_id: str,
+    *,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+    dry_run: bool = False,
+    tenant: str | None = None,
 ) -> Query[Changed]:
     """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
 
@@ -256,7 +261,7 @@ def recover(
     Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
     """
     key = endpoint_key(endpoint_id)
-    wanted = matching(endpoint=endpoint_id, since=since)
+    wanted = matching(endpoint=endpoint_id, since=since, until=until)
     wanted = wanted if tenant is None else wanted.to_endpoints_of(tenant)
     text, params = wanted._change(*_RETRY_MANY, dry_run=dry_run)
     return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)

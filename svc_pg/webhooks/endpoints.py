@@ -191,23 +191,33 @@ async def aping(conn: AsyncConnection[Any], endpoint_id: str) -> Delivery:
 
 
 def recover(
-    conn: Connection[Any], endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False
+    conn: Connection[Any],
+    endpoint_id: str,
+    *,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+    dry_run: bool = False,
 ) -> Changed:
     """Try the failed and canceled deliveries of an endpoint again, for example after an outage.
 
     Deliveries that wait for another attempt after a failed one become due too; with ``dry_run`` all are only counted.
     10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. ``since`` is the
-    earliest time of their creation: an aware datetime, or a duration before now, for example ``6h``. Raises
-    ConflictError if the endpoint is disabled.
+    earliest time of their creation, and they were created before ``until``: an aware datetime, or a duration before
+    now, for example ``6h``. Raises ConflictError if the endpoint is disabled.
     """
-    return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
+    return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
 
 
 async def arecover(
-    conn: AsyncConnection[Any], endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False
+    conn: AsyncConnection[Any],
+    endpoint_id: str,
+    *,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+    dry_run: bool = False,
 ) -> Changed:
     """As ``recover``."""
-    return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
+    return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
 
 
 def _listing(

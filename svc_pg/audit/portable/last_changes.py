@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from svc_pg.audit.change import MAX_FIELDS, Change, FieldChange, cut
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.portable.entries import one, page
+from svc_pg.audit.portable.entries import default_schema_of, one, page
 from svc_pg.audit.portable.keys import time_of
-from svc_pg.audit.portable.phrases import Phrases
+from svc_pg.audit.portable.phrases import SQLITE, Phrases, names_default_schema
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.audit.selection import Selection
 from svc_pg.encoding import encode
+from svc_pg.table_names import TableName
 
 _PAGE_BYTES = 4 * 1024 * 1024
+_IN_SQLITE: Final = "select 1 from sqlite_schema where type in ('table', 'view') and lower(name) = lower(%s)"
+_IN_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
 
 
 def changes_of(phrases: Phrases, of_record: Selection, limit: int) -> Steps[list[Change]]:
@@ -26,6 +29,17 @@ def changes_of(phrases: Phrases, of_record: Selection, limit: int) -> Steps[list
         if shown.next_cursor is None or len(found) >= limit:
             return found
         of_record = of_record.after(shown.next_cursor)
+
+
+def is_known(phrases: Phrases, of_table: Selection, table: str) -> Steps[bool]:
+    """True if the table exists, or has entries."""
+    is_here = names_default_schema(of_table.conditions)
+    schema = (yield from default_schema_of(phrases)) if is_here else "main"
+    name = TableName.parse(table).within(schema)
+    params = (name.table,) if phrases is SQLITE else (name.schema, name.table)
+    if (yield Statement(_IN_SQLITE if phrases is SQLITE else _IN_MYSQL, params)):
+        return True
+    return bool((yield from page(phrases, of_table.limit(1))).data)
 
 
 def change_of_entry(phrases: Phrases, entry_id: int) -> Steps[Change | None]:

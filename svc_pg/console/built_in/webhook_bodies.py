@@ -122,6 +122,7 @@ class Recovery(RequestBody):
     since: PointInTime | None = Field(
         default=None, description="Created from then on: RFC 3339, or a duration such as 1h."
     )
+    until: PointInTime | None = Field(default=None, description="Created before then.")
     dry_run: bool = Field(default=False, description="Only count them.")
 
 
@@ -136,7 +137,6 @@ class BulkChange(Recovery):
     transaction: str | None = Field(
         default=None, pattern="^[0-9]{1,18}$", description="What sent the message: the xactId of entries in the log."
     )
-    until: PointInTime | None = Field(default=None, description="Created before then.")
 
 
 class BulkRetry(BulkChange):

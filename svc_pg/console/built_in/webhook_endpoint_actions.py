@@ -152,8 +152,13 @@ class EndpointActionRoutes:
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, Recovery)
-        since = None if body.since is None else point_in_time(body.since)
-        recovery = partial(delivery_queries.recover, since=since, dry_run=body.dry_run, tenant=request.session.tenant)
+        recovery = partial(
+            delivery_queries.recover,
+            since=None if body.since is None else point_in_time(body.since),
+            until=None if body.until is None else point_in_time(body.until),
+            dry_run=body.dry_run,
+            tenant=request.session.tenant,
+        )
         retried = await self._changed(request, recovery)
         return ConsoleResponse(200, retried)
 

@@ -258,8 +258,20 @@ def test_a_table_that_nobody_knows_is_said_with_the_nearest_that_is_audited(run:
 def test_a_table_that_is_there_or_was_is_known(run: Run, database: str) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("create table empty (id int); drop table customer")
-    for table, told in (("customer", ""), ("empty", "No entries.\n")):
+    not_audited = 'warning: table "public.empty" is not audited and has no entries\nNo entries.\n'
+    for table, told in (("customer", ""), ("empty", not_audited)):
         assert run("log", "--table", table).stderr == told
+
+
+def test_the_log_ends_before_a_time_and_tells_changes_without_an_actor(run: Run) -> None:
+    assert run("log", "--until", "2020-01-01").stderr == "No entries.\n"
+    assert len(run("log", "--until", "2100-01-01", "--json").stdout.splitlines()) == 3
+    lines = [json.loads(line) for line in run("log", "--no-actor", "--json").stdout.splitlines()]
+    assert {line["actorId"] for line in lines} <= {None}
+    every = [json.loads(line) for line in run("log", "--json").stdout.splitlines()]
+    assert len(lines) == sum(line["actorId"] is None for line in every)
+    assert run("log", "--no-actor", "--actor", "ann").returncode == 2
+    assert run("log", "--follow", "--until", "1h").returncode == 2
 
 
 def test_who_may_only_read_the_log_is_told_without_the_nearest(run: Run, database: str, postgres: str) -> None:

@@ -295,8 +295,14 @@ def test_a_delivery_that_blocks_its_key_and_a_pending_one_are_canceled_by_hand(r
     assert [failed["status"], pending["status"]] == ["failed", "pending"]
     assert json.loads(run("cancel", failed["id"], "--json"))["status"] == "canceled"
     first, second = run("cancel", pending["id"]).splitlines()
-    assert first == f"{pending['id']}  order.created  canceled  0/{pending['maxAttempts']} attempts"
+    words = f"  order.created  canceled  0/{pending['maxAttempts']} attempts"
+    assert (first.startswith(f"{pending['id']}  20"), first.endswith("Z" + words)) == (True, True)
     assert second.strip().startswith(f"to {pending['endpointId']}")
+    listed = run("deliveries", "--status", "canceled")
+    assert f"to {pending['endpointId']} http://127.0.0.1:9/  canceled 20" in listed
+    assert run("deliveries", "--until", "2020-01-01") == ""
+    assert json.loads(run("recover", pending["endpointId"], "--until", "1h", "--dry-run", "--json"))["count"] == 0
+    assert json.loads(run("recover", pending["endpointId"], "--dry-run", "--json"))["count"] == 2
     shown = json.loads(run("delivery", pending["id"], "--json"))
     assert (shown["delivery"]["status"], shown["attempts"]) == ("canceled", [])
     assert "failed ones that block their key" in run("cancel", failed["id"], returncode=1)

@@ -126,7 +126,8 @@ def test_keys_of_every_kind_find_their_record(conn: psycopg.Connection) -> None:
     assert len(audit.last_changes(conn, "public.device", DEVICE)) == 1
     assert len(audit.last_changes(conn, "public.customer", "1")) == 3
     assert audit.last_changes(conn, "public.customer", 99) == []
-    assert audit.last_changes(conn, "public.nothing", 1) == []
+    with pytest.raises(QueryError, match=r'"public.nothing" does not exist and has no entries'):
+        audit.last_changes(conn, "public.nothing", 1)
 
 
 def test_every_client_and_async_get_the_same(shared_database: str, conn: psycopg.Connection) -> None:
