@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from svc_pg import durations
-from svc_pg.audit.conditions import Among, AtLeast, Condition, Is, Overlaps, Since
+from svc_pg.audit.conditions import Among, AtLeast, Condition, Is, Overlaps, Since, Without
 from svc_pg.errors import SvcError
 
 _OPTIONS: Final[Mapping[str, str]] = {
@@ -73,6 +73,8 @@ def options_of(conditions: Sequence[Condition], *, form: str) -> dict[str, list[
                 found["severity"] = [severity]
             case Since(time):
                 found["since"] = [_since(time)]
+            case Without(value):
+                found[f"no-{value}"] = ["yes"]
     return found
 
 
