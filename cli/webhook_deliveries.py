@@ -104,8 +104,10 @@ def _time(text: str | None) -> str | datetime | None:
 
 def _show(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
     """Print what it is, when it was created, and where it goes: the description of the endpoint, or its URL."""
-    lost = f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
-    attempts = f"{delivery.attempts - delivery.lost_attempts}/{delivery.max_attempts} attempts{lost}"
+    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
+    attempts = f"{counting}/{delivery.max_attempts} attempts"
+    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
+    attempts += f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else ""
     words = [delivery.id, time_text(delivery.created_at), printable(delivery.event_name), delivery.status, attempts]
     output.data("  ".join(words))
     name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
@@ -215,12 +217,15 @@ def show_delivery(delivery: Delivery) -> None:
 
 
 def _tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
-    """Print until when the circuit breaker of an endpoint stops attempts, if it is open."""
+    """Print until when the circuit breaker of an endpoint stops attempts, or its receiver asked to wait."""
     with connect(database_url) as conn:
-        until = fetch_one(conn, stats(endpoint_id)).breaker_until
-    if until is not None:
+        health = fetch_one(conn, stats(endpoint_id))
+    if health.breaker_until is not None:
         advice = f"To close it now: svc-pg webhooks resume {endpoint_id}"
-        output.words(f"The circuit breaker is open until {records.text(until)}. {advice}")
+        output.words(f"The circuit breaker is open until {records.text(health.breaker_until)}. {advice}")
+    elif health.throttled_until is not None:
+        advice = f"To send now: svc-pg webhooks resume {endpoint_id}"
+        output.words(f"The receiver asked to wait until {records.text(health.throttled_until)}. {advice}")
 
 
 def _change_many(batch: Query[Changed], database_url: str | None, *, dry_run: bool, as_json: bool, result: str) -> None:

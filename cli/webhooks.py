@@ -193,6 +193,8 @@ def _symptoms(health: EndpointHealth) -> Iterator[str]:
         yield f"{counted(health.failure_streak, 'failure')} in a row since {records.text(health.failing_since)}{why}"
     if health.breaker_until and health.health == "broken":
         yield f"breaker open until {records.text(health.breaker_until)}"
+    if health.throttled_until and health.health == "throttled":
+        yield f"the receiver asked to wait until {records.text(health.throttled_until)}"
     if health.failed_deliveries:
         least = "at least " if health.failed_deliveries == endpoint_health.MOST_COUNTED else ""
         yield f"{least}{counted(health.failed_deliveries, 'delivery')} of the last day failed"
@@ -212,6 +214,7 @@ def _shown(health: EndpointStats) -> dict[str, object]:
         "failures in a row": health.failure_streak,
         "failing since": health.failing_since,
         "breaker open until": health.breaker_until,
+        "receiver asked to wait until": health.throttled_until,
         "last success": health.last_success_at,
         "last failure": health.last_failure_at,
         "its error": health.last_failure and printable(health.last_failure),

@@ -3,6 +3,7 @@ create or replace view svc.webhook_endpoint_health as
 select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled_reason,
        case when e.status <> 'active' then e.status
             when s.breaker_until > now() then 'broken'
+            when s.throttled_until > now() then 'throttled'
             when s.failure_streak > 0 then 'failing'
             else 'healthy' end as health,
        s.failure_streak, s.failing_since, s.breaker_until, s.last_success_at, s.last_failure_at,
@@ -20,7 +21,7 @@ select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled
            s.failure_streak > 0 or s.breaker_until > now()
                or e.client_certificate_expires_at < now() + interval '30 days', false
        ) as needs_attention,
-       s.last_failure
+       s.last_failure, s.throttled_until
   from svc.webhook_endpoints e
   left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;
 comment on view svc.webhook_endpoint_health is
@@ -33,7 +34,8 @@ comment on column svc.webhook_endpoint_health.status is
     'active, paused or disabled: set by people, or by its failures.';
 comment on column svc.webhook_endpoint_health.disabled_reason is 'Why it was disabled.';
 comment on column svc.webhook_endpoint_health.health is
-    'healthy, failing (its last attempt failed), broken (paused until breaker_until), paused or disabled.';
+    'healthy, failing (its last attempt failed), broken (paused until breaker_until), throttled (its '
+    'receiver asked to wait until throttled_until), paused or disabled.';
 comment on column svc.webhook_endpoint_health.failure_streak is 'Failures since the last success.';
 comment on column svc.webhook_endpoint_health.failing_since is 'The time of the first of them.';
 comment on column svc.webhook_endpoint_health.breaker_until is
@@ -48,3 +50,5 @@ comment on column svc.webhook_endpoint_health.max_in_flight is 'The most attempt
 comment on column svc.webhook_endpoint_health.client_certificate_expires_at is 'The end of the client certificate.';
 comment on column svc.webhook_endpoint_health.needs_attention is
     'Whether it is failing or broken, or its client certificate ends within 30 days.';
+comment on column svc.webhook_endpoint_health.throttled_until is
+    'The time until which its receiver asked to send nothing; null after the next success.';

@@ -23,7 +23,9 @@ begin
     if p_status = 'active' then
         update svc.webhook_endpoint_state s
            set failure_streak = 0, failing_since = null, breaker_until = null, breaker_count = 0,
-               open_since = case when v_endpoint.status <> 'active' or s.breaker_until is not null then now()
+               throttled_until = null, throttled_since = null,
+               open_since = case when v_endpoint.status <> 'active' or s.breaker_until is not null
+                                      or s.throttled_until is not null then now()
                                  else s.open_since end
          where s.endpoint_id = p_endpoint;
     end if;

@@ -30,6 +30,19 @@ select count(*)
          where q.lane = 'later' and d.attempts > 0
     ), '{pending}')
 """
+# as often as a failure is retried
+_END_THROTTLING: Final = """
+with ended as (
+    update svc.webhook_endpoint_state s
+       set throttled_until = null
+     where s.throttled_until is not null
+       and exists (select from svc.webhook_deliveries d
+                    where d.endpoint_id = s.endpoint_id and d.status = 'pending'
+                      and d.throttled_attempts between 1 and d.max_attempts - 1)
+    returning s.endpoint_id
+)
+select svc.webhook_notify() from ended limit 1
+"""
 _IS_IDLE: Final = """
 select not exists (select from svc.webhook_leases)
    and not exists (
@@ -38,7 +51,8 @@ select not exists (select from svc.webhook_leases)
           left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
           left join svc.webhook_deliveries d on d.id = q.delivery_id
          where (q.lane = 'due' or q.lane = 'later' and (q.next_attempt_at <= now() or d.attempts > 0))
-           and e.status is distinct from 'paused' and (s.breaker_until is null or s.breaker_until <= now())
+           and e.status is distinct from 'paused'
+           and greatest(s.breaker_until, s.throttled_until, now()) = now()
    )
 """
 
@@ -49,7 +63,8 @@ def deliver(where: Any, *, keys: KeyRing, config: Config, timeout: timedelta = t
     ``where`` is its address, or a connection of psycopg, SQLAlchemy or Django to it; the worker has its own.
 
     Retries come at once instead of after their waits. Messages whose ``delay`` has not passed stay, and so do those for
-    an endpoint that is paused, or whose circuit breaker ten failures in a row have opened.
+    an endpoint that is paused, whose circuit breaker ten failures in a row have opened, or whose receiver has asked to
+    wait as often as a delivery has attempts.
 
     Raises ConfigError for a database that does not look like one of tests, EndpointError if a webhook would leave this
     machine, and TimeoutError. In a test that is async itself: ``await asyncio.to_thread(deliver, ...)``.
@@ -81,6 +96,7 @@ async def _until_idle(address: str) -> None:
     conninfo = Conninfo.parse(address).bounded
     async with await AsyncConnection.connect(conninfo, autocommit=True) as conn:
         while True:
+            await conn.execute(_END_THROTTLING)
             await conn.execute(_RETRY_NOW)
             [is_idle] = await (await conn.execute(_IS_IDLE)).fetchone() or [True]
             if is_idle:

@@ -43,7 +43,7 @@ select (
       from r
       join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
       left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
-     where s.breaker_until is null and r.next_attempt_at <= now()
+     where s.breaker_until is null and s.throttled_until is null and r.next_attempt_at <= now()
        and e.max_in_flight > (select count(*) from svc.webhook_leases l
                                where l.endpoint_id = e.id and l.lease_until > now())
        and not exists (select from svc.webhook_rates w -- a second longer, until the next claim
@@ -89,8 +89,8 @@ class Backlog:
     """The endpoints by state, the age of what is due, and the transactions that hold readers up.
 
     ``oldest_due_seconds`` is the age of the oldest due delivery that could start now, because its endpoint has room
-    and has not reached its rate. The time before an endpoint was resumed, or before its breaker closed, does not count.
-    Only the first 1,000 endpoints with pending deliveries count.
+    and has not reached its rate. The time before an endpoint was resumed, its breaker closed or the wait ended that its
+    receiver asked for does not count. Only the first 1,000 endpoints with pending deliveries count.
 
     ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them that their circuit
     breaker pauses, and ``ending_certificates`` active ones whose client certificate ends within 30 days.

@@ -8,7 +8,8 @@ from svc_pg.pagination import Keyset, decode
 from svc_pg.webhooks.delivery_rows import Delivery
 
 COLUMNS: Final = """
-id::text, message_id::text, endpoint_id::text, event_name, status, attempts, lost_attempts, max_attempts, created_at,
+id::text, message_id::text, endpoint_id::text, event_name, status, attempts, lost_attempts, throttled_attempts,
+max_attempts, created_at,
 updated_at, next_attempt_at, finished_at, last_status_code, last_error
 """
 

@@ -17,7 +17,8 @@ STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 class Delivery:
     """One message on its way to one endpoint.
 
-    ``lost_attempts`` of its ``attempts`` were lost with their worker; these do not count towards ``max_attempts``.
+    ``lost_attempts`` of its ``attempts`` were lost with their worker, and ``throttled_attempts`` were refused by a
+    receiver that asked to wait; these do not count towards ``max_attempts``.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Delivery:
     status: Status
     attempts: int
     lost_attempts: int
+    throttled_attempts: int
     max_attempts: int
     created_at: datetime
     updated_at: datetime

@@ -10,7 +10,7 @@ from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, decode
 from svc_pg.webhooks.ids import filter_key
 
-Health = Literal["healthy", "failing", "broken", "paused", "disabled"]
+Health = Literal["healthy", "failing", "broken", "throttled", "paused", "disabled"]
 
 HEALTHS: Final[tuple[Health, ...]] = get_args(Health)
 MOST_COUNTED: Final = 100  # in the statement too
@@ -18,7 +18,8 @@ MOST_COUNTED: Final = 100  # in the statement too
 # A probe for each endpoint of the page. Ids grow with time, so they bound the day.
 _SELECT: Final = """
 select h.endpoint_id::text, h.url, h.description, h.tenant, h.health, h.needs_attention, h.disabled_reason,
-       h.failure_streak, h.failing_since, h.breaker_until, h.last_success_at, h.last_failure_at, h.last_failure,
+       h.failure_streak, h.failing_since, h.breaker_until, h.throttled_until, h.last_success_at, h.last_failure_at,
+       h.last_failure,
        greatest(now() - h.next_attempt_at, '0') as backlog_age, h.in_flight::integer, h.client_certificate_expires_at,
        (select count(*) filter (where f.status = 'failed')::integer from (
             select d.status from svc.webhook_deliveries d
@@ -33,10 +34,11 @@ class EndpointHealth:
     """The health of one endpoint.
 
     ``needs_attention`` if it is failing or broken (paused by its circuit breaker until ``breaker_until``), or if its
-    client certificate ends within 30 days or has ended. ``backlog_age`` tells how long its first pending delivery is
-    overdue, None if none is pending. ``last_failure`` is the error of the last failure, for example ``the endpoint
-    answered 503``. ``failed_deliveries`` have no attempt left, among those sent in the last day; only the latest 100
-    that failed or were canceled are looked at.
+    client certificate ends within 30 days or has ended. It is throttled if its receiver asked to send nothing until
+    ``throttled_until``. ``backlog_age`` tells how long its first pending delivery is overdue, None if none is pending.
+    ``last_failure`` is the error of the last failure, for example ``the endpoint answered 503``. ``failed_deliveries``
+    have no attempt left, among those sent in the last day; only the latest 100 that failed or were canceled are looked
+    at.
     """
 
     endpoint_id: str
@@ -49,6 +51,7 @@ class EndpointHealth:
     failure_streak: int
     failing_since: datetime | None
     breaker_until: datetime | None
+    throttled_until: datetime | None
     last_success_at: datetime | None
     last_failure_at: datetime | None
     last_failure: str | None
@@ -63,7 +66,7 @@ class HealthQuery(Listing[EndpointHealth]):
     """A query of the health of endpoints. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def health(self, health: str) -> Self:
-        """Endpoints in one state: healthy, failing, broken, paused or disabled."""
+        """Endpoints in one state: healthy, failing, broken, throttled, paused or disabled."""
         if health not in HEALTHS:
             raise QueryError(f"{health!r} is not a health", hint=f"Write one of {', '.join(HEALTHS)}.")
         return self._where("h.health = %s", health)

@@ -45,6 +45,7 @@ select e.id::text as endpoint_id, %(window)s as "window",
          where l.endpoint_id = e.id
        )) as next_pending_since,
        s.failure_streak, s.failing_since, case when s.breaker_until > now() then s.breaker_until end as breaker_until,
+       case when s.throttled_until > now() then s.throttled_until end as throttled_until,
        s.last_success_at, s.last_failure_at, s.last_failure
   from svc.webhook_endpoints e left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
  where e.id = %(endpoint)s
@@ -69,6 +70,7 @@ class EndpointStats:
     failure_streak: int
     failing_since: datetime | None
     breaker_until: datetime | None
+    throttled_until: datetime | None
     last_success_at: datetime | None
     last_failure_at: datetime | None
     last_failure: str | None

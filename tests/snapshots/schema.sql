@@ -438,6 +438,8 @@ create table svc.webhook_deliveries (
     last_error text,
     created_at timestamp with time zone default now() not null,
     updated_at timestamp with time zone default now() not null,
+    throttled_attempts integer default 0 not null,
+    throttled_since timestamp with time zone,
     constraint webhook_deliveries_check CHECK (((lost_attempts >= 0) AND (lost_attempts <= attempts))),
     constraint webhook_deliveries_check1 CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
     constraint webhook_deliveries_check2 CHECK (((status <> 'pending'::text) = (finished_at IS NOT NULL))),
@@ -486,6 +488,8 @@ create table svc.webhook_endpoint_state (
     untold_exhausted integer default 0 not null,
     exhausted_told_at timestamp with time zone,
     last_failure text,
+    throttled_until timestamp with time zone,
+    throttled_since timestamp with time zone,
     constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
     constraint webhook_endpoint_state_check CHECK (((failure_streak > 0) = (failing_since IS NOT NULL))),
     constraint webhook_endpoint_state_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES svc.webhook_endpoints(id) ON DELETE CASCADE,
@@ -494,6 +498,7 @@ create table svc.webhook_endpoint_state (
     constraint webhook_endpoint_state_untold_exhausted_check CHECK ((untold_exhausted >= 0))
 ) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
 CREATE INDEX webhook_endpoint_state_breaker ON svc.webhook_endpoint_state USING btree (breaker_until) WHERE (breaker_until IS NOT NULL);
+CREATE INDEX webhook_endpoint_state_throttled ON svc.webhook_endpoint_state USING btree (throttled_until) WHERE (throttled_until IS NOT NULL);
 
 create table svc.webhook_endpoints (
     id uuid not null,
@@ -627,10 +632,8 @@ CREATE INDEX webhook_queue_later ON svc.webhook_queue USING btree (next_attempt_
 
 create table svc.webhook_rates (
     endpoint_id uuid not null,
-    started_at timestamp with time zone[] not null,
-    started integer[] not null,
     full_until timestamp with time zone,
-    constraint webhook_rates_check CHECK ((cardinality(started_at) = cardinality(started))),
+    spent_until timestamp with time zone not null,
     constraint webhook_rates_pkey PRIMARY KEY (endpoint_id)
 ) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
 CREATE INDEX webhook_rates_full ON svc.webhook_rates USING btree (full_until) WHERE (full_until IS NOT NULL);
@@ -824,7 +827,8 @@ create view svc.webhook_endpoint_health (
     max_in_flight integer,
     client_certificate_expires_at timestamp with time zone,
     needs_attention boolean,
-    last_failure text
+    last_failure text,
+    throttled_until timestamp with time zone
 ) as ...;
 
 -- Functions
@@ -1509,7 +1513,7 @@ create function svc.webhook_make_due(p_now timestamp with time zone)
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.webhook_next_due()
+create function svc.webhook_next_due(p_since timestamp with time zone DEFAULT now())
     returns timestamp with time zone language sql stable
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s
@@ -1525,8 +1529,8 @@ create function svc.webhook_next_sequences(p_keys text[], p_tenants text[])
     returns bigint[] language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_note_starts(p_endpoints uuid[], p_now timestamp with time zone)
-    returns void language sql
+create function svc.webhook_note_starts(p_endpoints uuid[], p_begun integer[], p_now timestamp with time zone)
+    returns void language plpgsql
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s
     set enable_seqscan=off
@@ -1543,6 +1547,10 @@ create function svc.webhook_notify()
 
 create function svc.webhook_open_endpoint(p_endpoint uuid)
     returns uuid language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_pace(p_rate integer, p_spent_until timestamp with time zone, p_now timestamp with time zone, p_started integer, OUT startable integer, OUT spent_until timestamp with time zone, OUT full_until timestamp with time zone)
+    returns record language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_park(p_endpoints uuid[], p_now timestamp with time zone)
@@ -1994,6 +2002,7 @@ grant execute on function svc.webhook_next_sequences to svc_admin;
 grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
+grant execute on function svc.webhook_pace to svc_admin;
 grant execute on function svc.webhook_park to svc_admin;
 grant delete, insert, select, update on table svc.webhook_parked_endpoints to svc_admin;
 grant select on table svc.webhook_parked_endpoints to svc_reader;

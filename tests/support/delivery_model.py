@@ -18,6 +18,8 @@ MOST_LOST = 20
 class Endpoint:
     """``breaker`` is half-open once its time has passed; ``status`` is None if it was deleted.
 
+    ``is_throttled`` while the time lasts that its receiver asked for.
+
     The next claim looks at one that is noted, whether or not something of it is due.
     """
 
@@ -28,6 +30,7 @@ class Endpoint:
     streak: int = 0
     breaker: Literal["closed", "open", "half-open"] = "closed"
     breaker_count: int = 0
+    is_throttled: bool = False
 
     @property
     def is_closed(self) -> bool:
@@ -49,6 +52,7 @@ class Delivery:
     status: str = "pending"
     attempts: int = 0
     lost: int = 0
+    throttled: int = 0
     manual_attempt: int | None = None
     lease: UUID | None = None
     is_under_way: bool = False
@@ -56,12 +60,18 @@ class Delivery:
 
     def seen(self) -> tuple[object, ...]:
         """The row that the database must show of it."""
-        return (self.status, self.attempts, self.lost, self.max_attempts, self.lease, sorted(self.records))
+        counts = (self.attempts, self.lost, self.throttled, self.max_attempts)
+        return (self.status, *counts, self.lease, sorted(self.records))
 
     @property
     def is_at_its_last(self) -> bool:
-        """True if no attempt is left after the one under way: lost ones do not count."""
-        return self.attempts - self.lost + 1 >= self.max_attempts
+        """True if no attempt is left after the one under way."""
+        return self.counted + 1 >= self.max_attempts
+
+    @property
+    def counted(self) -> int:
+        """The attempts that count: not those that were lost or throttled."""
+        return self.attempts - self.lost - self.throttled
 
     @property
     def waits_for_its_time(self) -> bool:
@@ -162,6 +172,9 @@ class Model:
                 delivery.record("success" if disposition == "delivered" else "http_error")
             if disposition in ("released", "retry at once") or (disposition == "retry" and delivery.endpoint.is_closed):
                 delivery.due = now
+            elif disposition == "throttled":
+                delivery.throttled += 1
+                delivery.due = now if delivery.endpoint.is_closed else None
             elif disposition == "retry":
                 delivery.due = None  # even if its lease had ended, and it was due to be lost
             else:
@@ -181,6 +194,7 @@ class Model:
         """Active forgets its failures, even if it was active already."""
         if status == "active":
             endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
+            endpoint.is_throttled = False
             if endpoint.status == "disabled":
                 for delivery in self.of(endpoint):
                     if delivery.status == "pending" and not delivery.is_under_way:
@@ -211,7 +225,7 @@ class Model:
         for delivery in chosen:
             delivery.status, delivery.due = "pending", now
             delivery.manual_attempt = delivery.attempts + 1
-            delivery.max_attempts = max(delivery.max_attempts, delivery.attempts - delivery.lost + 1)
+            delivery.max_attempts = max(delivery.max_attempts, delivery.counted + 1)
         return None if chosen else "refused"
 
     def recover(self, endpoint: Endpoint) -> None:
@@ -225,7 +239,7 @@ class Model:
         )
 
     def _room(self, endpoint: Endpoint) -> int:
-        if endpoint.status != "active" or endpoint.breaker == "open":
+        if endpoint.status != "active" or endpoint.breaker == "open" or endpoint.is_throttled:
             return 0
         limit = 1 if endpoint.breaker == "half-open" else endpoint.max_in_flight
         return limit - self.under_way(endpoint)
@@ -234,10 +248,14 @@ class Model:
         """The health of an endpoint after a batch: one success counts for more than any number of failures."""
         if not dispositions or endpoint.status is None:
             return
+        endpoint.is_throttled |= "throttled" in dispositions
         if "delivered" in dispositions:
             endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
             return
-        endpoint.streak += len(dispositions)
+        failures = sum(disposition != "throttled" for disposition in dispositions)
+        if not failures:
+            return
+        endpoint.streak += failures
         if endpoint.breaker == "half-open":
             endpoint.breaker, endpoint.breaker_count = "open", endpoint.breaker_count + 1
         elif endpoint.breaker == "closed" and endpoint.streak >= OPENS_AT:

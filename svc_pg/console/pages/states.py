@@ -16,6 +16,7 @@ ENDPOINTS: Final[Mapping[str, State]] = {
     "healthy": ("ok", "ok", "Active"),
     "failing": ("wait", "wait", "Failing"),
     "broken": ("wait", "wait", "Held back"),
+    "throttled": ("wait", "wait", "Asked to wait"),
     "paused": ("wait", "pause", "Paused"),
     "disabled": ("bad", "ban", "Disabled"),
 }

@@ -31,7 +31,8 @@ _log = logging.getLogger(__name__)
 _CONNECT_TIMEOUT: Final = timedelta(seconds=5)
 _STORED_WAIT: Final = timedelta(minutes=1)
 _GONE: Final = 410
-_OVERLOADED: Final = frozenset({429, 503})
+_TOO_MANY: Final = 429
+_UNAVAILABLE: Final = 503
 
 Done = Callable[[Lease, Acknowledgement | None], None]
 """Called with a lease and the result of its attempt; None if svc-pg itself failed, so that the lease will end."""
@@ -145,12 +146,16 @@ def _judged(lease: Lease, result: Result, retry: Retry) -> Acknowledgement:
         return Acknowledgement(lease, "delivered", result)
     if result.status == _GONE:
         return Acknowledgement(lease, "gone", result)
+    if result.status == _TOO_MANY or (result.status == _UNAVAILABLE and result.retry_after is not None):
+        wait = backoff.asked(result.retry_after)
+        asks = f", and asks to wait {wait.total_seconds():.0f} s" if wait else ""
+        return Acknowledgement(lease, "throttled", result._replace(error=f"{result.error}{asks}"), wait)
     if lease.attempt >= lease.max_attempts:
         return Acknowledgement(lease, "failed", result)
     wait = backoff.wait(
         retry,
         attempt=lease.attempt,
         retry_after=result.retry_after,
-        overloaded=result.outcome == "timeout" or result.status in _OVERLOADED,
+        overloaded=result.outcome == "timeout" or result.status == _UNAVAILABLE,
     )
     return Acknowledgement(lease, "retry", result, wait)

@@ -32,7 +32,7 @@ def wait(
     """The wait after failed attempt number ``attempt``, the first being 1.
 
     Every policy is spread by 20 % in both directions, so that deliveries that failed together do not return together.
-    ``overloaded`` says that the receiver answered 429 or 503, or not in time: at least 60 s. Its ``retry_after`` raises
+    ``overloaded`` says that the receiver answered 503, or not in time: at least 60 s. Its ``retry_after`` raises
     the wait up to 24 h and never lowers it. ``random`` returns a number from 0 to 1. Attempts after the end of a list
     wait as long as its last.
     """
@@ -41,7 +41,12 @@ def wait(
     if overloaded:
         planned = max(planned, _OVERLOADED_LEAST / (1 - _JITTER))  # still at least that when spread
     spread = planned * (1 + _JITTER * (2 * random() - 1))
-    return max(spread, min(retry_after or timedelta(0), _RETRY_AFTER_MOST))
+    return max(spread, asked(retry_after))
+
+
+def asked(retry_after: timedelta | None) -> timedelta:
+    """The wait that a receiver asks for, up to 24 h; 0 if it asks for none."""
+    return min(retry_after or timedelta(0), _RETRY_AFTER_MOST)
 
 
 def _waits(retry: Retry) -> list[timedelta]:

@@ -18,6 +18,7 @@ from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lea
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
+from svc_pg.webhooks.worker.waiting import before
 from svc_pg.webhooks.worker.wakeup import Wakeup, waking
 
 _log = logging.getLogger(__name__)
@@ -69,30 +70,37 @@ class Dispatcher:
         self._last_endpoint: str | None = None
         self._running: set[str | None] = set()  # by lease_id
         self._freed = asyncio.Event()
+        self._protocol = protocol.NEWEST
+        self._server_time: float | None = None  # unix seconds
+        self._claimed_after: float | None = None  # what that was at the last claim
+        self._has_started = False  # since it last asked what is due next
 
     async def claim_all(self, conn: Connection) -> None:
         """Claim on ``conn`` until the worker stops. Raises ProtocolError."""
-        await protocol.check(conn)
+        self._protocol = await protocol.check(conn)
         self._endpoints.clear()  # a standby that lost a change gives its version to another one
         async with waking(self._listen_conninfo, claiming=conn, interval=self._interval) as wakeup:
             while not self._stopping.is_set():
                 await self._wait_for_slots()
                 self._results.acknowledged.clear()
-                if pause := self._pause:
+                pause = self._pause
+                if self._stopping.is_set() or pause or await self._claim(conn):
+                    await self._unless_stopped(wakeup.stop_polling())
                     await self._until_news(asyncio.sleep(pause))
                     continue
-                if self._stopping.is_set() or await self._claim(conn):
-                    continue
                 is_asleep = await self._unless_stopped(wakeup.fall_asleep())
+                self._server_time = wakeup.asked_at
                 if self._stopping.is_set():
                     break
                 if not is_asleep:
-                    await self._until_news(wakeup.wait_briefly())
-                    continue
-                if await self._claim(conn):
+                    is_new = wakeup.is_polling or self._has_started  # the worker that sleeps does not know of it
+                    within = await self._next_due(conn) if is_new else None
+                    await self._unless_stopped(wakeup.tell_sleeper(within))
+                    await self._until_news(wakeup.wait_briefly(within=within))
+                elif await self._claim(conn):
                     await self._unless_stopped(wakeup.wake_up())
                 else:
-                    await self._until_news(wakeup.wait(within=await leases.next_due(conn)))
+                    await self._until_news(wakeup.wait(within=await self._next_due(conn)))
                     await self._wake_up(conn, wakeup)
 
     async def _wake_up(self, conn: Connection, wakeup: Wakeup) -> None:
@@ -108,9 +116,14 @@ class Dispatcher:
             waking.cancel()
             await asyncio.gather(waking, return_exceptions=True)
 
+    async def _next_due(self, conn: Connection) -> timedelta | None:
+        """The time until something may start that the last claim could not; None if there is nothing."""
+        self._has_started = False
+        return await leases.next_due(conn, since=self._claimed_after, newest=self._protocol)
+
     async def _unless_stopped(self, telling: Awaitable[Answer]) -> Answer | None:
         """Tell senders; None if the worker stops first: the end of the connection tells them too."""
-        return await _before(telling, self._stopping)
+        return await before(telling, self._stopping)
 
     @property
     def _pause(self) -> float:
@@ -149,11 +162,13 @@ class Dispatcher:
         """Claim deliveries that can start now and start them. False if nothing was due."""
         batch = min(self._free(), self._batch)
         started = time.perf_counter()
+        self._claimed_after = self._server_time
         claimed, messages = await leases.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
         self._statistics.claim_duration.add(time.perf_counter() - started)
         self._results.gather(is_wanted=len(claimed) == batch)  # otherwise an endpoint may be full
         if not claimed:
             return False
+        self._has_started = True
         self._last_endpoint = claimed[-1].endpoint_id
         held = [lease for lease in claimed if lease.lease_id]
         self._statistics.claimed += len(held)
@@ -232,17 +247,4 @@ class Dispatcher:
 
     async def _until_news(self, waiting: Awaitable[object]) -> None:
         """Wait, at most until the worker stops or an acknowledgement has made room at a full endpoint."""
-        await _before(waiting, self._stopping, self._results.acknowledged)
-
-
-async def _before(waiting: Awaitable[Answer], *events: asyncio.Event) -> Answer | None:
-    """Wait for an answer; None if one of the events comes first."""
-    answering = asyncio.ensure_future(waiting)
-    tasks = {answering, *(asyncio.create_task(event.wait()) for event in events)}
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        return answering.result() if answering.done() else None
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await before(waiting, self._stopping, self._results.acknowledged)

@@ -16,10 +16,11 @@ from svc_pg.query import Query, afetch
 from svc_pg.webhooks.endpoint_fields import Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.transport import Result
+from svc_pg.webhooks.worker.protocol import NEWEST, THROTTLED
 
 Row = TypeVar("Row")
 
-Disposition = Literal["delivered", "retry", "failed", "gone", "released"]
+Disposition = Literal["delivered", "retry", "failed", "gone", "throttled", "released"]
 
 # Ids as text: a conversion to UUID and back would cost twice for each delivery. The first few have their messages, if
 # these are small, which saves an idle worker a round trip; "offset 0" keeps the planner from reading all messages.
@@ -55,10 +56,15 @@ select l.delivery_id::text as id, l.lease_id::text
   from svc.webhook_deliveries d join svc.webhook_leases l on l.endpoint_id = d.endpoint_id and l.delivery_id = d.id
  where d.id = any(%s::uuid[])
 """
+_THROTTLED_LEAST: Final = timedelta(minutes=1)
 _REPEATED: Final = "sent again on a new connection, because the receiver closed the idle one"
-_NEXT_DUE: Final = (
-    "select extract(epoch from least(svc.webhook_next_due(), now() + interval '1 day') - now())::float8 as seconds"
-)
+_NEXT_DUE: Final[LiteralString] = """
+select extract(epoch from least(d.at, now() + interval '1 day') - now())::float8 as seconds
+  from svc.webhook_next_due(coalesce(to_timestamp(%s), now())) d(at)
+"""
+_NEXT_DUE_BEFORE: Final[LiteralString] = """
+select extract(epoch from least(svc.webhook_next_due(), now() + interval '1 day') - now())::float8 as seconds
+"""
 
 
 class Lease(NamedTuple):
@@ -110,7 +116,10 @@ class EndpointSnapshot:
 
 
 class Acknowledgement(NamedTuple):
-    """The result of a lease. ``wait`` counts for ``retry``, and for ``released``, when nothing was sent."""
+    """The result of a lease. ``wait`` counts for ``retry``, and for ``released``, when nothing was sent.
+
+    For ``throttled`` it is the wait that the receiver asks for, 0 if it does not say how long.
+    """
 
     lease: Lease
     disposition: Disposition
@@ -168,14 +177,23 @@ async def endpoints(conn: AsyncConnection[Any], endpoint_ids: Sequence[str]) -> 
     return await afetch(conn, Query(_ENDPOINTS, (list(endpoint_ids),), EndpointSnapshot))
 
 
-async def next_due(conn: AsyncConnection[Any]) -> timedelta | None:
-    """The time until the next delivery comes due that is not due now; None if there is none."""
-    [due] = await afetch(conn, Query(_NEXT_DUE, (), _Due))
+async def next_due(conn: AsyncConnection[Any], *, since: float | None = None, newest: int = NEWEST) -> timedelta | None:
+    """The time until the next delivery comes due that was not due at ``since``; None if there is none.
+
+    ``since`` is in unix seconds by the server's clock, and now by default. ``newest`` is the newest protocol that the
+    database speaks.
+    """
+    query = Query(_NEXT_DUE_BEFORE, (), _Due) if newest < THROTTLED else Query(_NEXT_DUE, (since,), _Due)
+    [due] = await afetch(conn, query)
     return None if due.seconds is None else timedelta(seconds=max(due.seconds, 0))
 
 
-async def acknowledge(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> Acknowledged:
-    """Record the results of leases."""
+async def acknowledge(
+    conn: AsyncConnection[Any], batch: Sequence[Acknowledgement], *, newest: int = NEWEST
+) -> Acknowledged:
+    """Record the results of leases. ``newest`` is the newest protocol that the database speaks."""
+    if newest < THROTTLED:
+        batch = [_retried(item) if item.disposition == "throttled" else item for item in batch]
     [done] = await afetch(conn, Query(_ACKNOWLEDGE, _columns(batch), Acknowledged))
     return done
 
@@ -185,6 +203,11 @@ async def held(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> 
     query = Query(_HELD, ([item.lease.delivery_id for item in batch],), _Held)
     found = {row.id: row.lease_id for row in await afetch(conn, query)}
     return [item for item in batch if found.get(item.lease.delivery_id) == item.lease.lease_id]
+
+
+def _retried(item: Acknowledgement) -> Acknowledgement:
+    """A throttled result for functions of before: they fail one that has no attempt left."""
+    return item._replace(disposition="retry", wait=max(item.wait, _THROTTLED_LEAST))
 
 
 def _error(result: Result) -> str | None:

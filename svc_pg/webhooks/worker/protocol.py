@@ -13,7 +13,9 @@ from svc_pg.errors import ProtocolError
 from svc_pg.query import Query, afetch_one
 
 OLDEST: Final = 1
-NEWEST: Final = 1
+NEWEST: Final = 2
+THROTTLED: Final = 2
+"""The first in which results can be ``throttled``, and in which a worker asks what is due since its claim began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,17 @@ class _Spoken:
     newest: int
 
 
-async def check(conn: AsyncConnection[Any]) -> None:
-    """Raise ProtocolError if this worker and the database speak no common protocol, NotInstalledError without svc."""
-    spoken = await afetch_one(conn, Query("select oldest, newest from svc.webhook_protocol()", (), _Spoken))
+async def newest(conn: AsyncConnection[Any]) -> int:
+    """The newest protocol that the database speaks. Raises NotInstalledError."""
+    return (await _spoken(conn)).newest
+
+
+async def check(conn: AsyncConnection[Any]) -> int:
+    """The newest protocol that the database speaks.
+
+    Raises ProtocolError if this worker and the database speak no common one, NotInstalledError without svc.
+    """
+    spoken = await _spoken(conn)
     if spoken.oldest > NEWEST:
         raise ProtocolError(
             f"the database speaks the worker protocol from {spoken.oldest} on, and this worker up to {NEWEST}",
@@ -35,3 +45,8 @@ async def check(conn: AsyncConnection[Any]) -> None:
             f"the database speaks the worker protocol up to {spoken.newest}, and this worker from {OLDEST} on",
             hint="The database is too old. Run: svc-pg install",
         )
+    return spoken.newest
+
+
+async def _spoken(conn: AsyncConnection[Any]) -> _Spoken:
+    return await afetch_one(conn, Query("select oldest, newest from svc.webhook_protocol()", (), _Spoken))

@@ -47,7 +47,7 @@ class Reconnecting:
         return self._conn is not None and time.monotonic() - self._conn.answered_at < _STALE
 
     async def run(
-        self, work: Callable[[Connection], Awaitable[None]], *, patience: Callable[[], float] = _no_time
+        self, work: Callable[[Connection], Awaitable[object]], *, patience: Callable[[], float] = _no_time
     ) -> None:
         """Do ``work`` to its end; start it again with a new connection whenever the last one is lost.
 
@@ -74,7 +74,7 @@ class Reconnecting:
         working.cancel()
         await asyncio.wait({working})
 
-    async def _run(self, work: Callable[[Connection], Awaitable[None]], patience: Callable[[], float]) -> None:
+    async def _run(self, work: Callable[[Connection], Awaitable[object]], patience: Callable[[], float]) -> None:
         failures = 0
         reminders = Reminders()
 
@@ -126,7 +126,7 @@ def _can_heal(error: psycopg.Error) -> bool:
     return isinstance(error, psycopg.OperationalError) or not (error.sqlstate or "42").startswith("42")
 
 
-async def _watched(work: Callable[[Connection], Awaitable[None]], conn: Connection) -> None:
+async def _watched(work: Callable[[Connection], Awaitable[object]], conn: Connection) -> None:
     """Do ``work`` while the server answers, also when the work asks it for nothing. Raises OperationalError."""
     working = asyncio.ensure_future(work(conn))
     beating = asyncio.create_task(_beat(conn))

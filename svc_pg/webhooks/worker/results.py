@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from svc_pg.plurals import counted
-from svc_pg.webhooks.worker import leases
+from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -71,6 +71,7 @@ class ResultQueue:
 
     async def acknowledge_all(self, conn: Connection) -> None:
         """Acknowledge until it is closed and empty."""
+        newest = await protocol.newest(conn)
         while len(self) or not self._is_closed:
             if not self._batch:
                 await self._wait()
@@ -80,7 +81,7 @@ class ResultQueue:
             if self._batch:
                 self._is_busy = len(self._batch) > _FEW
                 # if the connection breaks here it may have been done: the lease fences the second time
-                self._note(await leases.acknowledge(conn, self._batch))
+                self._note(await leases.acknowledge(conn, self._batch, newest=newest))
                 self._keep(await leases.held(conn, self._batch) if self._batch else [])
                 self._moved_at = time.monotonic()
                 self.acknowledged.set()

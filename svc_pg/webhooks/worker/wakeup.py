@@ -2,11 +2,13 @@
 
 A worker with nothing to do takes an advisory lock exclusively and listens. A sender tries the same lock in shared mode:
 if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_notify.sql.j2).
+While the transaction of a sender is open, none can sleep: one polls for all, less often as time goes on.
 """
 
 import asyncio
 import logging
 import random
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -22,9 +24,23 @@ from svc_pg.webhooks.worker.reminders import Reminders, reason
 
 _log = logging.getLogger(__name__)
 
+_SHORTEST_SLEEP: Final = timedelta(milliseconds=10)  # many endpoints with a rate have a start due all the time
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
 _LONGEST_ANSWER: Final = 10.0  # seconds; not below the longest sleep, which is a wait for the server too
 _AGAIN: Final = 5.0  # seconds after which a connection to listen on is tried again
+_LONGEST_POLL: Final = 0.5  # seconds between polls while a sender keeps workers from sleeping
+_TELL_AFTER: Final = 10.0  # seconds for which it has done so
+_KEEPING_AWAKE: Final = """
+select l.pid, a.usename::text, a.application_name, a.state
+  from pg_catalog.pg_locks l
+  left join pg_catalog.pg_stat_activity a on a.pid = l.pid
+ where l.locktype = 'advisory' and l.classid = %s and l.objid = %s and l.objsubid = 2 and l.mode = 'ShareLock'
+   and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+ order by a.xact_start limit 1
+"""
+_LOCK: Final = """
+select pg_catalog.pg_try_advisory_lock(%s, %s), extract(epoch from pg_catalog.clock_timestamp())::float8
+"""
 _WAKE: Final = "select pg_catalog.pg_advisory_unlock(%s, %s), pg_catalog.pg_advisory_unlock(%s, %s)"
 # The server then notices within a minute that a sleeper's machine is gone, and releases its locks
 _NOTICE_LOSS: Final = """
@@ -55,6 +71,10 @@ class Wakeup:
     def __init__(self, *, interval: timedelta) -> None:
         self._interval = interval
         self._listens = asyncio.Event()
+        self.is_polling = False  # for all workers, while a sender keeps them from sleeping; then it holds SLEEPER
+        self.asked_at: float | None = None  # when it last tried to sleep, in unix seconds by the server's clock
+        self._polls_since = 0.0  # monotonic
+        self._is_told_of_sender = False
 
     async def listen(self, conninfo: Conninfo, *, claiming: Connection) -> None:
         """Listen until cancelled; a connection that cannot be opened is tried again.
@@ -99,41 +119,85 @@ class Wakeup:
         _log.warning("the worker polls every %s s: %s", self._interval.total_seconds(), reason)
 
     async def fall_asleep(self) -> bool:
-        """Tell senders that a worker sleeps. False if a sender is about to commit or another worker sleeps already.
+        """Tell senders that a worker sleeps. False if one of them is open, or another worker waits for all.
 
-        After an exception while it sleeps, the connection must end, and the lock with it.
+        After an exception while it sleeps or polls, the connection must end, and the locks with it.
         """
         if not self._listens.is_set():
             return False
-        granted = bool(await _scalar(self._conn, "select pg_catalog.pg_try_advisory_lock(%s, %s)", Lock.WAKEUP.key))
-        if granted:
-            await _scalar(self._conn, "select pg_catalog.pg_advisory_lock(%s, %s)", Lock.SLEEPER.key)
-        return granted
+        if not self.is_polling and not await self._lock(Lock.SLEEPER):
+            return False
+        if await self._lock(Lock.WAKEUP):
+            self.is_polling = False
+            return True
+        if not self.is_polling:
+            self.is_polling = True
+            self._polls_since = time.monotonic()
+            self._is_told_of_sender = False
+        return False
+
+    async def stop_polling(self) -> None:
+        """Let another worker wait for all, if this one does so by polling."""
+        if self.is_polling:
+            self.is_polling = False
+            await _scalar(self._conn, "select pg_catalog.pg_advisory_unlock(%s, %s)", Lock.SLEEPER.key)
+
+    async def _lock(self, lock: Lock) -> bool:
+        row = await (await self._conn.execute(_LOCK, lock.key)).fetchone()
+        is_granted, self.asked_at = row or (False, None)
+        return bool(is_granted)
 
     async def wake_up(self) -> None:
         """Tell senders that it sleeps no longer. Call it while asleep."""
         await self._conn.execute(_WAKE, (*Lock.SLEEPER.key, *Lock.WAKEUP.key))
 
     async def wait(self, *, within: timedelta | None = None) -> None:
-        """Wait until notified, or for ``within`` (5 s at most). Call it while asleep."""
-        await _notified(self._conn, _LONGEST_SLEEP if within is None else min(within, _LONGEST_SLEEP))
+        """Wait until notified, or for ``within`` (10 ms to 5 s). Call it while asleep."""
+        limit = _LONGEST_SLEEP if within is None else min(max(within, _SHORTEST_SLEEP), _LONGEST_SLEEP)
+        await _notified(self._conn, limit)
 
-    async def wait_briefly(self) -> None:
-        """Wait briefly, or until notified. Used when sleep was refused.
+    async def tell_sleeper(self, within: timedelta | None) -> None:
+        """Wake the worker that waits for all if something that it may not know of is due so soon."""
+        if self._listens.is_set() and not self.is_polling and within is not None and within < _LONGEST_SLEEP:
+            await self._conn.execute("notify svc_webhooks")
 
-        At most 50 ms if a sender is about to commit; at most 2 s if another worker sleeps, which will be notified.
+    async def wait_briefly(self, *, within: timedelta | None = None) -> None:
+        """Wait briefly, for ``within`` at most, or until notified. Used when sleep was refused.
+
+        At most 2 s if another worker waits for all. While a transaction that sends is open, a tenth of the time that it
+        has been: 20 to 50 ms at first, half a second later.
         """
+        most = max(_LONGEST_SLEEP if within is None else within, _SHORTEST_SLEEP).total_seconds()
         if not self._listens.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._interval.total_seconds()):
+                async with asyncio.timeout(min(self._interval.total_seconds(), most)):
                     await self._listens.wait()
             return
-        # a lock of the statement alone, released at its end
-        is_alone = await _scalar(
-            self._conn, "select pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)", Lock.SLEEPER.key
+        limit = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not poll in step
+        if self.is_polling:
+            polled = time.monotonic() - self._polls_since
+            if polled > _TELL_AFTER and not self._is_told_of_sender:
+                await self._tell_of_sender(polled)
+            limit = max(limit, min(polled / 10, _LONGEST_POLL))
+        else:
+            limit *= 40
+        await _notified(self._conn, timedelta(seconds=min(limit, most)))
+
+    async def _tell_of_sender(self, seconds: float) -> None:
+        self._is_told_of_sender = True
+        row = await (await self._conn.execute(_KEEPING_AWAKE, Lock.WAKEUP.key)).fetchone()
+        if row is None:
+            return
+        pid, user, name, state = row
+        who = "a prepared transaction, see pg_prepared_xacts"
+        if pid is not None:
+            who = f"process {pid} of PostgreSQL, role {user}, application {name!r}, {state or 'state unknown'}"
+        _log.warning(
+            "a transaction that has sent webhooks is open for %.0f s, so the worker polls every %s s: %s",
+            seconds,
+            _LONGEST_POLL,
+            who,
         )
-        jitter = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not poll in step
-        await _notified(self._conn, timedelta(seconds=jitter if is_alone else 40 * jitter))
 
 
 async def _notified(conn: Connection, limit: timedelta) -> None:

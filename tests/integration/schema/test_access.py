@@ -178,7 +178,7 @@ CHANGES: dict[str, list[LiteralString]] = {
     ],
     "type svc.audit_operation": ["grant usage on type svc.audit_operation to public"],
     "sequence svc.audit_logs_id_seq": ["grant usage on sequence svc.audit_logs_id_seq to {}"],
-    "function svc.webhook_next_due()": ["grant execute on function svc.webhook_next_due() to public"],
+    "function svc.webhook_protocol()": ["grant execute on function svc.webhook_protocol() to public"],
     "function svc.webhook_notify()": ["alter function svc.webhook_notify() owner to {}"],
     "function svc.capture_public_t()": [
         "grant execute on function svc.capture_public_t() to {}",

@@ -277,14 +277,14 @@ def test_a_changed_rule_changes_functions_only(recorded: psycopg.Connection[Any]
 def test_a_function_whose_signature_changed_is_replaced_and_leaves_no_overload(
     installed: psycopg.Connection[Any],
 ) -> None:
-    installed.execute("drop function svc.webhook_next_due()")
-    installed.execute("create function svc.webhook_next_due() returns int language sql as 'select 1'")
-    installed.execute("create function svc.webhook_next_due(x int) returns int language sql as 'select 1'")
+    installed.execute("drop function svc.webhook_notify()")
+    installed.execute("create function svc.webhook_notify() returns int language sql as 'select 1'")
+    installed.execute("create function svc.webhook_notify(x int) returns int language sql as 'select 1'")
     installed.commit()
-    assert differing(installed, Config())["svc.webhook_next_due"] == "tampered"
+    assert differing(installed, Config())["svc.webhook_notify"] == "tampered"
     schema.install(installed, Config())
-    overloads = "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'webhook_next_due'"
-    assert scalar(installed, overloads) == "svc.webhook_next_due()"
+    overloads = "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'webhook_notify'"
+    assert scalar(installed, overloads) == "svc.webhook_notify()"
 
 
 def test_what_the_configuration_does_not_name_is_kept_and_named(db: psycopg.Connection[Any]) -> None:

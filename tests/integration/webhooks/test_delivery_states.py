@@ -106,7 +106,7 @@ class Queue(RuleBasedStateMachine):
 
     def claim(self, conn: Connection, batch: int, after: UUID | None) -> None:
         expected = {
-            delivery.id: delivery.attempts - delivery.lost + 1 if delivery.is_under_way else delivery.attempts
+            delivery.id: delivery.counted + 1 if delivery.is_under_way else delivery.attempts
             for delivery in self.model.claim(batch=batch, after=after)
         }
         claimed = conn.execute(
@@ -127,7 +127,7 @@ class Queue(RuleBasedStateMachine):
             [delivery.id for delivery, _, _ in answers],
             [lease for _, lease, _ in answers],
             [disposition.removesuffix(" at once") for _, _, disposition in answers],
-            [3600.0 if disposition == "retry" else 0.0 for _, _, disposition in answers],
+            [3600.0 if disposition in ("retry", "throttled") else 0.0 for _, _, disposition in answers],
             ["success" if disposition == "delivered" else "http_error" for _, _, disposition in answers],
             [7] * len(answers),
         )
@@ -153,8 +153,11 @@ class Queue(RuleBasedStateMachine):
         for chosen in self.model.endpoints.values():
             if chosen.breaker == "open":
                 chosen.breaker = "half-open"
+            chosen.is_throttled = False
         postpone(self.conn, timedelta(0), "d.next_attempt_at > now()")
-        self.conn.execute("update svc.webhook_endpoint_state set breaker_until = now() where breaker_until > now()")
+        for each in ("breaker_until", "throttled_until"):
+            end = "update svc.webhook_endpoint_state set {0} = now() where {0} > now()"
+            self.conn.execute(sql.SQL(end).format(sql.Identifier(each)))
 
     def change_endpoint(self, chosen: Endpoint, action: str) -> None:
         query = getattr(deliveries if action == "recover" else endpoints, action)(str(chosen.id))
@@ -186,9 +189,9 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def the_database_says_what_the_model_says(self) -> None:
         found = {
-            row[0]: (*row[1:6], sorted(map(tuple, row[6])))
+            row[0]: (*row[1:7], sorted(map(tuple, row[7])))
             for row in self.conn.execute(
-                """select d.id, d.status, d.attempts, d.lost_attempts, d.max_attempts, l.lease_id,
+                """select d.id, d.status, d.attempts, d.lost_attempts, d.throttled_attempts, d.max_attempts, l.lease_id,
                           coalesce((select json_agg(json_build_array(a.attempt, a.cause, a.outcome))
                                       from svc.webhook_delivery_attempts a where a.delivery_id = d.id), '[]')
                      from svc.webhook_deliveries d left join svc.webhook_leases l on l.delivery_id = d.id"""
@@ -228,7 +231,7 @@ def dispositions(delivery: Delivery) -> st.SearchStrategy[str]:
     """The results that a worker may give an attempt: it gives up only at the last one."""
     is_last = delivery.is_at_its_last
     failures = ["failed"] if is_last else ["retry", "retry at once"]
-    return st.sampled_from(["delivered", *failures, *failures, "gone", "released"])
+    return st.sampled_from(["delivered", *failures, *failures, "gone", "throttled", "released"])
 
 
 def test_every_delivery_is_in_the_state_that_the_model_says(database: str) -> None:

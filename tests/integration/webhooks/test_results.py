@@ -26,9 +26,9 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     acknowledge = leases.acknowledge
 
-    async def noting(conn: Connection, batch: Sequence[Acknowledgement]) -> Acknowledged:
+    async def noting(conn: Connection, batch: Sequence[Acknowledgement], *, newest: int) -> Acknowledged:
         sizes.append(len(batch))
-        return await acknowledge(conn, batch)
+        return await acknowledge(conn, batch, newest=newest)
 
     monkeypatch.setattr(leases, "acknowledge", noting)
     monkeypatch.setattr("svc_pg.webhooks.worker.results._GATHER", 60.0)  # seconds: nothing but news ends a wait

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.wakeup import waking
@@ -80,3 +81,50 @@ def test_the_server_notices_within_a_minute_that_the_machine_of_a_sleeper_is_gon
     silent, unsent = asyncio.run(seconds())
     assert 0 < silent < 60
     assert 0 < unsent < 60
+
+
+def test_one_worker_polls_for_all_while_a_transaction_that_sends_is_open_and_names_it(
+    database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._TELL_AFTER", 0.0)
+    waiting = "select count(*) from pg_locks where locktype = 'advisory' and (classid, objid) = (%s, %s) and granted"
+    with receiving() as receiver, psycopg.connect(database, application_name="a long import") as sender:
+        endpoint(database, CONFIG, receiver.url)
+        webhooks.send(sender, "order.created", {"id": 1})
+        with working(database, CONFIG), working(database, CONFIG), psycopg.connect(database, autocommit=True) as conn:
+            wait_until(lambda: "a transaction that has sent webhooks is open" in caplog.text, "one of them says so")
+            [told] = [each for each in caplog.messages if "has sent webhooks" in each]
+            pid = sender.info.backend_pid
+            assert f"process {pid} of PostgreSQL, role postgres, application 'a long import', idle in" in told
+            assert conn.execute(waiting, Lock.SLEEPER.key).fetchone() == (1,)
+            send(database)  # others are heard meanwhile
+            receiver.wait_for(1)
+            sender.commit()
+            receiver.wait_for(2)
+            wait_until(lambda: conn.execute(waiting, Lock.WAKEUP.key).fetchone() == (1,), "one of them sleeps")
+
+
+@pytest.mark.parametrize(("seconds", "least", "most"), [(0, 0.02, 0.05), (2, 0.2, 0.3), (3600, 0.5, 0.5)])
+def test_polls_become_rarer_the_longer_a_transaction_that_sends_is_open(
+    database: str, monkeypatch: pytest.MonkeyPatch, seconds: float, least: float, most: float
+) -> None:
+    limits: list[float] = []
+
+    async def noting(_: object, limit: timedelta) -> None:
+        limits.append(limit.total_seconds())
+
+    async def poll() -> None:
+        address = Conninfo.parse(database)
+        async with connected(address) as claiming, waking(address, claiming=claiming, interval=NEVER) as wakeup:
+            await wakeup.wait_briefly()  # until it listens
+            assert not await wakeup.fall_asleep()
+            wakeup._polls_since -= seconds
+            monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._notified", noting)
+            await wakeup.wait_briefly()
+            await wakeup.wait_briefly(within=timedelta(milliseconds=1))  # a rate or a retry that is due is not late
+
+    with psycopg.connect(database) as sender:
+        sender.execute("select pg_advisory_xact_lock_shared(%s, %s)", Lock.WAKEUP.key)
+        asyncio.run(poll())
+    assert least <= limits[0] <= most
+    assert limits[1] == 0.01

@@ -215,8 +215,8 @@ def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_ho
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute("update svc.webhook_endpoints set status = 'paused' where id = %s", [paused])
         conn.execute(
-            "insert into svc.webhook_rates (endpoint_id, started_at, started, full_until)"
-            " values (%s, array[now()], '{1}', now() + interval '1 min')",
+            "insert into svc.webhook_rates (endpoint_id, spent_until, full_until)"
+            " values (%s, now(), now() + interval '1 min')",
             [limited],
         )
         conn.execute(

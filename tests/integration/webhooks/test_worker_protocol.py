@@ -67,6 +67,19 @@ def test_functions_of_the_next_release_still_serve_this_worker(database: str) ->
             receiver.wait_for(1)
 
 
+def test_functions_of_before_get_the_refusals_of_a_receiver_as_failures(database: str) -> None:
+    with receiving(lambda _: 429) as receiver, psycopg.connect(database, autocommit=True) as conn:
+        endpoint(database, CONFIG, receiver.url)
+        speak(database, protocol.THROTTLED - 1, protocol.THROTTLED - 1)
+        webhooks.send(conn, "order.created", {"id": 1})
+        with working(database, CONFIG):
+            wait_until(lambda: scalar(conn, "select attempts from svc.webhook_deliveries"))
+        waits = "next_attempt_at - updated_at >= '1 min'"
+        assert conn.execute(f"select status, throttled_attempts, {waits} from svc.webhook_deliveries").fetchall() == [
+            ("pending", 0, True)
+        ]
+
+
 def test_a_database_without_svc_is_named(empty_database: str) -> None:
     with pytest.raises(NotInstalledError):
         run(empty_database)

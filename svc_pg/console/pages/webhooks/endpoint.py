@@ -164,7 +164,9 @@ def _health(endpoint: Endpoint, stats: EndpointStats) -> str:
     """A state of ``states.ENDPOINTS``."""
     if endpoint.status != "active":
         return endpoint.status
-    return "broken" if stats.breaker_until else "failing" if stats.failure_streak else "healthy"
+    if stats.breaker_until:
+        return "broken"
+    return "throttled" if stats.throttled_until else "failing" if stats.failure_streak else "healthy"
 
 
 async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:
