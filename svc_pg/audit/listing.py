@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, LiteralString, cast
 
+from svc_pg.audit.actor_ids import recorded
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.conditions import (
     Among,
@@ -93,6 +94,8 @@ def _with(found: Filter, condition: Condition) -> Filter:
     match condition:
         case Is(column, value):
             return found.where(column + " = %s", value)
+        case Among("actor_id", values, is_excluded):
+            return found.where(*_among("actor_id", recorded(values), is_excluded=is_excluded))
         case Among(column, values, is_excluded):
             return found.where(*_among(column, [*values], is_excluded=is_excluded))
         case Overlaps(column, values, is_excluded):

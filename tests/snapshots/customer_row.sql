@@ -27,7 +27,11 @@ declare
     v_key text;
     v_newer jsonb;  -- columns that are newer than this function
     v_moved_from text;
+    v_actor text := nullif(current_setting('svc.actor_id', true), '');
 begin
+    if octet_length(v_actor) > 1000 then
+        v_actor := svc.audit_actor(v_actor);
+    end if;
     if tg_op = 'UPDATE' then
         begin
             if has_table_privilege('pg_authid'::regclass, 'update') then
@@ -63,7 +67,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'UPDATE',
             case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from
@@ -83,7 +87,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'INSERT',
             case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb
@@ -103,7 +107,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'DELETE',
             case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb
@@ -115,7 +119,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
             null::text,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb
@@ -191,7 +195,8 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
            known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
@@ -271,7 +276,8 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition
   from ended

@@ -46,10 +46,14 @@ declare
     v_key text;
     v_newer jsonb;  -- columns that are newer than this function
     v_moved_from text;
+    v_actor text := nullif(current_setting('svc.actor_id', true), '');
     v_record_id text;
     v_redacted text[];
     v_rule integer;
 begin
+    if octet_length(v_actor) > 1000 then
+        v_actor := svc.audit_actor(v_actor);
+    end if;
     if tg_op = 'UPDATE' then
         begin
             if has_table_privilege('pg_authid'::regclass, 'update') then
@@ -92,7 +96,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'UPDATE',
             v_record_id,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
             case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
@@ -120,7 +124,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'INSERT',
             v_record_id,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
             null, null,
@@ -148,7 +152,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'DELETE',
             v_record_id,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
             null, null,
@@ -163,7 +167,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
             v_record_id,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
             null, null,
@@ -241,7 +245,8 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
            known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
@@ -321,7 +326,8 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition
   from ended

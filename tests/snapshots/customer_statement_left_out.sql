@@ -33,6 +33,9 @@ declare
     v_context jsonb := nullif(current_setting('svc.context', true), '')::jsonb;
     v_is_superuser constant boolean := has_table_privilege('pg_authid'::regclass, 'update');
 begin
+    if octet_length(v_actor) > 1000 then
+        v_actor := svc.audit_actor(v_actor);
+    end if;
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
         insert into svc."record_public_customer" (
@@ -247,7 +250,8 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
            known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array['credit', 'settings']::text[]
@@ -323,7 +327,8 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition
   from ended

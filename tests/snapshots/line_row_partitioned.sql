@@ -27,7 +27,11 @@ declare
     v_key text;
     v_newer jsonb;  -- columns that are newer than this function
     v_moved_from text;
+    v_actor text := nullif(current_setting('svc.actor_id', true), '');
 begin
+    if octet_length(v_actor) > 1000 then
+        v_actor := svc.audit_actor(v_actor);
+    end if;
     if tg_op = 'UPDATE' then
         begin
             if has_table_privilege('pg_authid'::regclass, 'update') then
@@ -58,7 +62,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
             case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from, tg_table_schema || '.' || tg_table_name
@@ -78,7 +82,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
             case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, tg_table_schema || '.' || tg_table_name
@@ -98,7 +102,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
             case when v_before ?& array['order_id', 'place']::text[] then jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text else svc.audit_record_id(tg_relid, v_before) end,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, tg_table_schema || '.' || tg_table_name
@@ -110,7 +114,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'TRUNCATE',
             null::text,
-            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb,
@@ -236,7 +240,8 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'shop.Order Line', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
            known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
@@ -316,7 +321,8 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'shop.Order Line', leaf, 'DELETE', record_id,
-       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition
   from ended

@@ -833,6 +833,10 @@ create view svc.webhook_endpoint_health (
 
 -- Functions
 
+create function svc.audit_actor(p_actor text)
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_entry(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, id bigint DEFAULT NULL::bigint)
     returns svc.audit_logs language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1704,6 +1708,8 @@ grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
+grant execute on function svc.audit_actor to svc_admin;
+grant execute on function svc.audit_actor to svc_writer;
 grant execute on function svc.audit_add_entry to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;

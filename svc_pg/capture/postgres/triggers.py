@@ -21,7 +21,6 @@ _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUN
 _PREFIX: Final = "00_svc_audit_"
 _TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
 _IS_SUPERUSER: Final = SQL("v_is_superuser")
-_ACTOR: Final = SQL("nullif(current_setting('svc.actor_id', true), '')")
 _BEFORE: Final = SQL("v_before")
 _AFTER: Final = SQL("v_after")
 _RECORD_IMAGES: Final = {"UPDATE": _AFTER, "INSERT": _AFTER, "DELETE": _BEFORE, "TRUNCATE": None}
@@ -109,6 +108,7 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         "on_error": rules.audited.on_error,
         "has_sql": rules.audited.has_sql,
         "is_ours": table.name.schema == "svc",
+        "actor": _actor(rules, unattributed),
         "is_actor_required": unattributed == "refuse",
         "recorded": {operation: recorded(rules, operation) for operation in _OPERATIONS},
     }
@@ -116,7 +116,6 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         template = "capture/function.sql.j2"
         operations = [(operation, enrichment(rules.audited.enrich, operation)) for operation in _OPERATIONS]
         values |= {
-            "actor": _actor(rules, _ACTOR, unattributed),
             "old": _image(rules, record_image(table, SQL("old"))),
             "new": _image(rules, record_image(table, SQL("new"))),
             "careful_old": _image(rules, careful_image(SQL("old"))),
@@ -130,7 +129,6 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
     else:
         template = "capture/statement_function.sql.j2"
         values |= {
-            "actor": _actor(rules, SQL("v_actor"), unattributed),
             "old": _image(rules, query_image(table, SQL('"svc old"'), is_careful=_IS_SUPERUSER)),
             "new": _image(rules, query_image(table, SQL('"svc new"'), is_careful=_IS_SUPERUSER)),
             "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
@@ -144,11 +142,11 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
     return SchemaObject("function", f"svc.{function}", render(template, **values), str(table.name), rules.leaves_out)
 
 
-def _actor(rules: TableRules, actor: Composable, unattributed: Unattributed) -> Composable:
+def _actor(rules: TableRules, unattributed: Unattributed) -> Composable:
     """The actor of the transaction; without one, null or an error."""
     if unattributed == "record":
-        return actor
-    return SQL("coalesce({}, svc.audit_unattributed({}))").format(actor, Literal(str(rules.table.name)))
+        return SQL("v_actor")
+    return SQL("coalesce(v_actor, svc.audit_unattributed({}))").format(Literal(str(rules.table.name)))
 
 
 def _image(rules: TableRules, image: Composable) -> Composable:
