@@ -15,8 +15,6 @@ class Lock(IntEnum):
     """A worker that sleeps holds it, and whoever sends shares it: who is refused notifies."""
     CLAIM = 2
     """A claim of deliveries: one at a time."""
-    PARTITIONS = 3
-    """The partitions of the audit log: they do not come and go meanwhile."""
     MAINTENANCE = 4
     """Maintenance: one at a time."""
     SLEEPER = 5

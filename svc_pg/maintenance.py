@@ -112,6 +112,17 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
+# Anybody can take an advisory lock; only who maintains keeps others from it
+_IS_MAINTAINED: Final[LiteralString] = """
+select exists (
+    select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'advisory' and l.granted and l.classid::bigint = %s and l.objid::bigint = %s and l.objsubid = 2
+       and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+       and pg_catalog.has_table_privilege(a.usesysid, 'svc.maintenance', 'UPDATE')
+)
+"""
+
+
 @contextmanager
 def _alone(conn: Connection[Any]) -> Iterator[bool]:
     """Hold a session lock. Behind a pooler there is none, and two at a time only do some work in vain."""
@@ -119,7 +130,10 @@ def _alone(conn: Connection[Any]) -> Iterator[bool]:
     if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
         yield True
     elif not scalar(conn, "select pg_catalog.pg_try_advisory_lock(%s, %s)", Lock.MAINTENANCE.key):
-        yield False
+        is_maintained = scalar(conn, _IS_MAINTAINED, Lock.MAINTENANCE.key)
+        if not is_maintained:
+            _log.warning("a role that may not maintain the database holds the lock of maintenance; going on without it")
+        yield not is_maintained
     else:
         try:
             yield True

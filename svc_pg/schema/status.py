@@ -27,6 +27,7 @@ class Status:
     ``is_superseded``: for an orphan; other objects now record or send the changes of its table.
     ``moved_to``: the name of its table now, if that was renamed.
     ``recorded_as``: its identity before its table was renamed, if that is another.
+    ``is_of_dropped_table``: for an orphan; its table is no more, so that nothing is left to capture.
     ``note``: a limit of the table's capture that no state tells.
     """
 
@@ -40,6 +41,7 @@ class Status:
     moved_to: str | None = None
     recorded_as: str | None = None
     note: str | None = None
+    is_of_dropped_table: bool = False
     item: SchemaObject | None = None
 
     @property

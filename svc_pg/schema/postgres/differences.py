@@ -1,9 +1,11 @@
 """The differences of a database from a configuration, and the SQL to fix them."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
 from psycopg import Connection
+from psycopg.sql import Identifier
 
 from svc_pg.config import Config
 from svc_pg.schema.postgres import (
@@ -28,6 +30,7 @@ from svc_pg.schema.postgres.target import Target, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import sends_changes
+from svc_pg.table_names import TableName
 
 
 def status(
@@ -83,6 +86,10 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
     served = {(item.audited_table, sends_changes(item.identity)) for item in target.objects if item.audited_table}
     served |= target.covered
 
+    found = installed.compare(conn, present, target.objects)
+    orphans = {entry.audited_table for entry in found if entry.state == "orphan" and not entry.moved_to}
+    dropped = _dropped(conn, orphans - {None})
+
     def is_superseded(entry: ObjectState) -> bool:
         sends = sends_changes(entry.identity)
         return entry.state == "orphan" and any(
@@ -99,10 +106,21 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
             is_foreign=entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded,
             is_superseded=is_superseded(entry),
             moved_to=entry.moved_to,
+            is_of_dropped_table=entry.state == "orphan" and entry.audited_table in dropped,
             item=entry.item,
         )
-        for entry in installed.compare(conn, present, target.objects)
+        for entry in found
     ]
+
+
+def _dropped(conn: Connection[Any], tables: Collection[str | None]) -> set[str | None]:
+    """Those of the tables that are no more."""
+    names = {table: Identifier(*TableName.parse(table)).as_string() for table in tables if table}
+    if not names:
+        return set()
+    text = "select name from unnest(%s::text[]) name where to_regclass(name) is null"
+    gone = {name for (name,) in conn.execute(text, (list(names.values()),))}
+    return {table for table, name in names.items() if name in gone}
 
 
 def _altered(each: AlteredObject) -> Status:

@@ -10,6 +10,8 @@ from svc_pg.render import render
 from svc_pg.schema.postgres.installation import CAPTURER, CLOSED, Installation
 from svc_pg.schema.status import ForeignKind
 
+PARAMETER_GRANTS_SINCE: Final = 150000
+"""The server version from which a right to set a parameter can be granted."""
 _NEEDED: Final = ("audit_logs", "audit_hash_key", "installation")
 
 
@@ -37,5 +39,6 @@ def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) 
         capturer_pattern=CAPTURER,
         sees_key=installation.around.sees_hash_key,
         has_user_types=installation.around.has_user_types,
+        has_parameter_grants=installation.around.server_version >= PARAMETER_GRANTS_SINCE,
     )
     return fetch(conn, Query(text, (), Foreign))

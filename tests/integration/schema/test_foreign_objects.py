@@ -9,10 +9,11 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
+from svc_pg.maintenance import maintain
 from svc_pg.query import scalar
 from tests.support.commands import svc_pg
 from tests.support.postgres import Prepare, new_database
-from tests.support.roles import new_role
+from tests.support.roles import as_role, new_role
 from tests.support.tables import audited, create_and_audit, log
 
 CONFIG = audited("t")
@@ -188,3 +189,53 @@ def test_status_says_what_an_install_keeps_and_how_to_change_it(
     program = svc_pg("status", "--database-url", database, folder=tmp_path)
     assert program.returncode == 3
     assert "alter table svc.audit_logs alter db_user set not null;" in program.stdout + program.stderr
+
+
+def test_a_grant_to_switch_captures_off_is_named(db: psycopg.Connection[Any], postgres: str) -> None:
+    if db.info.server_version < 150000:
+        pytest.skip("PostgreSQL 15 brought rights on parameters")
+    with new_role(postgres) as role:
+        db.execute(f"grant set, alter system on parameter session_replication_role to {role}".encode())
+        try:
+            identity = f"session_replication_role for {role}"
+            assert differing(db) == {identity: "tampered"}
+            assert schema.install(db, CONFIG) == []
+            [entry] = [entry for entry in schema.status(db, CONFIG) if entry.identity == identity]
+            db.execute(entry.sql.encode())
+            assert differing(db) == {}
+        finally:
+            db.execute(f"revoke all on parameter session_replication_role from {role}".encode())
+
+
+@pytest.mark.parametrize("months", ["-1", "121", "2147483647", "null"])
+def test_partitions_are_made_for_ten_years_at_most(db: psycopg.Connection[Any], months: LiteralString) -> None:
+    with pytest.raises(psycopg.DatabaseError, match="no number of months"):
+        db.execute("select svc.audit_ensure_partitions(" + months + ")")
+
+
+def test_a_role_without_rights_that_holds_our_advisory_locks_keeps_no_partition_from_being_made(
+    db: psycopg.Connection[Any], postgres: str
+) -> None:
+    month = "svc.audit_logs_2020_02"
+    with new_role(postgres) as role, as_role(db.info.dsn, role) as hostile:
+        hostile.execute("select pg_advisory_lock(1937138032, n) from generate_series(2, 10) n")  # all of maintenance
+        db.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation, timestamp)"
+            " values ('old', 0, 'INSERT', '2020-02-29')"
+        )
+        assert maintain(db, CONFIG)
+        assert scalar(db, "select to_regclass(%s) is not null", (month,))
+
+
+def test_a_dropped_table_of_a_pattern_does_not_stop_the_next_install(db: psycopg.Connection[Any]) -> None:
+    pattern = audited("public.*")
+    db.execute("create table gone (id int primary key)")
+    schema.install(db, pattern)
+    db.execute("insert into gone values (1)")
+    db.execute("drop table gone; create table newer (id int primary key)")
+    assert {step.audited_table for step in schema.install(db, pattern)} - {None} == {"public.newer"}
+    left = [entry for entry in schema.status(db, pattern) if entry.state != "ok"]
+    assert {(entry.audited_table, entry.state) for entry in left} == {("public.gone", "orphan")}
+    assert scalar(db, "select count(*) from svc.as_of_public_gone(now())") == 1  # its past can still be read
+    schema.install(db, pattern, prune=True)
+    assert differing(db, pattern) == {}

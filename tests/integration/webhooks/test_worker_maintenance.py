@@ -159,17 +159,19 @@ def test_a_worker_that_sleeps_is_in_the_way_of_no_partition(database: str) -> No
             ),
             "the worker sleeps",
         )
-        conn.execute("set lock_timeout = '100 ms'")
-        conn.execute("select pg_advisory_xact_lock(%s, %s)", Lock.PARTITIONS.key)
+        conn.execute("select svc.audit_ensure_partitions()")
 
 
 def test_stopping_breaks_off_a_step_that_takes_long(database: str) -> None:
     with psycopg.connect(database) as blocker, maintaining(database) as maintenance:
-        blocker.execute("select pg_advisory_xact_lock(%s, %s)", Lock.PARTITIONS.key)
+        blocker.execute("lock table svc.audit_epoch in share row exclusive mode")
 
         def is_waiting() -> bool:
             with psycopg.connect(database) as conn:
-                return bool(scalar(conn, "select exists (select from pg_locks where objid = 3 and not granted)"))
+                waits = (
+                    "select exists (select from pg_locks where relation = 'svc.audit_epoch'::regclass and not granted)"
+                )
+                return bool(scalar(conn, waits, ("svc.audit_epoch",)))
 
         wait_until(is_waiting, "maintenance waits")
         maintenance.stop()
