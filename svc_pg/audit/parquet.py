@@ -48,7 +48,8 @@ class RowGroups:
                 self._sink, self._schema(), compression="zstd", write_statistics=_SEARCHED
             )
         if records:
-            self._file.write_table(self._table(b"\n".join(records)))
+            # without the end of its line, PyArrow reads an empty last field behind quotes as a text, and not as null
+            self._file.write_table(self._table(b"\n".join([*records, b""])))
 
     def end(self) -> None:
         """Write the index of the row groups."""
