@@ -53,11 +53,13 @@ class SchemaObject:
     sql: str
     audited_table: str | None = None
     leaves_out: str | None = None
+    recorded_sha256: str | None = None
+    """The fingerprint on record, if the SQL is what the catalog made of it."""
 
     @property
     def source_sha256(self) -> str:
         """The fingerprint of the SQL."""
-        return sha256(self.sql.encode()).hexdigest()
+        return self.recorded_sha256 or sha256(self.sql.encode()).hexdigest()
 
 
 def sends_changes(identity: str) -> bool:

@@ -1,7 +1,7 @@
 """The changes that a script makes, as values: for databases whose objects are triggers alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from svc_pg.errors import InstallError
@@ -61,8 +61,14 @@ def change_of(steps: Sequence[Status], released: Iterable[Migration], notes: Map
     return Change(migrations, removals, items, fingerprints)
 
 
-def reversal_of(steps: Sequence[Status], kept: Iterable[SchemaObject], *, is_first: bool) -> Change:
-    """Remove what the steps created, but nothing in ``kept``; of a later script whole captures only."""
+def reversal_of(
+    steps: Sequence[Status], kept: Iterable[SchemaObject], replaced: Sequence[SchemaObject], *, is_first: bool
+) -> Change:
+    """Remove what the steps created, but nothing in ``kept``; of a later script whole captures only.
+
+    ``replaced`` are the triggers as they are before the steps. They come back: those of the script would fail every
+    write if a column that they name goes with the next downgrade.
+    """
     stays = {item.identity for item in kept}
     made = [
         Removal.of(step)
@@ -70,7 +76,21 @@ def reversal_of(steps: Sequence[Status], kept: Iterable[SchemaObject], *, is_fir
         if step.item is not None and step.action == "create" and step.identity not in stays
         if is_first or step.audited_table
     ]
-    return Change([], made, [], [])
+    return Change([], made, replaced, [])
+
+
+def replaced_by(
+    steps: Iterable[Status], notes: Mapping[Key, str], definitions: Mapping[str, str]
+) -> list[SchemaObject]:
+    """The triggers of tables that the steps replace, as they are now; ``definitions`` are their SQL by identity."""
+    found = []
+    for step in steps:
+        note = notes.get(("trigger", step.identity))
+        if step.item is None or step.state != "outdated" or not step.audited_table or note is None:
+            continue
+        if step.identity in definitions:
+            found.append(replace(step.item, sql=definitions[step.identity], recorded_sha256=note))
+    return found
 
 
 def removal_of(found: Sequence[Status], table: str, quoted: Sql) -> tuple[Change, Change]:

@@ -6,6 +6,7 @@ MariaDB, whose triggers name the columns of their tables, capture is removed fir
 a migration itself writes is not recorded.
 """
 
+import logging
 from typing import Any, Final
 
 from django.apps import AppConfig
@@ -15,8 +16,9 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models.signals import post_migrate, pre_migrate
 
 from svc_pg.dialects import dialect_of, driver_connection
-from svc_pg.errors import InstallError, SvcError, UnknownTableError
+from svc_pg.errors import InstallError, NotInstalledError, SvcError, UnknownTableError
 
+_log = logging.getLogger("svc_pg")
 _AFTER_MIGRATIONS: Final = (
     "The migrations have run. Name the tables of SVC_CONFIG as they are called now, or run the migrations that make"
     " them, then migrate again."
@@ -53,9 +55,26 @@ def _install(using: str, plan: Any = None, **_signal: object) -> None:
                 roles=getattr(settings, "SVC_ROLES", None),
             )
         except UnknownTableError as error:
+            if _is_new(connections[using]):
+                _log.warning("svc-pg is not installed yet: %s, and there are migrations left to run", error.message)
+                return
             raise _explained(UnknownTableError(error.message, hint=error.hint or _AFTER_MIGRATIONS)) from error
         except SvcError as error:
             raise _explained(error) from error
+
+
+def _is_new(connection: Any) -> bool:
+    """True if nothing is installed, so that no capture is lost, and not all migrations have run: ``migrate APP``."""
+    from django.db.migrations.executor import MigrationExecutor
+
+    from svc_pg import audit
+
+    try:
+        audit.query().only("id").limit(1).list(connection)
+    except NotInstalledError:
+        executor = MigrationExecutor(connection)
+        return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    return False
 
 
 def _explained(error: SvcError) -> CommandError:

@@ -1,5 +1,6 @@
 """The triggers of ours in the catalog, and our record of them; make and remove them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -10,6 +11,7 @@ from svc_pg.capture.mysql.triggers import PREFIX
 from svc_pg.dbapi import DbApiConnection, execute, rows
 from svc_pg.schema.change import Removal
 from svc_pg.schema.comparison import Found, Key, Recorded
+from svc_pg.schema.status import Status
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import joined, sql
 from svc_pg.table_names import TableName
@@ -29,6 +31,7 @@ _TRIGGERS: Final = f"""
  order by trigger_name
 """
 _TRIGGER: Final = f"{_FROM_CATALOG} where trigger_schema = %s and trigger_name = %s"
+_DEFINER: Final = re.compile(r"^create\s+(definer=`([^`]|``)*`@`([^`]|``)*`\s+)?trigger", re.IGNORECASE)
 _BEFORE: Final = """
 select trigger_name, event_object_table, event_manipulation from information_schema.triggers
  where trigger_schema = %s and action_timing = 'BEFORE' order by action_order
@@ -75,6 +78,18 @@ def early(conn: DbApiConnection, schemas: Iterable[str]) -> set[str]:
                 ours[table, event] = str(Trigger(name, TableName(schema, table)))
             elif (table, event) in ours:
                 found.add(ours[table, event])
+    return found
+
+
+def definitions(conn: DbApiConnection, steps: Iterable[Status]) -> dict[str, str]:
+    """The SQL of the triggers that the steps replace, by identity, without the definer."""
+    found = {}
+    for step in steps:
+        if step.kind == "trigger" and step.state == "outdated":
+            name = sql("{}.{}", *map(_QUOTE.ident, _key(Trigger.parse(step.identity))))
+            # the catalog's action_statement has other literals, without their backslashes
+            [(_, _, text, *_)] = rows(conn, sql("show create trigger {}", name).text)
+            found[step.identity] = _DEFINER.sub("create trigger", str(text), count=1)
     return found
 
 

@@ -10,7 +10,7 @@ from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import InstallError
 from svc_pg.render import render_for
-from svc_pg.schema.change import Change, Removal, change_of, removal_of, reversal_of
+from svc_pg.schema.change import Change, Removal, change_of, removal_of, replaced_by, reversal_of
 from svc_pg.schema.export.script import Script, statements
 from svc_pg.schema.mysql import installed, log_ids, migrations, preflight
 from svc_pg.schema.mysql.differences import look
@@ -59,6 +59,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
         refuse_newer(present.version)
         wanted = target_of(conn, server, config)
         steps = steps_of(look(conn, server, present, wanted))
+        definitions = installed.definitions(conn, steps)
     notes = {key: note.source_sha256 for key, (_, note) in present.notes.items()}
     if not prune:
         refuse_removals(steps)
@@ -72,7 +73,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
             hint="Run svc-pg install the first time.",
         )
     gone = {step.recorded_as or step.identity for step in steps if step.kind == "trigger" and not step.sql}
-    back = reversal_of(steps, guards(), is_first=not notes)
+    back = reversal_of(steps, guards(), replaced_by(steps, notes, definitions), is_first=not notes)
     tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
     return _script(server, [(change, __version__)], [(back, None)], tables, gone, log_ids.statements_of(steps))
 

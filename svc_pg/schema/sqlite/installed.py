@@ -83,6 +83,12 @@ def compare(cursor: sqlite3.Cursor, wanted: Iterable[SchemaObject], *, is_record
     ]
 
 
+def definitions(cursor: sqlite3.Cursor) -> dict[str, str]:
+    """The SQL of our triggers by identity, as the catalog has it."""
+    triggers = [_Trigger(*row) for row in cursor.execute(_TRIGGERS)]
+    return {trigger.identity: f"{trigger.definition};" for trigger in triggers if trigger.is_ours}
+
+
 def _late(triggers: list[_Trigger]) -> Iterable[str]:
     """Triggers of ours that fire after one of the application: the newest fires first.
 

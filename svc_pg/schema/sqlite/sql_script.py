@@ -12,7 +12,7 @@ from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.guards import guards
 from svc_pg.config import Config
 from svc_pg.render import render_for
-from svc_pg.schema.change import Change, change_of, removal_of, reversal_of
+from svc_pg.schema.change import Change, change_of, removal_of, replaced_by, reversal_of
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.migration_files import released
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
@@ -40,6 +40,7 @@ def script(conn: sqlite3.Connection, config: Config, *, prune: bool = False) -> 
         present = installation(cursor)
         refuse_newer(present.version)
         steps = steps_of(look(cursor, present, target_of(cursor, config)))
+        definitions = installed.definitions(cursor)
         notes = {note.key: note.source_sha256 for note in installed.notes(cursor)} if present.migrations else {}
     if not prune:
         refuse_removals(steps)
@@ -47,7 +48,7 @@ def script(conn: sqlite3.Connection, config: Config, *, prune: bool = False) -> 
     if not steps:
         return None
     change = change_of(steps, released(inventory.FOLDER), notes)
-    back = reversal_of(steps, guards(), is_first=not notes)
+    back = reversal_of(steps, guards(), replaced_by(steps, notes, definitions), is_first=not notes)
     others = "".join(f"{step.sql}\n" for step in steps if step.kind in ("index", "setting"))
     tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
     return _script(_text(change, version=__version__) + others, _text(back), tables)

@@ -186,6 +186,33 @@ def test_mysql_around_a_change_of_a_table(mysql: Place) -> None:
     )
 
 
+def beside_a_new_column(place: Place, log: str) -> None:
+    """Down again, the triggers are those of before: those of the script name a column that goes next."""
+    config = configuration(place.folder, CONFIG + ORDERS)
+    place.apply(place.script(config))
+    facts = place.facts(log)
+    place.query("alter table shop_order add column note varchar(20)")
+    beside = place.script(config)
+    place.apply(beside)
+    assert place.states(config) == {"ok"}
+    place.apply(beside, back=True)
+    assert place.facts(log) == facts
+    place.query("alter table shop_order drop column note")
+    place.query("insert into shop_order (id, customer_id) values (7, 8)")
+    assert place.states(config) == {"ok"}
+    place.query("alter table shop_order add column note varchar(20)")
+    place.apply(beside)
+    assert place.states(config) == {"ok"}
+
+
+def test_sqlite_goes_down_beside_a_new_column(sqlite: Place) -> None:
+    beside_a_new_column(sqlite, "svc_{}")
+
+
+def test_mysql_goes_down_beside_a_new_column(mysql: Place) -> None:
+    beside_a_new_column(mysql, "svc.{}")
+
+
 def a_name_that_reads_like_two(place: Place, quoted: str) -> None:
     """The identity of a trigger is its name, " on " and its table, and either may have " on " in it."""
     place.query(f"create table {quoted} (id integer primary key)")
@@ -577,6 +604,16 @@ def test_djangos_signals_install_on_mysql(tmp_path: Path, mysql_server: MySqlSer
         database["OPTIONS"] = {"ssl": {"ca": "/nowhere/ca.pem"}}
         told = replace(project, variables={"SHOP_DATABASE": json.dumps(database)}).run("migrate")
         assert "what ssl_ca names cannot be loaded" in told.stderr
+
+
+def test_django_migrates_one_application_of_a_new_database(django_on_sqlite: Django) -> None:
+    project = django_on_sqlite
+    pattern = CUSTOMERS.replace("shop_customer", "shop_*")
+    (project.folder / "svc-pg.toml").write_text(pattern, encoding="utf-8")
+    told = project.manage("migrate", "contenttypes", is_audited=True)
+    assert 'svc-pg is not installed yet: no table matches "public.shop_*"' in told
+    project.manage("migrate", is_audited=True)
+    assert project.run("status", address=f"sqlite:///{project.database['NAME']}").returncode == 0
 
 
 def test_a_table_that_is_not_there_ends_djangos_migrate_with_its_name(django_on_sqlite: Django) -> None:
