@@ -5,6 +5,7 @@ The actor is that of the thread or task that runs the statement. Threads that sh
 turns, as Python's documentation says: one that runs a statement waits for the interpreter when the triggers ask.
 """
 
+import sqlite3
 from typing import Any, TypeVar
 
 from svc_pg.audit.actors.sqlite import answer, answer_async
@@ -28,3 +29,12 @@ def with_audit(conn: Target) -> Target:
     else:
         answer(driver)
     return conn
+
+
+def is_audited(conn: Any) -> bool:
+    """True if a connection of sqlite3 is ``with_audit``. Reads no table, so a transaction gets no lock by it."""
+    try:
+        conn.execute("select svc_context()").close()
+    except sqlite3.OperationalError:  # no such function
+        return False
+    return True

@@ -1,8 +1,8 @@
 """Warn, once, of an actor that never reaches the connection which writes: its entries would have none, without a word.
 
 Seen are engines of SQLAlchemy, from the first request or ``with_audit`` on that begins to look, and, with the app in
-INSTALLED_APPS, connections of Django other than to SQLite: they tell of each of their statements. A plain connection or
-pool of a driver tells nobody; ``svc-pg status`` shows what it leaves behind.
+INSTALLED_APPS, connections of Django: they tell of each of their statements. A plain connection or pool of a driver
+tells nobody; ``svc-pg status`` shows what it leaves behind.
 """
 
 import re
@@ -31,7 +31,7 @@ def watch() -> None:
 
 def watch_django(connection: Any, **_signal: object) -> None:
     """Look at what a connection of Django writes: a receiver of ``connection_created``."""
-    if connection.vendor in ("postgresql", "mysql") and _look_at_django not in connection.execute_wrappers:
+    if connection.vendor in ("postgresql", "mysql", "sqlite") and _look_at_django not in connection.execute_wrappers:
         connection.execute_wrappers.append(_look_at_django)
 
 

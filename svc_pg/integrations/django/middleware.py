@@ -75,7 +75,9 @@ def audit_connections() -> None:
 
 
 def is_audited(connection: BaseDatabaseWrapper) -> bool:
-    """True if ``audit_connections`` has reached this connection to PostgreSQL or MySQL."""
+    """True if ``audit_connections`` or ``with_audit`` has reached this connection."""
+    if connection.vendor == "sqlite":
+        return sqlite.is_audited(connection.connection)
     return psycopg.is_audited(connection.connection) or mysql.is_audited(connection.connection)
 
 

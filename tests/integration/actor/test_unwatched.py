@@ -173,3 +173,20 @@ def test_a_connection_of_django_that_nobody_audits_is_named_once(notes: str, war
         django_shop.insert(3)
     connection.close()
     assert actors(notes) == {1: None, 2: None, 3: "bob"}
+
+
+def test_a_connection_of_django_to_sqlite_that_nobody_audits_is_named_too(sqlite_notes: Notes, warned: Any) -> None:
+    django_shop.use_database(ENGINE="django.db.backends.sqlite3", NAME=str(sqlite_notes.path))
+    connection_created.disconnect(dispatch_uid="svc_pg")
+    connection.connect()
+    with acting("alice"):
+        django_shop.insert(1)
+    [message] = warned()
+    assert "audit_connections()" in message
+    warn_once._given.clear()
+    in_django.audit_connections()
+    with acting("bob"):
+        django_shop.insert(2)
+    connection.close()
+    assert len(warned()) == 1
+    assert sqlite_notes.actors() == {1: None, 2: "bob"}
