@@ -36,8 +36,8 @@ def seal(
     json: Json = False,
 ) -> None:
     """Seal the entries of the audit log that no seal has yet. SVC_SEAL_KEY signs."""
-    key = SealKey.of(Settings.load())
-    with connect(database_url) as conn, progress() as show:
+    with connect(database_url) as conn, progress() as show:  # where there can be no seals, no key is asked for
+        key = SealKey.of(Settings.load())
 
         def sealed(known: Seal | None = None) -> list[Seal]:
             return audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
@@ -76,8 +76,8 @@ def verify(
     json: Json = False,
 ) -> None:
     """Compare the audit log with its seals. SVC_SEAL_PUBLIC_KEYS verifies; exit code 3 if something differs."""
-    public_keys = PublicKeys.of(Settings.load())
     with connect(database_url) as conn, progress() as show, naming(seals):
+        public_keys = PublicKeys.of(Settings.load())
         copies: Iterable[Seal] = () if seals is None else read_copies(seals)
         found = audit.verify(
             conn,

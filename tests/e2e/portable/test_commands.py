@@ -124,6 +124,8 @@ def test_a_database_that_is_not_there_is_named(log: Log, tmp_path: Path) -> None
         ["serve"],
         ["webhooks", "list"],
         ["console", "sessions"],
+        ["seal"],
+        ["verify"],
     ],
     ids=lambda command: command[0],
 )
