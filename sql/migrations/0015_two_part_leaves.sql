@@ -28,14 +28,33 @@ $$;
 comment on column svc.audit_logs.erased_leaf is
     'Of an erased entry, the digest of its contents before that, which its seal knows; empty if it had no seal.';
 
-drop table svc.audit_removed_leaves;
-create table svc.audit_removed_leaves (
-    removal bigint not null,
-    id bigint not null,
-    "timestamp" timestamptz not null,
-    digest bytea not null check (length(digest) = 32),
-    primary key (removal, id)
-);
+-- The tables stay, and with them their guards, which an install has seen before.
+do $$
+declare
+    v_guards constant text[] := array(
+        select format('%s %s trigger %I', 'alter table ' || t.tgrelid::regclass, '%s', t.tgname)
+          from pg_trigger t
+         where t.tgrelid in ('svc.audit_removed_leaves'::regclass, 'svc.audit_removals'::regclass)
+    );
+    v_guard text;
+begin
+    foreach v_guard in array v_guards loop
+        execute format(v_guard, 'disable');
+    end loop;
+    truncate svc.audit_removed_leaves, svc.audit_removals;
+    foreach v_guard in array v_guards loop
+        execute format(v_guard, 'enable always');
+    end loop;
+end
+$$;
+alter table svc.audit_removed_leaves
+    drop id, drop "timestamp", drop xact_id, drop table_name, drop leaf;
+alter table svc.audit_removed_leaves
+    add removal bigint not null,
+    add id bigint not null,
+    add "timestamp" timestamptz not null,
+    add digest bytea not null check (length(digest) = 32),
+    add primary key (removal, id);
 create index audit_removed_leaves_id on svc.audit_removed_leaves (id);
 create index audit_removed_leaves_time on svc.audit_removed_leaves using brin ("timestamp")
     with (pages_per_range = 32, autosummarize = on);
@@ -47,13 +66,11 @@ comment on column svc.audit_removed_leaves."timestamp" is 'When the entry was wr
 comment on column svc.audit_removed_leaves.digest is
     'The digest of a purged entry: svc.audit_leaf; of an erased one, that of its contents since.';
 
-drop table svc.audit_removals;
-create table svc.audit_removals (
-    entry_id bigint primary key,
-    "timestamp" timestamptz not null,
-    who text not null,
-    content text not null
-);
+alter table svc.audit_removals drop content;
+alter table svc.audit_removals
+    add "timestamp" timestamptz not null,
+    add who text not null,
+    add content text not null;
 comment on table svc.audit_removals is
     'Internal: what purges and erasures took from seals, so that these tell it from what somebody else did.'
     ' Append-only.';

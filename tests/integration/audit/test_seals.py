@@ -735,6 +735,10 @@ def test_an_upgrade_keeps_seals_of_version_1_and_needs_no_digest_of_what_was_era
             " $$ begin raise 'append-only'; end $$;"
             "create trigger audit_guard_row before update on svc.audit_logs for each row"
             " execute function svc.audit_guard();"
+            "create trigger audit_guard_row before delete on svc.audit_removals for each row"
+            " execute function svc.audit_guard();"
+            "create trigger audit_guard_truncate before truncate on svc.audit_removals"
+            " execute function svc.audit_guard();"
             "insert into svc.audit_logs (table_name, table_oid, operation, erased_leaf)"
             " values ('public.t', 1, 'INSERT', sha256('')), ('public.t', 1, 'INSERT', null);"
             'insert into svc.audit_removals values (9, \'[1, 1, "svc.audit_logs", 0, "UPDATE", "audit log erased"]\');'
@@ -744,5 +748,11 @@ def test_an_upgrade_keeps_seals_of_version_1_and_needs_no_digest_of_what_was_era
         conn.execute(upgrade[0].encode())
         assert conn.execute("select erased_leaf from svc.audit_logs order by id").fetchall() == [(b"",), (None,)]
         assert conn.execute("select number, version from svc.audit_seals").fetchall() == [(1, 1)]
-        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
-            conn.execute("update svc.audit_logs set erased_leaf = null")
+        conn.execute("insert into svc.audit_removals values (1, now(), 'x', 'x')")
+        for statement in (
+            "update svc.audit_logs set erased_leaf = null",
+            "delete from svc.audit_removals",
+            "truncate svc.audit_removals",
+        ):
+            with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+                conn.execute(statement)
