@@ -35,6 +35,7 @@ UNSEEN: list[tuple[LiteralString, str]] = [
     ("alter table w add c int default 7", "added"),
     ("alter table w add c int generated always as (v + 1) stored", "added"),
     ("alter table g add c text default clock_timestamp()::text", "added"),
+    ("alter table g alter s set expression as (v * 3)", "expression"),
     ("alter table p detach partition p2", "gone"),
     ("drop table p2", "gone"),
     (
@@ -96,6 +97,8 @@ def run(conn: psycopg.Connection[Any], change: LiteralString) -> None:
 def test_status_names_what_no_entry_tells_until_a_backfill(
     db: psycopg.Connection[Any], change: LiteralString, what: str
 ) -> None:
+    if what == "expression" and db.info.server_version < 170000:
+        pytest.skip("PostgreSQL 17 brought SET EXPRESSION")
     assert incomplete(db) == set()
     run(db, change)
     if what == "attached":

@@ -168,9 +168,7 @@ def test_stopping_breaks_off_a_step_that_takes_long(database: str) -> None:
 
         def is_waiting() -> bool:
             with psycopg.connect(database) as conn:
-                waits = (
-                    "select exists (select from pg_locks where relation = 'svc.audit_epoch'::regclass and not granted)"
-                )
+                waits = "select exists (select from pg_locks where not granted and relation = %s::regclass)"
                 return bool(scalar(conn, waits, ("svc.audit_epoch",)))
 
         wait_until(is_waiting, "maintenance waits")
