@@ -20,13 +20,15 @@ Choice = TypeVar("Choice", bound=str)
 class FilterParameter(Generic[Builder]):
     """A filter of a list and its documentation: ``FilterParameter(AuditQuery.actor, "entries of one actor")``.
 
-    A parameter with ``max_values`` may occur that often: ``apply`` gets all its values.
+    A parameter with ``max_values`` may occur that often: ``apply`` gets all its values. That one ``is_required`` is for
+    the documentation: the route refuses its absence.
     """
 
     apply: Callable[..., Builder]
     description: str
     schema: JsonSchema = field(default_factory=lambda: TEXT)
     max_values: int = 1
+    is_required: bool = False
 
     def __call__(self, builder: Builder, *texts: str) -> Builder:
         """``builder`` with this filter."""
@@ -59,7 +61,8 @@ def filtered(start: Builder, query: QueryParams, filters: Mapping[str, FilterPar
 def documented(filters: Mapping[str, FilterParameter[Any]]) -> list[Parameter]:
     """The same filters as ``query`` of a ProductEndpoint."""
     return [
-        Parameter(name=name, description=wanted.description, schema=_schema(wanted)) for name, wanted in filters.items()
+        Parameter(name=name, description=wanted.description, schema=_schema(wanted), is_required=wanted.is_required)
+        for name, wanted in filters.items()
     ]
 
 

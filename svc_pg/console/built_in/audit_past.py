@@ -33,7 +33,8 @@ _STATES: Final[dict[str, FilterParameter[History]]] = {
 _TIME: Final[dict[str, FilterParameter[AsOf]]] = {
     "time": FilterParameter(
         lambda rows, _: rows,  # they are made of it
-        "the point in time, which is needed: RFC 3339, a date, or a duration before now such as 1h",
+        "the point in time: RFC 3339, a date, or a duration before now such as 1h",
+        is_required=True,
     ),
 }
 _ROWS: Final[dict[str, FilterParameter[AsOf]]] = {**_TIME, **PAGE}

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from unicodedata import category
 
 from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, Tenants, TenantTable
@@ -45,10 +45,16 @@ class TenantChanges(RequestBody):
         return name
 
 
+def _is_segment(tenant: str) -> str:
+    if tenant in (".", ".."):
+        raise ValueError("is no segment of a path, which browsers would leave out")
+    return tenant
+
+
 class NewTenant(TenantChanges):
     """A tenant to add."""
 
-    id: Text | None = Field(
+    id: Annotated[Text, AfterValidator(_is_segment)] | None = Field(
         default=None,
         min_length=1,
         max_length=MAX_TENANT_CHARACTERS,

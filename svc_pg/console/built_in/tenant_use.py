@@ -16,19 +16,30 @@ MOST_UNLISTED: Final = 50
 _MOST_MESSAGES: Final = 10_000
 
 _USE: Final = """
-select t.id,
-       (select count(*)::integer from (
-            select from svc.webhook_endpoints e where e.tenant = t.id limit 1000) f) as endpoints,
-       (select count(*)::integer from (
-            select from svc.webhook_messages m where m.tenant = t.id limit 1000) f) as messages,
-       (select count(*)::integer from (
-            select from svc.console_sessions s
-             where s.tenant = t.id and s.revoked_at is null and s.expires_at > now() limit 1000) f) as sessions,
-       (select count(*)::integer from (
-            select from svc.console_tokens k
-             where k.tenant = t.id and k.revoked_at is null and k.expires_at > now() limit 1000) f) as tokens
-  from pg_catalog.unnest(%s::text[]) with ordinality t(id, position)
- order by t.position
+with asked as materialized (
+    select t.id, t.position from pg_catalog.unnest(%(ids)s::text[]) with ordinality t(id, position)
+),
+endpoint as (
+    select e.tenant as id, count(*) as n from svc.webhook_endpoints e where e.tenant = any (%(ids)s) group by e.tenant
+),
+session as (
+    select s.tenant as id, count(*) as n from svc.console_sessions s
+     where s.tenant = any (%(ids)s) and s.revoked_at is null and s.expires_at > now() group by s.tenant
+),
+token as (
+    select k.tenant as id, count(*) as n from svc.console_tokens k
+     where k.tenant = any (%(ids)s) and k.revoked_at is null and k.expires_at > now() group by k.tenant
+)
+select a.id, coalesce(e.n, 0)::integer as endpoints, m.n::integer as messages, coalesce(s.n, 0)::integer as sessions,
+       coalesce(k.n, 0)::integer as tokens
+  from asked a
+  left join endpoint e on e.id = a.id
+  left join session s on s.id = a.id
+  left join token k on k.id = a.id
+ cross join lateral (
+    select count(*) as n from (select from svc.webhook_messages m where m.tenant = a.id limit 1000) f
+ ) m
+ order by a.position
 """
 _UNLISTED: Final = """
 select used.id
@@ -47,7 +58,7 @@ select used.id
 
 @dataclass(frozen=True, slots=True)
 class TenantUse:
-    """The numbers of endpoints, of messages that are kept, and of live sessions and tokens; each up to 1,000."""
+    """The numbers of endpoints, of messages that are kept, up to 1,000, and of live sessions and tokens."""
 
     id: str
     endpoints: int
@@ -72,7 +83,7 @@ class Unlisted(TenantUses):
 
 async def use_of(conn: AsyncConnection[Any], ids: Sequence[str]) -> TenantUses:
     """Count what there is of these tenants, up to 100."""
-    return TenantUses(await afetch(conn, Query(_USE, (list(ids),), TenantUse)))
+    return TenantUses(await afetch(conn, Query(_USE, {"ids": list(ids)}, TenantUse)))
 
 
 async def unlisted(conn: AsyncConnection[Any], tenants: Tenants) -> Unlisted:

@@ -69,6 +69,7 @@ _ACTIVITY: Final[dict[str, FilterParameter[_Activity]]] = {
     "ids": FilterParameter(
         lambda wanted, text: replace(wanted, endpoints=text.split(",")),
         f"the ids of up to {MOST_ENDPOINTS} endpoints, with commas between them",
+        is_required=True,
     ),
     "hours": FilterParameter(
         lambda wanted, text: replace(wanted, hours=whole_number(text)),

@@ -226,7 +226,7 @@ def test_a_tenant_may_be_added_with_an_id(client: httpx.Client) -> None:
     assert_problem(client.post("/tenant/tenants", json={"id": tenant_id, "name": "Other"}), 409, "tenant_exists")
     assert client.post("/tenant/tenants", json={"id": "six/6 é", "name": "Six"}).status_code == 201
     assert client.get("/tenant/tenants/six%2F6%20%C3%A9").json()["name"] == "Six"
-    for refused in ("", "\0", "x" * 401):
+    for refused in ("", "\0", "..", "x" * 401):
         assert_problem(client.post("/tenant/tenants", json={"id": refused, "name": "Other"}), 422, "invalid_body")
     assert_problem(client.post("/tenant/tenants", json={"id": "🙂" * 300, "name": "Other"}), 422, "tenant_refused")
 

@@ -235,11 +235,11 @@ def test_a_route_may_need_the_token_of_a_device() -> None:
 
 def test_one_table_filters_and_documents() -> None:
     filters = {
-        "colour": FilterParameter(str.__add__, "of one colour", {"enum": ["red"]}),
+        "colour": FilterParameter(str.__add__, "of one colour", {"enum": ["red"]}, is_required=True),
         "size": FilterParameter(str.__add__, "of a size"),
     }
     assert documented(filters) == [
-        Parameter(name="colour", description="of one colour", schema={"enum": ["red"]}),
+        Parameter(name="colour", description="of one colour", schema={"enum": ["red"]}, is_required=True),
         Parameter(name="size", description="of a size"),
     ]
     assert described(query=documented(filters))["parameters"][1]["schema"] == {"enum": ["red"]}

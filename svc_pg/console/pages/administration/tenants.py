@@ -90,7 +90,6 @@ async def _page(visit: Visit, problem: Problem | None) -> Html:
         "use": (await _use(visit, [tenant.id]))[tenant.id],
         "deliveries": await _counted(visit, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id),
         "changes": await _counted(visit, AuditStats, "audit", "stats", tenant=tenant.id),
-        "most": MOST_COUNTED,
     }
     return Html("tenant", values, 200 if problem is None else problem.status)
 
