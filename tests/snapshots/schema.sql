@@ -1493,7 +1493,7 @@ create function svc.webhook_known_events(p_events text[])
     returns text[] language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_line_up(p_endpoint uuid, p_room integer, p_now timestamp with time zone)
+create function svc.webhook_line_up(p_endpoint uuid, p_room integer)
     returns integer language plpgsql
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s

@@ -323,3 +323,19 @@ def test_a_worker_that_is_killed_turns_no_key_around(database: str) -> None:
     for places in seen.values():
         assert places == sorted(places)
         assert set(places) == set(range(1, 21))
+
+
+@pytest.mark.parametrize("ordering", ["none", "key"])
+def test_what_was_sent_before_the_clock_was_set_back_waits_for_nothing_and_blocks_no_key(
+    database: str, db: Connection, ordering: str
+) -> None:
+    endpoint(database, CONFIG, URL, ordering=ordering)
+    webhooks.send(db, "order.created", {}, key="a")
+    db.execute("update svc.webhook_deliveries set next_attempt_at = now() + interval '1 hour'")
+    db.execute("update svc.webhook_queue set next_attempt_at = now() + interval '1 hour'")
+    webhooks.send(db, "order.created", {}, key="a")
+    first = claim(db)
+    assert "a1" in names(first)
+    for each in first:
+        acknowledge(db, each, "delivered")
+    assert names(first + claim(db)) == ["a1", "a2"]

@@ -85,6 +85,21 @@ def test_a_few_that_are_blocked_stay_where_they_are(db: Connection) -> None:
     assert scalar(db, "select count(*) from svc.webhook_parked_endpoints") == 0
 
 
+def test_an_endpoint_with_very_many_deliveries_is_not_parked_and_holds_up_no_claim(db: Connection) -> None:
+    """Each of them would have to be moved, while no other worker can claim."""
+    large, *_ = found = add_endpoints(db, BLOCKED)
+    pause(db, found)
+    add_due(db, found, 1)
+    add_due(db, [large], 3000)
+    for _ in range(2):
+        assert claim(db) == []
+    lanes = "select lane::text, count(*), count(distinct endpoint_id) from svc.webhook_queue group by 1 order by 1"
+    assert db.execute(lanes).fetchall() == [("due", 3001, 1), ("parked", BLOCKED - 1, BLOCKED - 1)]
+    cost = settled_cost(db, CLAIM)
+    assert not cost.scanned
+    assert cost.rows["webhook_queue"] <= 10
+
+
 def test_a_resumed_endpoint_gets_what_waited_and_first_what_waited_longest(db: Connection) -> None:
     first, *_ = blocked(db, pause)
     waiting = [d.id for d in deliveries.query().endpoint(str(first)).list(db)]
