@@ -39,6 +39,12 @@ def check_erasure(references: Iterable[Reference], recorded: Mapping[TableName, 
 
 def _check_types(reference: Reference, rules: TableRules, of: TableRules) -> None:
     """Raise ConfigError if equal values of a column and of the key are different texts: 5 and 5.00."""
+    if len(of.key) == 1 and of.table.types.get(of.key[0]) == "jsonb":
+        raise ConfigError(
+            f'audit.erasure: the key of "{reference.of}" is jsonb, which the log writes differently than'
+            f' "{reference.columns[0]}" of table "{reference.table}"',
+            hint="Give the table a key of another type.",
+        )
     for column, key in zip(reference.columns, of.key, strict=False):
         types = [rules.table.types.get(column, "text"), of.table.types.get(key, "text")]
         if types[0] == types[1] or all(each in _INTEGERS for each in types):

@@ -173,7 +173,9 @@ def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: boo
     if not rules.key or image is None:
         return SQL("null::text")
     if len(rules.key) == 1:
-        return SQL("{} ->> {}").format(image, Literal(rules.key[0]))
+        column = rules.key[0]
+        is_json = rules.table.types.get(column) == "jsonb"  # as text, 5 and "5" would be one record
+        return SQL("({} -> {})::text" if is_json else "{} ->> {}").format(image, Literal(column))
     values = (SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
     several = SQL("jsonb_build_array({})::text").format(SQL(", ").join(values))
     return SQL("case when v_operation <> 'TRUNCATE' then {} end").format(several) if has_truncate else several
