@@ -27,6 +27,7 @@ from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.pages.shown_once import Sealer
 from svc_pg.console.pages.site import Site
 from svc_pg.console.pages.visitors import customers, people
 from svc_pg.console.portal_opening import OPEN, PortalOpening
@@ -138,11 +139,13 @@ class Console:
     def _sites(self, settings: Settings, host: HostSessionOf | None, *, is_log_here: bool) -> list[Site]:
         """The pages of the portal, whose path is below that of the others, and those of the console."""
         is_secure = settings.env == "production"
+        sealer = Sealer(signing_keys(settings))
         portal = Site(
             self._core,
             PORTAL,
             visitor=customers(partial(portal_links.session_of, self._database)),
             turns=self.turns,
+            sealer=sealer,
             is_secure=is_secure,
             path=PORTAL_PATH,
             brand=Brand.of(settings),
@@ -152,6 +155,7 @@ class Console:
             ROUTES,
             visitor=people(self._sign_in.authenticate, host),
             turns=self.turns,
+            sealer=sealer,
             is_secure=is_secure,
             is_log_here=is_log_here,
         )

@@ -18,6 +18,7 @@ from svc_pg.console.built_in.webhook_resources import (
 )
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import point_in_time
+from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.query import Query, Row, afetch_one
@@ -63,9 +64,10 @@ class EndpointActionRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Give it a new secret, shown this once, and key pair; the previous ones sign too for a while",
+                headers=[IF_MATCH],
                 body=Rotation,
                 response=EndpointWithSecret,
-                errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT},
+                errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT, **OUTDATED},
             ),
             ProductEndpoint(
                 method="POST",
@@ -135,11 +137,16 @@ class EndpointActionRoutes:
 
     async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
         overlap = timedelta(seconds=read_body(request, Rotation).overlap)
-        endpoint = await self._changed(
-            request,
-            lambda endpoint_id: endpoint_queries.rotate_secret(endpoint_id, keys=required(self.keys), overlap=overlap),
-        )
-        return ConsoleResponse(200, endpoint)
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
+            endpoint_id = request.params["id"]
+            before = endpoint_queries.locked(endpoint_id)
+            rotation = endpoint_queries.rotate_secret(endpoint_id, keys=required(self.keys), overlap=overlap)
+            async with self.database.acting(request) as conn:
+                await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
+                if needs_check(request):
+                    check(request, (await afetch_one(conn, before)).version)
+                endpoint = await afetch_one(conn, rotation)
+        return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
     async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
         with as_problems(unknown=UNKNOWN_ENDPOINT):

@@ -1,4 +1,5 @@
-"""The cookies of the pages: the session, the sign-in under way, the device that has signed in, the portal, the theme.
+"""The cookies of the pages: the session, the sign-in under way, the device that has signed in, the portal, the theme,
+and a secret that is shown once.
 
 Product routes ignore them all.
 """
@@ -13,6 +14,7 @@ SIGN_IN: Final = "svc_console_sign_in"
 DEVICE: Final = "svc_console_device"
 PORTAL: Final = "svc_portal"
 THEME: Final = "svc_theme"
+SHOWN: Final = "svc_shown"
 
 _MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attributes
 

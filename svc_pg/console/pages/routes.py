@@ -61,6 +61,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
     PageRoute("POST", "/tokens", tokens.add),
+    PageRoute("GET", "/tokens/made", tokens.shown),
     PageRoute("POST", "/tokens/:id/revoke", tokens.revoke),
     PageRoute(
         "GET",

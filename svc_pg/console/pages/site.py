@@ -23,6 +23,7 @@ from svc_pg.console.pages.forms import read_form
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.problems import problem_page
 from svc_pg.console.pages.rendering import render
+from svc_pg.console.pages.shown_once import Sealer
 from svc_pg.console.pages.visit import View, Visit
 from svc_pg.console.pages.visitors import VisitorOf
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
@@ -96,6 +97,7 @@ class Site:
         *,
         visitor: VisitorOf,
         turns: Turns,
+        sealer: Sealer,
         is_secure: bool,
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
@@ -104,6 +106,7 @@ class Site:
         self._core = core
         self._visitor = visitor
         self._turns = turns
+        self._sealer = sealer
         self._is_secure = is_secure
         self._path = tuple(path)
         self._brand = brand
@@ -142,6 +145,7 @@ class Site:
                 is_secure=self._is_secure,
                 is_embedded=self._brand is not None and bool(self._brand.frame_ancestors),
             ),
+            sealer=self._sealer,
             base_path=base_path,
             brand=self._brand,
             is_log_here=self._is_log_here,

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
+from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -10,11 +12,12 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.addresses import Addresses
-from svc_pg.console.pages.answers import Answer
+from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import Place, grouped
+from svc_pg.console.pages.shown_once import SECONDS, Sealer, Shown
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.tokens import Session
@@ -35,6 +38,7 @@ class Visit:
     request: ConsoleRequest
     api: Api
     cookies: Cookies
+    sealer: Sealer
     base_path: str
     """The path of the pages, without a slash at its end."""
     brand: Brand | None = None
@@ -113,6 +117,35 @@ class Visit:
             detail = f"{given!r} is none of the choices of {name}: {', '.join(choices)}."
             raise Problem(422, "invalid_parameter", detail, parameter=name)
         return given
+
+    @cached_property
+    def form_key(self) -> str:
+        """The key of the form on this page, by which it is known if it is sent again."""
+        return token_urlsafe(16)
+
+    @property
+    def shown(self) -> Shown | None:
+        """The secret that the last form made, for some minutes."""
+        found = self.cookies.read_all(self.request, cookies.SHOWN)  # the portal is also sent the console's
+        opened = (self.sealer.opened(text, session_id=self.person.session_id) for text in found)
+        return next(filter(None, opened), None)
+
+    def made_before(self) -> SeeOther | None:
+        """The way to what this form has made already, if it is sent again."""
+        shown = self.shown
+        is_same = shown is not None and shown.key and shown.key == self.form.get("key")
+        return SeeOther(shown.address) if shown is not None and is_same else None
+
+    def made(self, secret: str, *segments: object) -> SeeOther:
+        """The way to the page that shows a secret."""
+        shown = Shown(self.form.get("key", ""), self.url(*segments), secret)
+        sealed = self.sealer.sealed(shown, session_id=self.person.session_id)
+        return SeeOther(shown.address, (self.cookies.write(cookies.SHOWN, sealed, seconds=SECONDS),))
+
+    def secret(self) -> str | None:
+        """The secret that this page shows, if it was made for it within the last minutes."""
+        shown = self.shown
+        return shown.secret if shown is not None and shown.address == self.url(*self.request.segments[1:]) else None
 
     def list_query(self, **filters: str) -> Mapping[str, str]:
         """The query of a list for the API: the rows that one page shows, from the cursor of the address on."""

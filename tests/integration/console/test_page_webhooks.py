@@ -240,6 +240,40 @@ def test_who_only_reads_is_offered_no_change_and_refused_each(
     assert "write" in refused[0].text
 
 
+def hidden(browser: Browser, address: str) -> dict[str, str]:
+    """The hidden fields of the form at an address."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', browser.get(address).text))
+
+
+def shown_secret(page: httpx.Response) -> str:
+    [secret] = re.findall(r'value="(whsec_[^"]+)"', page.text)
+    return str(secret)
+
+
+def test_a_form_that_is_sent_again_makes_nothing_more(writer: Browser, client: httpx.Client, installed: str) -> None:
+    typed = hidden(writer, "/endpoints/new") | {"url": URL + "&again", "events": "order.paid", "signatures": "v1"}
+    made = writer.post("/endpoints", typed)
+    assert shown_secret(writer.post("/endpoints", typed)) == shown_secret(made)
+    with psycopg.connect(installed) as conn:
+        [(endpoint_id,)] = conn.execute(
+            "select id::text from svc.webhook_endpoints where url = %s", [URL + "&again"]
+        ).fetchall()
+    path = f"/endpoints/{endpoint_id}"
+    assert str(made.url).endswith(f"{path}/secret")
+    assert shown_secret(writer.get(f"{path}/secret")) == shown_secret(made), "a reload shows the same"
+    form = hidden(writer, f"{path}/rotate") | {"overlap": "86400"}
+    rotated = shown_secret(writer.post(f"{path}/rotate", form))
+    assert rotated != shown_secret(made)
+    assert shown_secret(writer.post(f"{path}/rotate", form)) == rotated
+    other = signed_in(client, "write")
+    assert other.post(f"{path}/rotate", form).status_code == 412, "by who has no cookie: the receiver's secret stays"
+    assert rotated not in other.get(f"{path}/secret").text
+    other.cookies |= {name: value for name, value in writer.cookies.items() if name == "svc_shown"}
+    assert rotated not in other.get(f"{path}/secret").text, "it is sealed for one session"
+    other.cookies["svc_shown"] = "x"
+    assert other.get(f"{path}/secret").status_code == 200
+
+
 def test_an_endpoint_is_added_with_a_secret_that_is_shown_once(writer: Browser) -> None:
     form = writer.get("/endpoints/new?event=order.paid").text
     assert 'value="order.paid" checked' in form
@@ -270,13 +304,13 @@ def test_an_endpoint_is_added_with_a_secret_that_is_shown_once(writer: Browser) 
     assert (refused.status_code, 'id="wrong-max_in_flight"' in refused.text) == (422, True)
     made = writer.post("/endpoints", typed | {"url": URL})
     [secret] = re.findall(r'value="(whsec_[^"]+)"', made.text)
-    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
+    assert (made.status_code, made.headers["cache-control"]) == (200, "no-store")
     [path] = re.findall(r'href="/.well-known/svc/ui(/endpoints/[0-9a-f-]{36})">I have stored it', made.text)
     page = writer.get(path).text
     assert secret not in page
     assert "Keep &lt;me&gt;" in page
     assert secret not in writer.get(f"{path}/edit").text
-    rotated = writer.post(f"{path}/rotate", {"overlap": "3600"})
+    rotated = writer.post(f"{path}/rotate", hidden(writer, f"{path}/rotate") | {"overlap": "3600"})
     [new_secret] = re.findall(r'value="(whsec_[^"]+)"', rotated.text)
     assert new_secret != secret
     assert writer.post(f"{path}/rotate", {"overlap": "9"}).status_code == 422

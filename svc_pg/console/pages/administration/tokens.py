@@ -29,7 +29,9 @@ async def new(visit: Visit) -> Answer:
 
 
 async def add(visit: Visit) -> Answer:
-    """Make a token, and show it: no later page can."""
+    """Make a token, and lead to it: no later page can show it."""
+    if before := visit.made_before():
+        return before
     typed = {name: visit.form.get(name, usual).strip() for name, usual in _USUAL.items()}
     days = next((days for days in DAYS if typed["days"] == str(days)), 90)
     body = {
@@ -44,7 +46,13 @@ async def add(visit: Visit) -> Answer:
         if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
             raise
         return _form(typed, problem)
-    return Html("token_made", {"token": made})
+    return visit.made(made.token, "tokens", "made")
+
+
+async def shown(visit: Visit) -> Answer:
+    """The token that a form has made; without it, the way to the list."""
+    found = visit.secret()
+    return SeeOther(visit.url("tokens")) if found is None else Html("token_made", {"token": found})
 
 
 async def revoke(visit: Visit) -> Answer:

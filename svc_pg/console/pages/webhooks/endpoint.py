@@ -117,15 +117,40 @@ async def rotation(visit: Visit) -> Answer:
 
 
 async def rotate(visit: Visit) -> Answer:
-    """Give the endpoint a new secret, and show it: no later page can."""
+    """Give the endpoint a new secret, and lead to it: no later page can show it.
+
+    If it has changed since the form was made, which may be by the same form, nothing is rotated: a second rotation
+    would end the secret that the receiver has.
+    """
     needs_write(visit)
+    if before := visit.made_before():
+        return before
     overlap = visit.form.get("overlap", "")
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
         raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")
     made = await visit.api.post(
-        EndpointWithSecret, "webhooks", "endpoints", visit.params["id"], "rotate-secret", body={"overlap": int(overlap)}
+        EndpointWithSecret,
+        "webhooks",
+        "endpoints",
+        visit.params["id"],
+        "rotate-secret",
+        body={"overlap": int(overlap)},
+        headers={"if-match": preconditions.tag(_version(visit.form.get("version", "")))},
     )
-    return Html("endpoint_secret", {"endpoint": made, "is_new": False})
+    return visit.made(made.secret, "endpoints", made.id, "secret")
+
+
+async def secret(visit: Visit) -> Answer:
+    """The secret that a form has made; without it, the way to the endpoint."""
+    needs_write(visit)
+    found = visit.secret()
+    if found is None:
+        return SeeOther(visit.to.endpoint(visit.params["id"]))
+    return Html("endpoint_secret", {"endpoint": await _endpoint(visit), "secret": found})
+
+
+def _version(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 async def ending(visit: Visit) -> Answer:

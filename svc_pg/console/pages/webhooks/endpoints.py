@@ -77,8 +77,10 @@ async def new(visit: Visit) -> Answer:
 
 
 async def add(visit: Visit) -> Answer:
-    """Register an endpoint, and show its secret: no later page can."""
+    """Register an endpoint, and lead to its secret: no later page can show it."""
     needs_write(visit)
+    if before := visit.made_before():
+        return before
     given = EndpointForm.read(visit.form)
     errors = given.errors()
     problem: Problem | None = None
@@ -90,7 +92,7 @@ async def add(visit: Visit) -> Answer:
                 raise
             problem, errors = refused, given.errors_of(refused)
         else:
-            return Html("endpoint_secret", {"endpoint": made, "is_new": True}, 201)
+            return visit.made(made.secret, "endpoints", made.id, "secret")
     return await form_page(visit, given, problem, errors)
 
 

@@ -41,6 +41,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/endpoints/:id/ping", endpoint.ping),
     PageRoute("GET", "/endpoints/:id/rotate", endpoint.rotation),
     PageRoute("POST", "/endpoints/:id/rotate", endpoint.rotate),
+    PageRoute("GET", "/endpoints/:id/secret", endpoint.secret),
     PageRoute("GET", "/endpoints/:id/end", endpoint.ending),
     PageRoute("POST", "/endpoints/:id/disable", endpoint.disable),
     PageRoute("POST", "/endpoints/:id/delete", endpoint.delete),
