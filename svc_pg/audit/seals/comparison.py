@@ -35,13 +35,13 @@ class Comparison:
 def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Sequence[str]] = ()) -> Comparison:
     """Compare the leaves of the entries with those that were kept when they were sealed, and these with the root."""
     entries = len(found) // SIZE
-    has_leaves = kept is not None and _is_sealed(seal, kept)
+    has_leaves = kept is not None and is_sealed(seal, kept)
     if kept == found or kept is None or not has_leaves:
         return Comparison(
             seal,
             entries,
             has_leaves=has_leaves,
-            is_sealed=has_leaves if kept == found else _is_sealed(seal, found),
+            is_sealed=has_leaves if kept == found else is_sealed(seal, found),
             erased=erased,
         )
     sealed = {leaf.id: leaf for leaf in map(Leaf.of, split(kept))}
@@ -57,5 +57,6 @@ def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Seque
     )
 
 
-def _is_sealed(seal: Seal, leaves: bytes) -> bool:
+def is_sealed(seal: Seal, leaves: bytes) -> bool:
+    """True if these are the leaves that the seal commits to."""
     return len(leaves) == seal.entries * SIZE and root_of(split(leaves)) == seal.root

@@ -13,7 +13,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from svc_pg.audit.patient_steps import Steps
+from svc_pg.audit.seals.comparison import is_sealed
 from svc_pg.audit.seals.leaves import CONTENT, WHO, Leaf, digest_of, sha256_of
+from svc_pg.audit.seals.stored import numbered
 from svc_pg.query import Query
 
 _BEFORE_ALL: Final = -(2**63)
@@ -30,16 +32,15 @@ select l.id as entry_id, pg_catalog.timestamptz_send(l."timestamp") as time, {wh
 """.replace("{who}", WHO).replace("{content}", CONTENT)
 # %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
 _SEALED: Final = """
-select r.id
+select r.id, s.number as seal
   from rows from (pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%b::bytea[]))
        r(id, xact_id, leaf)
- where exists (
-    select from svc.audit_seals s
-      join svc.audit_seal_leaves k on k.seal = s.number
-     where s.version = 2 and s.from_xact_id <= r.xact_id and s.until_xact_id > r.xact_id and s.after_id < r.id
-       and s.until_id >= r.id and position(r.leaf in k.leaves) %% 48 = 1
- )
+  join svc.audit_seals s on s.version = 2 and s.from_xact_id <= r.xact_id and s.until_xact_id > r.xact_id
+       and s.after_id < r.id and s.until_id >= r.id
+  join svc.audit_seal_leaves k on k.seal = s.number
+ where position(r.leaf in k.leaves) %% 48 = 1
 """
+_LEAVES: Final = "select leaves from svc.audit_seal_leaves where seal = %s"
 _LISTS: Final = """
 select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||)
                                              pg_catalog.timestamptz_send("timestamp") operator(pg_catalog.||) digest,
@@ -48,7 +49,7 @@ select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg
 """
 _LISTED: Final = "select id, removal, digest from svc.audit_removed_leaves where id = any (%s::bigint[])"
 _RETURNED: Final = """
-select r.id, r.removal from svc.audit_removed_leaves r
+select r.id, r.removal, r.digest from svc.audit_removed_leaves r
   join svc.audit_logs l on l."timestamp" = r."timestamp" and l.id = r.id
  where r.removal = any (%s::bigint[]) and l.erased_leaf is null
  order by r.id limit 1000
@@ -86,8 +87,14 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Id:
+class _Sealed:
     id: int
+    seal: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaves:
+    leaves: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +110,6 @@ class Listed:
     id: int
     removal: int
     digest: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """An entry that an erasure lists, and that is not erased."""
-
-    id: int
-    removal: int
 
 
 @dataclass(slots=True)
@@ -186,8 +185,7 @@ def reading() -> Steps[Removals]:
         kept |= {each.entry_id: each for each in page}
     told = {each.entry_id: each for each in (yield Query(_TOLD, (), _Entry))}
     gone = [each for each in kept.values() if each.entry_id not in told and each.xact_id is not None]
-    asked = ([each.entry_id for each in gone], [each.xact_id for each in gone], [bytes(each.leaf) for each in gone])
-    sealed = {each.id for each in (yield Query(_SEALED, asked, _Id))} if gone else set()
+    sealed = (yield from _sealed(gone)) if gone else set()
     found = Removals(read=len(kept))
     found.disproved = [key for key, each in kept.items() if key not in sealed and told.get(key) != each]
     for each in [*told.values(), *(kept[key] for key in sealed)]:
@@ -196,14 +194,27 @@ def reading() -> Steps[Removals]:
     return found
 
 
+def _sealed(gone: Sequence[_Entry]) -> Steps[set[int]]:
+    """The ids of those entries that seals have, by leaves that are the ones that were sealed."""
+    asked = ([each.entry_id for each in gone], [each.xact_id for each in gone], [bytes(each.leaf) for each in gone])
+    found: list[_Sealed] = yield Query(_SEALED, asked, _Sealed)
+    true = set()
+    for number in {each.seal for each in found}:
+        seals = yield numbered(number)
+        leaves = yield Query(_LEAVES, (number,), _Leaves)
+        if seals and leaves and is_sealed(seals[0], leaves[0].leaves):
+            true.add(number)
+    return {each.id for each in found if each.seal in true}
+
+
 def listed(entry_ids: Collection[int]) -> Query[Listed]:
     """The query of what the lists of all removals say of these entries."""
     return Query(_LISTED, ([*entry_ids],), Listed)
 
 
-def returned(erasures: Collection[int]) -> Query[Returned]:
+def returned(erasures: Collection[int]) -> Query[Listed]:
     """The query of the entries that these erasures erased, and that have their contents all the same."""
-    return Query(_RETURNED, ([*erasures],), Returned)
+    return Query(_RETURNED, ([*erasures],), Listed)
 
 
 def was_sealed(content: str) -> bool:

@@ -279,6 +279,20 @@ def test_a_forged_purge_is_found(log: Log, which: str) -> None:
         assert log.named() >= {str(entry), str(log.purge)}
 
 
+def test_a_forged_leaf_proves_no_purge(log: Log) -> None:
+    with log.conn.transaction(force_rollback=True):
+        facts = {"partition": "x", "from": "1990-01-01T00:00:00+00:00", "before": "2200-01-01T00:00:00+00:00"}
+        forged_telling(log.conn, 7777, "audit log purged", facts)
+        log.conn.execute("delete from svc.audit_logs where id = %s", (log.later,))
+        log.conn.execute(
+            "update svc.audit_seal_leaves k set leaves = overlay(k.leaves placing"
+            "   int8send(r.entry_id) || timestamptz_send(r.timestamp)"
+            "   || sha256(sha256(convert_to(r.who, 'UTF8')) || sha256(convert_to(r.content, 'UTF8'))) from 1)"
+            "  from svc.audit_removals r where k.seal = 1 and r.entry_id = 7777"
+        )
+        assert log.named() == {str(log.later), "7777"}
+
+
 def test_a_forged_removal_hides_nothing_by_being_no_text_of_an_entry(log: Log) -> None:
     for text in ("x", "[]", '[1, "x"]', "[2, 99999999999999999999999]", "[2, true]", "null", "9" * 5000, "[" * 5000):
         with log.conn.transaction(force_rollback=True):
