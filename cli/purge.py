@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import Config
+from svc_pg import Config, durations
 from svc_pg.audit import retention
-from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.errors import SvcError
 from svc_pg.plurals import counted
 
@@ -17,10 +17,22 @@ from . import output, records
 from .database import open_database
 from .log_filters import AllDatabases
 from .operator import acting_as_operator
-from .options import ConfigReference, DatabaseUrl, Json, duration
+from .options import ConfigReference, DatabaseUrl, Json
 from .progress import progress
 
 app = typer.Typer()
+
+
+def _age(value: str | timedelta) -> timedelta:
+    """An age by which entries may be removed."""
+    try:
+        age = durations.parse(value)
+    except ValueError:
+        age = timedelta(0)
+    if not YOUNGEST_AGE <= age <= OLDEST_AGE:
+        limits = f"{YOUNGEST_AGE.days} to {OLDEST_AGE.days} days"
+        raise typer.BadParameter(f"{str(value)!r} is not an age to purge by; write {limits}, such as 90d, 2w or 1y")
+    return age
 
 
 @app.command()
@@ -28,7 +40,11 @@ def purge(
     *,
     older_than: Annotated[
         timedelta | None,
-        duration(meaning="Remove what is older, for example 90d. Default: retention_days of the configuration."),
+        typer.Option(
+            parser=_age,
+            metavar="AGE",
+            help="Remove what is older, for example 90d, 2w or 1y. Default: retention_days of the configuration.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     unsealed: Annotated[

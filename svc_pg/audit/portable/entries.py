@@ -10,6 +10,7 @@ from svc_pg.audit.entry import FIELDS, Entry, row_of
 from svc_pg.audit.numbers import HIGHEST
 from svc_pg.audit.portable.change_order import by_change
 from svc_pg.audit.portable.databases import of_this_database
+from svc_pg.audit.portable.invalid_texts import in_json
 from svc_pg.audit.portable.keys import Key, beyond, forged, in_order, time_of, within
 from svc_pg.audit.portable.phrases import (
     MYSQL,
@@ -143,7 +144,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _json(value: str | None) -> RawJson | None:
-    return None if value is None else RawJson(value)
+    return None if value is None else RawJson(in_json(value))
 
 
 def _list(value: str | None) -> list[str] | None:

@@ -51,6 +51,7 @@ class Phrases:
     - ``begin``: begins a transaction that may write
     - ``open_guard``, ``close_guard``: from the one to the other, entries from before a time may be deleted
     - ``undo``: takes back what the transaction did, the open guard included
+    - ``leftovers``: deletes copies of rows that no entry needs
     - ``delete_old``: deletes some entries of a table from before a time, the oldest first
     - ``deleted``: the number of those entries
     - ``last_id``: the id of the entry written last
@@ -73,6 +74,7 @@ class Phrases:
     open_guard: LiteralString
     close_guard: LiteralString
     undo: Sequence[LiteralString]
+    leftovers: Sequence[LiteralString]
     delete_old: Callable[[LiteralString], LiteralString]
     deleted: LiteralString
     last_id: LiteralString
@@ -112,6 +114,8 @@ SQLITE: Final = Phrases(
     open_guard="insert into svc_audit_purge (before) values (%s)",
     close_guard="delete from svc_audit_purge",
     undo=("rollback",),
+    # INSERT OR IGNORE leaves the row that it would have replaced; between transactions no statement needs it
+    leftovers=("begin immediate", "delete from svc_audit_replaced", "commit"),
     delete_old=lambda which: (
         "delete from svc_audit_logs where id in ("  # noqa: S608 - ours
         "select id from svc_audit_logs where " + which + " order by timestamp limit %s)"
@@ -142,6 +146,7 @@ MYSQL: Final = Phrases(
     open_guard="set @svc_purge_before = %s",
     close_guard="set @svc_purge_before = null",
     undo=("rollback", "set @svc_purge_before = null"),
+    leftovers=(),
     delete_old=lambda which: "delete from svc.audit_logs where " + which + " order by timestamp limit %s",  # noqa: S608
     deleted="select row_count()",
     last_id="select last_insert_id()",

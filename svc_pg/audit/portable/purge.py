@@ -62,7 +62,19 @@ def purging(
         tables.update({old.table: int(count)} if count else {})
         if postponed:
             break
+    if not dry_run and not postponed:
+        yield from _leftovers(phrases)
     return PurgeReport(before, [], tables.total(), postponed, dict(tables))
+
+
+def _leftovers(phrases: Phrases) -> Steps[None]:
+    """Delete them, unless others write at the moment: the next purge does."""
+    try:
+        for statement in phrases.leftovers:
+            yield Statement(statement)
+    except Exception as error:
+        if not is_busy(error):
+            raise
 
 
 def _ago(phrases: Phrases, age: timedelta | None) -> Steps[datetime | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, LiteralString, TypeVar, cast
 
 from svc_pg.audit.portable.driver_errors import translating
+from svc_pg.audit.portable.invalid_texts import read_text
 from svc_pg.dbapi import values_of
 from svc_pg.dialects import dialect_of, driver_connection
 
@@ -78,8 +79,5 @@ def _text(statement: Statement, *, is_sqlite: bool) -> str:
 
 
 def _values(row: Any) -> Sequence[Any]:
-    """The values of a row, bytes as texts: audited tables of SQLite may have had texts that are not valid UTF-8."""
-    return [
-        bytes(value).decode(errors="replace") if isinstance(value, bytes | bytearray) else value
-        for value in values_of(row)
-    ]
+    """The values of a row, bytes as texts."""
+    return [read_text(bytes(value)) if isinstance(value, bytes | bytearray) else value for value in values_of(row)]

@@ -57,7 +57,6 @@ def test_a_wrong_option_is_explained(tmp_path: Path, arguments: list[str], messa
     [
         ["install", "--lock-timeout"],
         ["send", "order.created", "{}", "--delay"],
-        ["purge", "--older-than"],
         ["webhooks", "rotate-secret", NOBODY, "--overlap"],
         ["webhooks", "prune", "--delivered"],
         ["webhooks", "prune", "--failed"],
@@ -66,6 +65,12 @@ def test_a_wrong_option_is_explained(tmp_path: Path, arguments: list[str], messa
 def test_a_wrong_duration_is_refused_with_the_forms_to_write(tmp_path: Path, arguments: list[str]) -> None:
     for value in ("90", "soon"):
         assert f"'{arguments[-1]}': '{value}' is not a duration; write 30s" in refusal(tmp_path, *arguments, value)
+
+
+@pytest.mark.parametrize("value", ["3s", "23h", "40000d", "soon"])
+def test_an_age_to_purge_by_is_refused_with_ages_to_write(tmp_path: Path, value: str) -> None:
+    said = refusal(tmp_path, "purge", "--older-than", value)
+    assert f"'{value}' is not an age to purge by; write 1 to 36500 days, such as 90d, 2w or 1y" in said
 
 
 @pytest.mark.parametrize(

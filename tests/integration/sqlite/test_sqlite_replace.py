@@ -1,9 +1,11 @@
 """The rows that REPLACE deletes, for which SQLite fires no trigger."""
 
 import sqlite3
+from datetime import timedelta
 
 import pytest
 
+from svc_pg import audit
 from tests.support.sqlite import audited, entries, images, run
 
 
@@ -32,6 +34,20 @@ def test_rows_that_replace_deletes_are_recorded(conn: sqlite3.Connection, recurs
     assert {row for (row,) in conn.execute("select id from t")} == {1, 2}
     deleted = [image for image in images(conn, "before_data")[4:7] if image["id"] == 2]
     assert deleted == [{"id": 2, "a": "y", "b": 2, "c": 7}]
+
+
+def test_a_purge_removes_the_copy_that_ignore_leaves(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a unique)")
+    audited(conn, "t")
+    conn.execute("insert into t values (1, 'x')")
+    conn.execute("insert or ignore into t values (1, 'y')")
+    assert kept(conn) == 1
+    audit.purge(conn, timedelta(days=365), dry_run=True)
+    assert kept(conn) == 1
+    audit.purge(conn, timedelta(days=365))
+    assert kept(conn) == 0
+    conn.execute("insert or replace into t values (1, 'z')")
+    assert entries(conn) == [("INSERT", "1"), ("DELETE", "1"), ("INSERT", "1")]
 
 
 @pytest.mark.parametrize("redact", [[], ["a"]])
