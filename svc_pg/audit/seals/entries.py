@@ -96,13 +96,14 @@ class SealedEntries:
         found = yield from self._unerased(rest, comparison.seal.number)
         if found and (yield from self._read_again()):
             found = yield from self._unerased(rest, comparison.seal.number)
+        self.verified -= len(found) if comparison.is_known else 0
         self._findings += found
 
     def _unerased(self, erased: dict[int, str], number: int) -> Steps[list[Finding]]:
         lists = _by_entry((yield listed(erased)))
         findings = []
         for key, content in erased.items():
-            told = self._removals.erasure_of(key, lists.get(key, ()))
+            told = self._removals.erasure_of(lists.get(key, ()))
             if told is None:
                 message = f"entry {key} was erased, and no erasure of the log says so"
                 findings.append(Finding("erased", message, number, str(key)))

@@ -137,16 +137,15 @@ class Removals:
         return time is not None and any(start <= time < end and leaf.id < before for start, end, before in self.dropped)
 
     def has_purged(self, leaf: Leaf, listed: Iterable[Listed]) -> bool:
-        """True if one of those lists is of a purge that removed the entry as it was sealed."""
+        """True if one of these lists of the entry is of a purge that removed it as it was sealed."""
         return any(
-            each.id == leaf.id and each.digest == leaf.digest and each.removal in self.lists.keys() - self.erasures
+            each.digest == leaf.digest and each.removal in self.lists and each.removal not in self.erasures
             for each in listed
         )
 
-    def erasure_of(self, entry_id: int, listed: Iterable[Listed]) -> Listed | None:
-        """What the erasure that erased an entry says of it; None if there is none."""
-        erasures = self.lists.keys() & self.erasures
-        return next((each for each in listed if each.id == entry_id and each.removal in erasures), None)
+    def erasure_of(self, listed: Iterable[Listed]) -> Listed | None:
+        """The one of these lists of an entry that is of an erasure; None if there is none."""
+        return next((each for each in listed if each.removal in self.lists and each.removal in self.erasures), None)
 
     def add(self, told: _Entry) -> None:
         """Take what an entry tells. One that cannot be read explains nothing."""

@@ -40,6 +40,8 @@ class Log:
     erasure: int
     purge: int
     """The entry that tells of a purge in a batch."""
+    sealed: int
+    """The number of sealed entries that are there."""
 
     def named(self) -> set[str]:
         """The ids that findings name."""
@@ -91,6 +93,7 @@ def log(shared_database: str) -> Iterator[Log]:
             numbered=3,
             erasure=last(conn, "label = 'audit log erased' and before_data ->> 'table' = 'public.person'"),
             purge=last(conn, "label = 'audit log purged' and before_data ? 'digest'"),
+            sealed=scalar(conn, "select count(*) from svc.audit_logs"),
         )
 
 
@@ -183,6 +186,8 @@ def test_a_forged_erasure_is_found(log: Log, which: str, time: str, contents: st
     entry, claim = getattr(log, which), 7777
     with log.conn.transaction(force_rollback=True):
         mark(log.conn, entry, claim, contents=contents)
+        found = audit.verify(log.conn, public_keys=KEY.public)
+        assert (found.entries, [finding.kind for finding in found.findings]) == (log.sealed - 1, ["erased"])
         assert str(entry) in log.named()
         listed(log.conn, claim, entry, CONTENT)
         digest = scalar(log.conn, f"select svc.audit_removed_digest({claim})")
