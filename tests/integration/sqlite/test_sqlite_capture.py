@@ -266,3 +266,16 @@ def test_two_entries_of_one_transaction_have_their_time_and_their_order(conn: sq
     assert earliest <= latest
     [[now]] = conn.execute("select strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')").fetchall()
     assert latest <= now
+
+
+def test_times_and_decimals_are_those_of_the_file_as_documented(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, at datetime, n numeric(30, 10), whole bigint)")
+    audited(conn, "t")
+    conn.execute(
+        "insert into t values (1, '2026-01-02 03:04:05.500000', '12345678901234567.1', 9007199254740993),"
+        " (2, '2026-01-02T03:04:05Z', '123456789012345678901234', 9223372036854775807)"
+    )
+    assert entries(conn, "after_data") == [
+        '{"id":1,"at":"2026-01-02 03:04:05.500000","n":12345678901234568,"whole":9007199254740993}',
+        '{"id":2,"at":"2026-01-02T03:04:05Z","n":1.2345678901234569e+23,"whole":9223372036854775807}',
+    ]
