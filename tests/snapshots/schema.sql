@@ -1617,6 +1617,10 @@ create function svc.webhook_refuse_event(p_event text)
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_refuse_other(p_message uuid, p_event text, p_payload json)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_until uuid, p_series uuid, p_is_dry boolean, p_batch integer)
     returns TABLE(count bigint, last_message uuid) language plpgsql
     set search_path=pg_catalog, pg_temp
@@ -2024,6 +2028,7 @@ grant select on table svc.webhook_rates to svc_reader;
 grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
+grant execute on function svc.webhook_refuse_other to svc_admin;
 grant execute on function svc.webhook_replay to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
 grant execute on function svc.webhook_retry_one to svc_admin;

@@ -121,10 +121,26 @@ def test_a_database_without_svc_pg_says_so(empty_database: str) -> None:
 
 
 def test_an_idempotency_key_stores_one_message_and_returns_its_id_again(db: psycopg.Connection[Any]) -> None:
-    first = webhooks.send(db, "order.created", {"n": 1}, idempotency_key="k")
-    assert webhooks.send(db, "order.created", {"n": 2}, idempotency_key="k") == first
+    first = webhooks.send(db, "order.created", {"n": 1, "m": "\0"}, idempotency_key="k")
+    assert webhooks.send(db, "order.created", {"n": 1, "m": "\0"}, idempotency_key="k") == first
     assert webhooks.send(db, "order.created", {"n": 2}, idempotency_key="k", tenant="acme") != first
-    assert scalar(db, "select count(*) from svc.webhook_messages") == 2
+    again = webhooks.send(db, "order.created", '{"b": 1.0,  "a": 2}', idempotency_key="written")
+    assert webhooks.send(db, "order.created", '{"a": 2, "b": 1.0}', idempotency_key="written") == again
+    assert scalar(db, "select count(*) from svc.webhook_messages") == 3
+
+
+@pytest.mark.parametrize("payload", [{"n": 2}, {"n": "\0"}, [], None])
+def test_an_idempotency_key_of_another_payload_is_refused(db: psycopg.Connection[Any], payload: Any) -> None:
+    webhooks.send(db, "order.created", {"n": 1}, idempotency_key="it's k")
+    db.commit()
+    db.autocommit = True
+    with pytest.raises(PayloadError, match=r"the idempotency key 'it''s k' was used for another message"):
+        webhooks.send(db, "order.created", payload, idempotency_key="it's k")
+    with pytest.raises(PayloadError, match="was used for another message"):
+        webhooks.send_many(db, "order.created", [{"n": 1}, payload], idempotency_keys=["it's k", "it's k"])
+    with pytest.raises(PayloadError, match="was used for another message"):
+        webhooks.send_many(db, "order.created", [{"n": 1}, payload], idempotency_keys=["new", "new"])
+    assert scalar(db, "select count(*) from svc.webhook_messages") == 1
 
 
 def test_parallel_sends_of_one_key_store_one_message(database: str, db: psycopg.Connection[Any]) -> None:
