@@ -227,3 +227,17 @@ def test_sessions_that_may_only_read_see_no_query_of_an_endpoints_url(installed:
         assert "https://h.example/?hidden" in answer.text
         assert "hunter2" not in answer.text
         assert "hunter2" in client.get(address, headers=bearer("write")).text
+
+
+def test_a_table_with_too_many_entries_is_refused_with_what_would_help(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slow(_self: object, conn: psycopg.AsyncConnection[Any], **_options: object) -> None:
+        await conn.execute("select pg_sleep(60)")
+
+    monkeypatch.setattr("svc_pg.console.database.STATEMENT_TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr("svc_pg.console.built_in.audit_past.AsOf.alist", slow)
+    late = client.get("/audit/tables/customer/as-of?time=1h")
+    assert_problem(late, 503, "database_timeout")
+    assert "a smaller limit does not help" in late.json()["detail"]
+    assert "/audit/records/customer/:id/as-of" in late.json()["detail"]
