@@ -15,6 +15,7 @@ from svc_pg.console.pages.numbers import duration, figure
 from svc_pg.console.pages.visit import Visit
 from svc_pg.plurals import counted
 from svc_pg.times import exact, instant, left, relative
+from svc_pg.unseen import marked
 
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
@@ -45,7 +46,7 @@ def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
         asset=lambda name: visit.url("static", name, query={"v": assets.version(name)}),
         when=lambda value: _When(value, visit.now),
     )
-    made = _BDI.sub(lambda found: found[1] + isolated(found[2]), made)
+    made = _BDI.sub(lambda found: found[1] + isolated(marked(found[2])), made)
     return made.encode(errors="replace")  # half of a surrogate pair must not cost the page
 
 

@@ -14,6 +14,7 @@ import pytest
 from svc_pg import Config, audit
 from svc_pg.bidi import isolated
 from svc_pg.console import Console
+from svc_pg.unseen import marked
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import endpoint
@@ -257,6 +258,17 @@ def test_what_leaves_the_list_is_the_selection_that_it_shows(client: httpx.Clien
     assert "Remove filter: Since" in tail.text
 
 
+def test_an_actor_with_characters_that_nobody_sees_does_not_look_like_another(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        for actor in ("ann\u200b@corp.example", "\u202eevil"):
+            conn.execute("select set_config('svc.actor_id', %s, true)", [actor])
+            audit.capture_log(conn, "public.forged", "UPDATE", record_id="1", after={"name": actor})
+    for path in ("/audit?resource=forged", "/audit/records/public.forged/1", "/tail?resource=forged&since=1h"):
+        shown = reader.get(path).text
+        for marked_name in ("ann⟨U+200B⟩@corp.example", "⟨U+202E⟩evil"):
+            assert marked_name in shown, path
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_values_stay_texts(reader: Browser, installed: str, text: str) -> None:
     with psycopg.connect(installed) as conn:
@@ -277,7 +289,7 @@ def test_hostile_values_stay_texts(reader: Browser, installed: str, text: str) -
         assert "onerror=alert(1)>" not in page.text
         assert "{{7*7}}" in page.text or "7*7" not in text
     shown = unescape(reader.get(f"/audit/entries/{entry_id}").text)
-    assert f"<bdi>{isolated(text)}</bdi></h1>" in shown.replace("\n", "").replace(" </h1>", "</h1>")
+    assert f"<bdi>{isolated(marked(text))}</bdi></h1>" in shown.replace("\n", "").replace(" </h1>", "</h1>")
 
 
 def test_who_may_not_export_is_not_offered_it_and_refused(client: httpx.Client, reader: Browser) -> None:
