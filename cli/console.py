@@ -92,7 +92,7 @@ def _session(session: stored.StoredSession) -> Iterator[str]:
 @_console.command()
 def revoke(
     session_id: Annotated[
-        UUID | None, typer.Argument(metavar="[ID]", help="The id of a session or of a link to the portal.")
+        UUID | None, typer.Argument(metavar="ID", help="The id of a session or of a link to the portal.")
     ] = None,
     *,
     tenant: Annotated[
