@@ -238,6 +238,8 @@ def test_a_later_script_brings_changes_of_every_kind(project: Project) -> None:
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "public.shop_order" in refused.stderr
     execute(project, project.run("migrate", "--prune").stdout)
+    assert "svc-pg install --backfill" in project.status()  # a trigger was off
+    assert project.run("install", "--backfill").returncode == 0
     assert project.status().startswith("ok")
     assert query(project, "select count(*) from pg_trigger where tgrelid = 'shop_order'::regclass") == 0
 
@@ -386,6 +388,8 @@ def test_alembic_goes_up_and_down_and_up_again(project: Project, alembic_folder:
     assert query(project, "select count(*) from svc.audit_logs") == 1
     assert query(project, KEPT_FUNCTIONS) == GUARDS
     project.alembic("upgrade", "head")
+    assert "svc-pg install --backfill" in project.status()  # nothing was captured between
+    assert project.run("install", "--backfill").returncode == 0
     assert project.status().startswith("ok")
 
 
@@ -398,6 +402,8 @@ def test_alembics_own_templates_need_only_an_address(project: Project, template:
     assert done.returncode == 0, done.stderr
     for step in (["upgrade", "head"], ["downgrade", "-1"], ["upgrade", "head"]):
         project.alembic(*step)
+    assert "svc-pg install --backfill" in project.status()  # nothing was captured between
+    assert project.run("install", "--backfill").returncode == 0
     assert project.status().startswith("ok")
 
 
@@ -569,6 +575,8 @@ def test_django_goes_forward_and_back_and_forward_again(django: Project) -> None
     assert query(django, "select count(*) from svc.audit_logs") == 1
     assert query(django, KEPT_FUNCTIONS) == GUARDS
     django.manage("migrate")
+    assert "svc-pg install --backfill" in django.status()  # nothing was captured between
+    assert django.run("install", "--backfill").returncode == 0
     assert django.status().startswith("ok")
 
 
