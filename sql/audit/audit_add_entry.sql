@@ -16,8 +16,9 @@ begin
         id, table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
         changed_fields, context, label, severity, compliance, description
     ) overriding system value values (
-        coalesce(id, nextval('svc.audit_logs_id_seq')), table_name, 0, operation::svc.audit_operation, record_id,
-        svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+        coalesce(id, nextval('svc.audit_logs_id_seq')), table_name, 0, operation::svc.audit_operation,
+        svc.audit_bounded(record_id),
+        svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
         nullif(current_setting('svc.tenant_id', true), ''),
         nullif(current_setting('role'), 'none'), before_data, after_data,
         case when before_data is not null and after_data is not null then

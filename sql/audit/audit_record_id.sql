@@ -4,9 +4,9 @@ create or replace function svc.audit_record_id(p_table oid, p_row jsonb) returns
 language sql stable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
-    select case when count(*) = 1 then min(case when 'jsonb'::regtype in (t.oid, t.typbasetype)
+    select svc.audit_bounded(case when count(*) = 1 then min(case when 'jsonb'::regtype in (t.oid, t.typbasetype)
                                                 then (p_row -> a.attname)::text else p_row ->> a.attname end)
-                else jsonb_agg(p_row -> a.attname order by k.position)::text end
+                else jsonb_agg(p_row -> a.attname order by k.position)::text end)
       from pg_index i
      cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, position)
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum

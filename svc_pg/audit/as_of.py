@@ -9,6 +9,7 @@ from typing import Any, Final, LiteralString, Self
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Identifier
 
+from svc_pg.audit.bounded_ids import bounded
 from svc_pg.audit.entry import ERASED, Operation
 from svc_pg.audit.record_ids import record_id
 from svc_pg.audit.snapshot import Snapshot, read_snapshots
@@ -116,7 +117,7 @@ class AsOf(Listing[PastRow]):
 
     def record(self, record: object) -> Self:
         """Only the record with this key: the value of the column, or a list or tuple of several columns' values."""
-        key = record_id(record)
+        key = bounded(record_id(record))
         check_texts(key)
         return replace(self, key=key)
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.bounded_ids import bounded
 from svc_pg.audit.entry import Operation
 from svc_pg.audit.record_ids import record_id
 from svc_pg.audit.snapshot import Snapshot, read_snapshots
@@ -64,6 +65,6 @@ async def ablame(conn: AsyncConnection[Any], table: str, record: object) -> list
 
 
 def _query(table: str, record: object) -> Query[FieldOrigin]:
-    key = record_id(record)
+    key = bounded(record_id(record))
     check_texts(key)
     return Query(_BLAME, (str(TableName.parse(table)), key), FieldOrigin)

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from svc_pg.audit.bounded_ids import bounded
 from svc_pg.audit.patient_steps import Step, Steps, atake, check_idle, patiently, take
 from svc_pg.audit.record_ids import record_id
 from svc_pg.connections import apsycopg_connection, psycopg_connection
@@ -101,7 +102,7 @@ async def aerase(conn: Any, table: str, record: object, *, dry_run: bool = False
 
 
 def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureReport]:
-    key, name = record_id(record), str(TableName.parse(table))
+    key, name = bounded(record_id(record)), str(TableName.parse(table))
     check_texts(key)
     [others] = yield Query(_OTHER_KEYS, {"table": name, "key": key}, _Keys)
     found = yield from _found(name, key, dry_run=dry_run)

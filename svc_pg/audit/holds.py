@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.bounded_ids import bounded
 from svc_pg.audit.record_ids import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.pagination import ALL, Keyset, Listing, Page, decode
@@ -81,7 +82,7 @@ class Holds(Listing[Hold]):
 
     def keeping(self, table: str, record: object) -> Self:
         """Only those that keep the entries of this record: its own, its table's, and those of what it refers to."""
-        name, key = str(TableName.parse(table)), record_id(record)
+        name, key = str(TableName.parse(table)), bounded(record_id(record))
         check_texts(key)
         return replace(self, filter=self.filter.where(_KEEPING, name, key, name, key))
 
@@ -135,6 +136,6 @@ async def alift_hold(conn: AsyncConnection[Any], table: str, record: object = ..
 
 
 def _query(text: Any, table: str, record: object, reason: str) -> Query[_Id]:
-    key = None if record is ... else record_id(record)
+    key = None if record is ... else bounded(record_id(record))
     check_texts(*([] if key is None else [key]), reason)
     return Query(text, (str(TableName.parse(table)), key, reason), _Id)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
 from svc_pg.audit import log
+from svc_pg.audit.bounded_ids import bounded
 from svc_pg.audit.change import Change, FieldChange, cut
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.entry import keyset
@@ -129,7 +130,7 @@ def _check(limit: int) -> None:
 
 def _query(table: str, record: object, limit: int) -> Query[Change]:
     wanted: Filter = ALL.where("table_name = %s", str(TableName.parse(table)))
-    wanted = wanted.where("record_id = %s", record_id(record))
+    wanted = wanted.where("record_id = %s", bounded(record_id(record)))
     return by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, LiteralString, cast
 
-from svc_pg.audit.actor_ids import recorded
+from svc_pg.audit.bounded_ids import all_bounded, bounded
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.conditions import (
     Among,
@@ -92,10 +92,12 @@ def filter_of(conditions: Iterable[Condition]) -> Filter:
 
 def _with(found: Filter, condition: Condition) -> Filter:
     match condition:
+        case Is("record_id", value):
+            return found.where("record_id = %s", bounded(value))
         case Is(column, value):
             return found.where(column + " = %s", value)
         case Among("actor_id", values, is_excluded):
-            return found.where(*_among("actor_id", recorded(values), is_excluded=is_excluded))
+            return found.where(*_among("actor_id", all_bounded(values), is_excluded=is_excluded))
         case Among(column, values, is_excluded):
             return found.where(*_among(column, [*values], is_excluded=is_excluded))
         case Overlaps(column, values, is_excluded):

@@ -7,6 +7,7 @@ from typing import Any, Final, LiteralString, Self
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.bounded_ids import bounded
 from svc_pg.audit.entry import Operation, Order, is_erased
 from svc_pg.audit.record_ids import record_id
 from svc_pg.audit.snapshot import Snapshot, read_snapshots
@@ -159,6 +160,6 @@ def history(table: str, record: object) -> History:
     ``record`` is its key: the value of the column, or a list or tuple of several columns' values. Raises ConfigError
     for a name that is no table's.
     """
-    key = record_id(record)
+    key = bounded(record_id(record))
     check_texts(key)
     return History(keyset=_KEYSET, table=TableName.parse(table), record=key)

@@ -35,7 +35,7 @@ declare
     v_actor text := nullif(current_setting('svc.actor_id', true), '');
 begin
     if octet_length(v_actor) > 1000 then
-        v_actor := svc.audit_actor(v_actor);
+        v_actor := svc.audit_bounded(v_actor);
     end if;
     if tg_op = 'UPDATE' then
         begin
@@ -64,7 +64,7 @@ begin
         -- rare, so not in the insert: PostgreSQL prepares all functions of that anew for each row, also unused ones
         if v_newer <> '{}' or v_changed && array['id']::text[] then
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
-            v_moved_from := nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end);
+            v_moved_from := nullif(case when v_before ?& array['id']::text[] then case when octet_length(v_before ->> 'id') > 1000 then svc.audit_bounded(v_before ->> 'id') else v_before ->> 'id' end else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end else svc.audit_record_id(tg_relid, v_after) end);
         end if;
         if not ((v_changed <@ array['credit', 'settings']::text[] and v_changed <> '{}') is not true and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])) then
             return null;
@@ -74,7 +74,7 @@ begin
             changed_fields, redacted_fields, context, moved_from
         ) values (
             'public.customer', tg_relid, 'UPDATE',
-            case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
+            case when v_after ?& array['id']::text[] then case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end else svc.audit_record_id(tg_relid, v_after) end,
             v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -97,7 +97,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'INSERT',
-            case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
+            case when v_after ?& array['id']::text[] then case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end else svc.audit_record_id(tg_relid, v_after) end,
             v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -120,7 +120,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'DELETE',
-            case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end,
+            case when v_before ?& array['id']::text[] then case when octet_length(v_before ->> 'id') > 1000 then svc.audit_bounded(v_before ->> 'id') else v_before ->> 'id' end else svc.audit_record_id(tg_relid, v_before) end,
             v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -212,7 +212,7 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
@@ -223,7 +223,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
   from (
     select row.*
       from (
-        select v_leaf, v_after ->> 'id' as v_record_id, v_after as v_recorded,
+        select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, v_after as v_recorded,
                null::text[] as v_redacted
           from (
             select "svc row".tableoid as v_leaf, null::jsonb as v_before, svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after, null::text[] as v_changed
@@ -268,7 +268,7 @@ gone as (
      where not exists (
         select
           from (
-            select v_after ->> 'id' as v_record_id
+            select case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id
               from (
                 select svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after
                   from only "public"."customer" "svc row" offset 0
@@ -289,7 +289,7 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition

@@ -52,7 +52,7 @@ declare
     v_rule integer;
 begin
     if octet_length(v_actor) > 1000 then
-        v_actor := svc.audit_actor(v_actor);
+        v_actor := svc.audit_bounded(v_actor);
     end if;
     if tg_op = 'UPDATE' then
         begin
@@ -81,10 +81,10 @@ begin
         -- rare, so not in the insert: PostgreSQL prepares all functions of that anew for each row, also unused ones
         if v_newer <> '{}' or v_changed && array['id']::text[] then
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
-            v_moved_from := nullif(case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end, case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end);
+            v_moved_from := nullif(case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then case when octet_length(v_before ->> 'id') > 1000 then svc.audit_bounded(v_before ->> 'id') else v_before ->> 'id' end else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end, case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end);
         end if;
         v_rule := case  when (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end;
-        v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
+        v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_before := svc.audit_cap(svc."redact_public_customer"(v_before, v_newer), 65536);
@@ -113,7 +113,7 @@ begin
             v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
-        v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
+        v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_after := svc.audit_cap(svc."redact_public_customer"(v_after, v_newer), 65536);
@@ -141,7 +141,7 @@ begin
             v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
-        v_record_id := case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end;
+        v_record_id := case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then case when octet_length(v_before ->> 'id') > 1000 then svc.audit_bounded(v_before ->> 'id') else v_before ->> 'id' end else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_before := svc.audit_cap(svc."redact_public_customer"(v_before, v_newer), 65536);
@@ -245,7 +245,7 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
@@ -256,7 +256,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
   from (
     select row.*
       from (
-        select v_leaf, v_after ->> 'id' as v_record_id, svc.audit_cap(svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]), 65536) as v_recorded,
+        select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc.audit_cap(svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]), 65536) as v_recorded,
                case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted
           from (
             select "svc row".tableoid as v_leaf, null::jsonb as v_before, (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
@@ -305,7 +305,7 @@ gone as (
      where not exists (
         select
           from (
-            select v_after ->> 'id' as v_record_id
+            select case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id
               from (
                 select (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
                   from only "public"."customer" "svc row" offset 0
@@ -326,7 +326,7 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition

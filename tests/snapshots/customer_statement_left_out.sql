@@ -34,7 +34,7 @@ declare
     v_is_superuser constant boolean := has_table_privilege('pg_authid'::regclass, 'update');
 begin
     if octet_length(v_actor) > 1000 then
-        v_actor := svc.audit_actor(v_actor);
+        v_actor := svc.audit_bounded(v_actor);
     end if;
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
@@ -47,7 +47,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
                    null::text[] as v_redacted,
                    v_before as v_before, v_after as v_after
               from (
@@ -69,7 +69,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
                    null::text[] as v_redacted,
                    v_before as v_before, v_after as v_after
               from (
@@ -128,7 +128,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
                    null::text[] as v_redacted,
                    v_before as v_before, v_after as v_after
               from (
@@ -150,7 +150,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
                    null::text[] as v_redacted,
                    v_before as v_before, v_after as v_after
               from (
@@ -250,7 +250,7 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
@@ -261,7 +261,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
   from (
     select row.*
       from (
-        select v_leaf, v_after ->> 'id' as v_record_id, v_after as v_recorded,
+        select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, v_after as v_recorded,
                null::text[] as v_redacted
           from (
             select "svc row".tableoid as v_leaf, null::jsonb as v_before, svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after, null::text[] as v_changed
@@ -306,7 +306,7 @@ gone as (
      where not exists (
         select
           from (
-            select v_after ->> 'id' as v_record_id
+            select case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id
               from (
                 select svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after
                   from only "public"."customer" "svc row" offset 0
@@ -327,7 +327,7 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition

@@ -48,7 +48,7 @@ declare
     v_is_superuser constant boolean := has_table_privilege('pg_authid'::regclass, 'update');
 begin
     if octet_length(v_actor) > 1000 then
-        v_actor := svc.audit_actor(v_actor);
+        v_actor := svc.audit_bounded(v_actor);
     end if;
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
@@ -64,7 +64,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
@@ -89,7 +89,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
@@ -150,7 +150,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
@@ -175,7 +175,7 @@ begin
                v_changed, v_redacted, v_context
           from (
             -- rules see the whole row, descriptions what may be recorded of it
-            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'id', 'password_hash']::text[] and coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] = '{}' then case when octet_length(coalesce(v_after, v_before) ->> 'id') > 1000 then svc.audit_bounded(coalesce(v_after, v_before) ->> 'id') else coalesce(v_after, v_before) ->> 'id' end else svc.audit_record_id(tg_relid, coalesce(v_after, v_before) - array['card_number', 'password_hash']::text[]) end as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
@@ -276,7 +276,7 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
@@ -287,7 +287,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
   from (
     select row.*
       from (
-        select v_leaf, v_after ->> 'id' as v_record_id, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_recorded,
+        select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_recorded,
                case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted
           from (
             select "svc row".tableoid as v_leaf, null::jsonb as v_before, (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
@@ -336,7 +336,7 @@ gone as (
      where not exists (
         select
           from (
-            select v_after ->> 'id' as v_record_id
+            select case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id
               from (
                 select (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
                   from only "public"."customer" "svc row" offset 0
@@ -357,7 +357,7 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'public.customer', leaf, 'DELETE', record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition

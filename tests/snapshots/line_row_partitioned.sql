@@ -30,7 +30,7 @@ declare
     v_actor text := nullif(current_setting('svc.actor_id', true), '');
 begin
     if octet_length(v_actor) > 1000 then
-        v_actor := svc.audit_actor(v_actor);
+        v_actor := svc.audit_bounded(v_actor);
     end if;
     if tg_op = 'UPDATE' then
         begin
@@ -54,14 +54,14 @@ begin
         -- rare, so not in the insert: PostgreSQL prepares all functions of that anew for each row, also unused ones
         if v_newer <> '{}' or v_changed && array['order_id', 'place']::text[] then
             v_changed := v_changed || svc.audit_changed(v_before - array['order_id', 'place', 'quantity']::text[], v_newer);
-            v_moved_from := nullif(case when v_before ?& array['order_id', 'place']::text[] then jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end);
+            v_moved_from := nullif(case when v_before ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text) else jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text end else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end else svc.audit_record_id(tg_relid, v_after) end);
         end if;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context, moved_from, partition
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
-            case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
+            case when v_after ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end else svc.audit_record_id(tg_relid, v_after) end,
             v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -81,7 +81,7 @@ begin
             changed_fields, redacted_fields, context, partition
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
-            case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
+            case when v_after ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end else svc.audit_record_id(tg_relid, v_after) end,
             v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -101,7 +101,7 @@ begin
             changed_fields, redacted_fields, context, partition
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
-            case when v_before ?& array['order_id', 'place']::text[] then jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text else svc.audit_record_id(tg_relid, v_before) end,
+            case when v_before ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text) else jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text end else svc.audit_record_id(tg_relid, v_before) end,
             v_actor, nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -240,7 +240,7 @@ insert into svc.audit_logs (
     changed_fields, redacted_fields, label, context, partition
 )
 select 'shop.Order Line', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
        case when known.state is not null then svc.audit_differing(
@@ -251,7 +251,7 @@ select 'shop.Order Line', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
   from (
     select row.*
       from (
-        select v_leaf, jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record_id, v_after as v_recorded,
+        select v_leaf, case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end as v_record_id, v_after as v_recorded,
                null::text[] as v_redacted
           from (
             select "svc row".tableoid as v_leaf, null::jsonb as v_before, svc.audit_image("svc row", '"shop"."Order Line"'::regclass, true) as v_after
@@ -300,7 +300,7 @@ gone as (
      where not exists (
         select
           from (
-            select jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record_id
+            select case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end as v_record_id
               from (
                 select svc.audit_image("svc row", '"shop"."Order Line"'::regclass, true) as v_after
                   from "shop"."Order Line" "svc row" offset 0
@@ -321,7 +321,7 @@ insert into svc.audit_logs (
     context, partition
 )
 select 'shop.Order Line', leaf, 'DELETE', record_id,
-       svc.audit_actor(nullif(current_setting('svc.actor_id', true), '')),
+       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
        nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
        nullif(current_setting('svc.context', true), '')::jsonb, partition

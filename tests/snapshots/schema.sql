@@ -833,10 +833,6 @@ create view svc.webhook_endpoint_health (
 
 -- Functions
 
-create function svc.audit_actor(p_actor text)
-    returns text language sql immutable parallel safe
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.audit_add_entry(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, id bigint DEFAULT NULL::bigint)
     returns svc.audit_logs language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -862,6 +858,10 @@ create function svc.audit_begin_epoch()
 
 create function svc.audit_blame(p_table text, p_record text)
     returns TABLE(field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamp with time zone, operation text, actor_id text, db_user text, xact_id bigint, known_since timestamp with time zone) language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_bounded(p_id text)
+    returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
@@ -1712,8 +1712,6 @@ grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
-grant execute on function svc.audit_actor to svc_admin;
-grant execute on function svc.audit_actor to svc_writer;
 grant execute on function svc.audit_add_entry to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
@@ -1725,6 +1723,9 @@ grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
 grant execute on function svc.audit_blame to svc_writer;
+grant execute on function svc.audit_bounded to svc_admin;
+grant execute on function svc.audit_bounded to svc_reader;
+grant execute on function svc.audit_bounded to svc_writer;
 grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;

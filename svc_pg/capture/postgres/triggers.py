@@ -1,5 +1,6 @@
 """Render the functions and the triggers that record the changes of one table."""
 
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
@@ -20,6 +21,11 @@ _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUN
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own
 _PREFIX: Final = "00_svc_audit_"
 _TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
+_SHORT_TYPES: Final = re.compile(
+    r"boolean|smallint|integer|bigint|real|double precision|uuid|date|oid|inet|cidr|macaddr8?"
+    r"|time(stamp)?(\(\d\))? with(out)? time zone|character varying\(\d\d?\)"
+)
+"""The types whose values have short texts."""
 _IS_SUPERUSER: Final = SQL("v_is_superuser")
 _BEFORE: Final = SQL("v_before")
 _AFTER: Final = SQL("v_after")
@@ -175,10 +181,19 @@ def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: boo
     if len(rules.key) == 1:
         column = rules.key[0]
         is_json = rules.table.types.get(column) == "jsonb"  # as text, 5 and "5" would be one record
-        return SQL("({} -> {})::text" if is_json else "{} ->> {}").format(image, Literal(column))
+        key = SQL("({} -> {})::text" if is_json else "{} ->> {}").format(image, Literal(column))
+        return _bounded(rules, key)
     values = (SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
-    several = SQL("jsonb_build_array({})::text").format(SQL(", ").join(values))
+    several = _bounded(rules, SQL("jsonb_build_array({})::text").format(SQL(", ").join(values)))
     return SQL("case when v_operation <> 'TRUNCATE' then {} end").format(several) if has_truncate else several
+
+
+def _bounded(rules: TableRules, key: Composable) -> Composable:
+    """The text of a key, or a mark in its place if an index might refuse it."""
+    types = (rules.table.types.get(column, "") for column in rules.key)
+    if rules.table.name.schema == "svc" or all(_SHORT_TYPES.fullmatch(each) for each in types):
+        return key
+    return SQL("case when octet_length({0}) > 1000 then svc.audit_bounded({0}) else {0} end").format(key)
 
 
 def _lasting_id(
