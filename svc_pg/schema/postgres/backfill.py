@@ -182,14 +182,14 @@ class _Backfill:
             after = found.upto
 
     def _look_at_ended(self, after: str, records: int | None) -> _Ended:
-        with transaction(self._conn):
+        with locked(self._conn, Patience()):
             self._lock(self._name, "share update exclusive")
             text = self._comparison().ended(after, records=records)
             return fetch_one(self._conn, Query(text, (), _Ended))
 
     def _look(self, relation: TableName, text: Callable[[], str]) -> bool:
         """The lock lets writers go on, and nobody give the planner code of his."""
-        with transaction(self._conn):
+        with locked(self._conn, Patience()):
             self._lock(relation, "share update exclusive")
             return bool(scalar(self._conn, text()))
 
