@@ -130,7 +130,8 @@ def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgrad
         cursor = audit.export(source, audit.query(), format="ndjson", out=exported).horizon
 
         [_, copying] = examples(PAGE, "Prepare", "sh")
-        [create, choose, subscribe] = examples(PAGE, "Prepare", "sql")
+        [create, subscribe] = examples(PAGE, "Prepare", "sql")
+        [choose] = examples(PAGE, "Prepare", "psql")
         run(copying)
         run(create, old)
         run(choose, old)
@@ -192,7 +193,8 @@ def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgrad
         assert log(target) == log(source)
         given = scalar(source, "select max(id) from svc.audit_logs")
         sequence = scalar(source, "select max(sequence) from svc.webhook_keys")
-        [_, drop, sequences] = examples(PAGE, "Take over", "sql")
+        [_, drop] = examples(PAGE, "Take over", "sql")
+        [sequences] = examples(PAGE, "Take over", "psql")
         run(drop, new)
         run(sequences, new)
         schema.install(target, CONFIG)
