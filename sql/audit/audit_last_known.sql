@@ -3,7 +3,7 @@
 create or replace function svc.audit_last_known(
     p_table text, p_record text, out state jsonb, out redacted_fields text[], out leaf oid, out partition text
 )
-language plpgsql stable
+language plpgsql stable strict
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan  -- to plan for the months of each call costs more than the call
 as $svc$

@@ -259,7 +259,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
        suspect.v_redacted, case when known.state is not null then 'found by backfill' end,
        nullif(current_setting('svc.context', true), '')::jsonb, null
   from (
-    select row.*
+    select row.*, case when last.id is not null then row.v_record_id end as v_known_id
       from (
         select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, v_after as v_recorded,
                null::text[] as v_redacted
@@ -291,7 +291,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
         )
     offset 0
   ) suspect
-  left join lateral svc.audit_last_known('public.customer', suspect.v_record_id) known on true
+  left join lateral svc.audit_last_known('public.customer', suspect.v_known_id) known on true
  where known.state is null
 
 -- Look among the next records of a table in the log for those that the log knows and the table lacks; or write a

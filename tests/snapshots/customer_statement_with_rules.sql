@@ -285,7 +285,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
        suspect.v_redacted, case when known.state is not null then 'found by backfill' end,
        nullif(current_setting('svc.context', true), '')::jsonb, null
   from (
-    select row.*
+    select row.*, case when last.id is not null then row.v_record_id end as v_known_id
       from (
         select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_recorded,
                case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted
@@ -318,7 +318,7 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
         )
     offset 0
   ) suspect
-  left join lateral svc.audit_last_known('public.customer', suspect.v_record_id) known on true
+  left join lateral svc.audit_last_known('public.customer', suspect.v_known_id) known on true
  where known.state is null
     or svc.audit_differing(
            known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]

@@ -249,7 +249,7 @@ select 'shop.Order Line', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
        suspect.v_redacted, case when known.state is not null then 'found by backfill' end,
        nullif(current_setting('svc.context', true), '')::jsonb, 'shop.Order Line'
   from (
-    select row.*
+    select row.*, case when last.id is not null then row.v_record_id end as v_known_id
       from (
         select v_leaf, case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end as v_record_id, v_after as v_recorded,
                null::text[] as v_redacted
@@ -282,7 +282,7 @@ select 'shop.Order Line', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
         )
     offset 0
   ) suspect
-  left join lateral svc.audit_last_known('shop.Order Line', suspect.v_record_id) known on true
+  left join lateral svc.audit_last_known('shop.Order Line', suspect.v_known_id) known on true
  where known.state is null
     or svc.audit_differing(
            known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
