@@ -32,7 +32,7 @@ def test_the_number_of_our_locks_is_written_once() -> None:
 def test_every_lock_is_taken_by_its_name() -> None:
     calls = [(file, call) for file in files("svc_pg", "cli", "sql") for call in CALL.findall(file.read_text())]
     by_name = {call for file, call in calls if file.suffix != ".py"}
-    assert by_name == {f'{{{{ "{name}" | lock }}}}' for name in ("claim", "install", "partitions", "seals", "wakeup")}
+    assert by_name == {f'{{{{ "{name}" | lock }}}}' for name in ("claim", "install", "seals", "wakeup")}
     in_python = [(file, call) for file, call in calls if file.suffix == ".py"]
     assert {call for _, call in in_python} == {"%s, %s"}
     taken = {name for file, _ in in_python for name in re.findall(r"Lock\.([A-Z]+)\.key", file.read_text())}

@@ -9,6 +9,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
+from svc_pg.advisory_locks import CLASS
 from svc_pg.maintenance import maintain
 from svc_pg.query import scalar
 from tests.support.commands import svc_pg
@@ -218,7 +219,7 @@ def test_a_role_without_rights_that_holds_our_advisory_locks_keeps_no_partition_
 ) -> None:
     month = "svc.audit_logs_2020_02"
     with new_role(postgres) as role, as_role(db.info.dsn, role) as hostile:
-        hostile.execute("select pg_advisory_lock(1937138032, n) from generate_series(2, 10) n")  # all of maintenance
+        hostile.execute("select pg_advisory_lock(%s, n) from generate_series(2, 10) n", (CLASS,))  # all of maintenance
         db.execute(
             "insert into svc.audit_logs (table_name, table_oid, operation, timestamp)"
             " values ('old', 0, 'INSERT', '2020-02-29')"
