@@ -126,7 +126,8 @@ def test_status_names_a_function_that_was_replaced_by_hand(run: Run, empty_datab
     run("install")
     with psycopg.connect(empty_database) as conn:
         conn.execute(
-            "create or replace function svc.webhook_next_due() returns timestamptz language sql as 'select now()'"
+            "create or replace function svc.webhook_next_due(p_since timestamptz default now()) returns timestamptz"
+            " language sql as 'select now()'"
         )
     found = run("status")
     assert found.returncode == 3

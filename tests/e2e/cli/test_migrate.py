@@ -226,7 +226,7 @@ def test_a_later_script_brings_changes_of_every_kind(project: Project) -> None:
     assert project.run("install").returncode == 0
     with psycopg.connect(project.conninfo) as conn:
         conn.execute(
-            "drop function svc.webhook_next_due();"
+            "drop function svc.webhook_next_due;"
             "create function svc.webhook_next_due(p_x int) returns int language sql as 'select 1'"
         )
         conn.execute(
