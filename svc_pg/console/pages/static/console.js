@@ -153,8 +153,10 @@ async function renew() {
     wait = ASK
     tellOnline()
   } catch {
-    wait = Math.min(wait * 2, 15000)
     tellOffline(status >= 400 && status)
+    clearTimeout(soon)
+    soon = setTimeout(renew, wait) // also if the stream is there, which tells of changes alone
+    wait = Math.min(wait * 2, 15000)
   } finally {
     asking = false
     if (more) changed()
