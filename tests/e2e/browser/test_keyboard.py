@@ -101,7 +101,7 @@ def test_the_tail_says_when_it_is_cut_off_and_shows_then_what_came_meanwhile(bro
         add(90_003)
         expect(page.locator("#offline")).to_contain_text("The console answers 503")
         page.unroute_all(behavior="wait")
-        expect(rows).to_contain_text("orders 90003")
+        expect(rows).to_contain_text("orders 90003", timeout=30_000)
         expect(page.locator("#offline")).to_have_count(0)
         somebody.watch.take()  # the errors of a network that was cut
 
