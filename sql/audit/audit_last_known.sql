@@ -32,7 +32,7 @@ begin
     if v_state <> '' and v_state is distinct from svc.audit_noticed(v_last.image::text, coalesce((
            select o.ignored from svc.audit_omissions o where o.table_name = p_table
        ), '{}')) then
-        state := v_state;
+        state := v_state::jsonb;
     elsif v_state is distinct from '' then  -- the whole image, also if the images do not tell
         state := v_last.image;
     end if;
