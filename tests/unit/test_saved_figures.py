@@ -10,6 +10,7 @@ import pytest
 
 from tests.benchmarks import saved
 from tests.benchmarks.__main__ import benchmarks
+from tests.support.documents import ROOT
 
 
 def test_a_file_says_how_to_get_the_same_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,3 +48,16 @@ def test_every_benchmark_is_listed_with_a_sentence() -> None:
     listed = dict(benchmarks())
     assert {"capture", "delivery", "reading", "soak"} < listed.keys()
     assert [name for name, sentence in listed.items() if not sentence.endswith(".") or "``" in sentence] == []
+
+
+def test_no_saved_rate_is_the_same_in_each_round() -> None:
+    """Such a rate is that of a timer, at which something waits, not a speed. That of ``delivery-load`` is offered."""
+    waiting = [
+        f"{file.stem}: {title}: {name}"
+        for file in sorted((ROOT / "docs" / "figures").glob("delivery-*.json"))
+        for title, section in json.loads(file.read_text(encoding="utf-8"))["figures"].items()
+        if section["unit"].endswith("/s") and file.stem != "delivery-load"
+        for name, result in section["results"].items()
+        if result["most"] < 1.01 * result["least"]
+    ]
+    assert waiting == []

@@ -47,7 +47,7 @@ def main() -> int:
     parser = command.drawing_parser(
         "delivery",
         "What webhooks cost, and how fast they arrive. nginx is the receiver if it is installed. The peers are those of"
-        " the extra [bench], and two of Node.js 20 or newer, which npm fetches in pinned versions; a peer that is"
+        " the extra [bench], and two of Node.js, which npm fetches with Node.js itself; a peer that is"
         " missing is left out. The processor's time of PostgreSQL needs a server on this machine.",
     )
     parser.add_argument("--only", nargs="+", choices=_SECTIONS, default=_SECTIONS, help="these sections")

@@ -64,22 +64,18 @@ async function graphileWorker() {
   };
 }
 
-// Workers that each take a batch, do all of it and complete it. It asks again every half second at most, so the batches
-// and the number of workers are such that this is no limit.
+// Workers that each take a batch, do all of it and complete it, and ask again at once while batches are full.
 async function pgBoss() {
-  const PgBoss = require("pg-boss");
+  const { PgBoss } = require("pg-boss");
   const boss = new PgBoss({ connectionString, max: 10, supervise: false, schedule: false });
   boss.on("error", () => {});
   await boss.start();
   await boss.createQueue("post");
   const handler = (batch) => Promise.all(batch.map((job) => post(job.data)));
   return {
-    insert: (number) => boss.insert(Array.from({ length: number }, () => ({ name: "post", data: payload }))),
-    work: async () => {
-      for (let worker = 0; worker < 3; worker++) {
-        await boss.work("post", { batchSize: 2 * BATCH, pollingIntervalSeconds: 0.5 }, handler);
-      }
-    },
+    insert: (number) => boss.insert("post", Array.from({ length: number }, () => ({ data: payload }))),
+    work: () =>
+      boss.work("post", { localConcurrency: 4, batchSize: CONCURRENCY, burstWhenBatchFull: true }, handler),
     unfinished: "select exists (select from pgboss.job where name = 'post' and state < 'completed') as is_true",
   };
 }

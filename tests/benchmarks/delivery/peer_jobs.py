@@ -12,7 +12,7 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import digest
@@ -21,6 +21,8 @@ from uuid import uuid4
 
 import aiohttp
 import psycopg
+import uvloop
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import webhooks
 from svc_pg.webhooks.worker.worker import Worker
@@ -31,6 +33,8 @@ CONCURRENCY: Final = 100
 ENDPOINTS: Final = 50
 _SECRET: Final = b"secret" * 4
 _BATCH: Final = 500
+_WORKERS: Final = 5
+"""Workers of one process, for tools whose worker has one connection or fetches one job at a time."""
 _DEFERRED: Final = 200  # one by one
 _BATCHES: Final = 4
 _ASK_AGAIN: Final = 0.02  # seconds
@@ -73,11 +77,11 @@ async def posting(url: str) -> AsyncIterator[Post]:
 
 @asynccontextmanager
 async def procrastinate(conninfo: str, conn: Connection, url: str) -> AsyncIterator[Way]:  # noqa: ARG001 - has a pool
-    """A row a job, which stays when it is done."""
+    """A row a job, which stays when it is done. A worker fetches one job at a time, so several share the process."""
     from procrastinate import App, PsycopgConnector
     from procrastinate.types import JSONValue
 
-    app = App(connector=PsycopgConnector(conninfo=conninfo, max_size=8))
+    app = App(connector=PsycopgConnector(conninfo=conninfo, max_size=4 * _WORKERS))
     batch: list[dict[str, JSONValue]] = [{"payload": stage.PAYLOAD}] * _BATCH
     async with posting(url) as post, app.open_async():
 
@@ -85,46 +89,78 @@ async def procrastinate(conninfo: str, conn: Connection, url: str) -> AsyncItera
         async def task(payload: str) -> None:
             await post(payload)
 
+        async def work() -> None:
+            share = CONCURRENCY // _WORKERS
+            await asyncio.gather(
+                *(
+                    app.run_worker_async(concurrency=share, wait=False, install_signal_handlers=False)
+                    for _ in range(_WORKERS)
+                )
+            )
+
         await app.schema_manager.apply_schema_async()
         yield Way(
             defer=lambda: task.defer_async(payload=stage.PAYLOAD),
             defer_batch=lambda: task.batch_defer_async(*batch),
             fill=lambda jobs: _repeat(jobs // _BATCH, lambda: task.batch_defer_async(*batch)),
-            work=lambda: app.run_worker_async(concurrency=CONCURRENCY, wait=False, install_signal_handlers=False),
+            work=work,
             stop=lambda: None,  # wait=False: it ends where nothing is left
             unfinished="select exists (select from procrastinate_jobs where status in ('todo', 'doing'))",
         )
 
 
 @asynccontextmanager
-async def pgqueuer(conninfo: str, conn: Connection, url: str) -> AsyncIterator[Way]:
-    """A row a job, which moves to its log when it is done."""
+async def pgqueuer(conninfo: str, conn: Connection, url: str) -> AsyncIterator[Way]:  # noqa: ARG001 - by asyncpg
+    """A row a job, which moves to its log when it is done. As in its own benchmark: asyncpg, five that dequeue."""
+    import asyncpg
     from pgqueuer import PgQueuer
-    from pgqueuer.db import PsycopgDriver
+    from pgqueuer.db import AsyncpgDriver
     from pgqueuer.models import Job
     from pgqueuer.queries import Queries
 
-    queries = Queries(PsycopgDriver(conn))
-    await queries.install()
-    payload = stage.PAYLOAD.encode()
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as own, posting(url) as post:
-        queuer = PgQueuer(PsycopgDriver(own))
+    async with AsyncExitStack() as stack:
+        post = await stack.enter_async_context(posting(url))
 
-        @queuer.entrypoint("post")
+        async def driver() -> AsyncpgDriver:
+            own = await asyncpg.connect(**_asyncpg_arguments(conninfo))
+            stack.push_async_callback(own.close)
+            return AsyncpgDriver(own)
+
+        queries = Queries(await driver())
+        await queries.install()
+        queuers = [PgQueuer(await driver()) for _ in range(_WORKERS)]
+        payload = stage.PAYLOAD.encode()
+
         async def do(job: Job) -> None:
             await post((job.payload or b"").decode())
 
+        for queuer in queuers:
+            queuer.entrypoint("post")(do)
+
         def enqueue() -> Awaitable[object]:
             return queries.enqueue(["post"] * _BATCH, [payload] * _BATCH, [0] * _BATCH)
+
+        async def work() -> None:
+            await asyncio.gather(*(queuer.qm.run(batch_size=CONCURRENCY // _WORKERS) for queuer in queuers))
+
+        def stop() -> None:
+            for queuer in queuers:
+                queuer.shutdown.set()
 
         yield Way(
             defer=lambda: queries.enqueue("post", payload),
             defer_batch=enqueue,
             fill=lambda jobs: _repeat(jobs // _BATCH, enqueue),
-            work=lambda: queuer.qm.run(batch_size=CONCURRENCY),
-            stop=queuer.shutdown.set,
+            work=work,
+            stop=stop,
             unfinished="select exists (select from pgqueuer)",
         )
+
+
+def _asyncpg_arguments(conninfo: str) -> dict[str, Any]:
+    parts = conninfo_to_dict(conninfo)
+    parts["database"] = parts.pop("dbname")
+    return {name: value for name, value in parts.items() if name in {"host", "port", "user", "password", "database"}}
 
 
 @asynccontextmanager
@@ -186,7 +222,7 @@ def main() -> None:
     """Run one way and print its figures."""
     logging.disable()
     way, jobs, url = sys.argv[1:]
-    found = asyncio.run(figures(way, os.environ[CONNINFO_VARIABLE], int(jobs), url))
+    found = uvloop.run(figures(way, os.environ[CONNINFO_VARIABLE], int(jobs), url))
     sys.stdout.write(f"{json.dumps(found)}\n")
 
 

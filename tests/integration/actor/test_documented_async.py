@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
-import asyncpg  # type: ignore[import-untyped] # published without types
+import asyncpg
 import psycopg
 import pytest
 from sqlalchemy.ext.asyncio import create_async_engine

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-import asyncpg  # type: ignore[import-untyped] # published without types
+import asyncpg
 import psycopg
 import psycopg2  # type: ignore[import-untyped] # published without types
 import pytest

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-import asyncpg  # type: ignore[import-untyped] # published without types
+import asyncpg
 import psycopg
 import psycopg2  # type: ignore[import-untyped] # published without types
 import pytest
