@@ -334,7 +334,8 @@ def test_a_worker_that_stops_while_a_delivery_is_locked_acknowledges_the_others(
             receiver.wait_for(2)
             holder.execute("select from svc.webhook_deliveries order by id limit 1 for update")
             may_answer.set()
-    assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["pending", "delivered"]
+        # while it is locked: the last statement of the worker may still run, and would find it free
+        assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["pending", "delivered"]
     assert "the database did not take: 1 delivery" in caplog.text
 
 
