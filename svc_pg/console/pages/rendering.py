@@ -8,14 +8,13 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
-from svc_pg.bidi import isolated
 from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.numbers import duration, figure
+from svc_pg.console.pages.unseen import marked
 from svc_pg.console.pages.visit import Visit
 from svc_pg.plurals import counted
 from svc_pg.times import exact, instant, left, relative
-from svc_pg.unseen import marked
 
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
@@ -46,7 +45,7 @@ def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
         asset=lambda name: visit.url("static", name, query={"v": assets.version(name)}),
         when=lambda value: _When(value, visit.now),
     )
-    made = _BDI.sub(lambda found: found[1] + isolated(marked(found[2])), made)
+    made = _BDI.sub(lambda found: found[1] + marked(found[2]), made)
     return made.encode(errors="replace")  # half of a surrogate pair must not cost the page
 
 

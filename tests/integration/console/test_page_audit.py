@@ -14,7 +14,7 @@ import pytest
 from svc_pg import Config, audit
 from svc_pg.bidi import isolated
 from svc_pg.console import Console
-from svc_pg.unseen import marked
+from svc_pg.console.pages.unseen import marked
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import endpoint
