@@ -66,7 +66,7 @@ def tell_other_names(conn: Connection[Any], table: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Whether a table without entries exists, and the audited ones; None if the role may not know them."""
+    """The existence of a table without entries, and the audited ones; None if the role may not know them."""
 
     exists: bool
     audited: Sequence[str] | None

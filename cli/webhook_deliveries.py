@@ -116,7 +116,7 @@ def _show(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
 
 
 def _when(delivery: Delivery) -> str:
-    """When it ended, or is due."""
+    """The time at which it ended, or is due."""
     if delivery.finished_at is not None:
         return f"{delivery.status} {time_text(delivery.finished_at)}"
     return "" if delivery.next_attempt_at is None else f"due {time_text(delivery.next_attempt_at)}"

@@ -71,7 +71,7 @@ def _number(value: object) -> float:
 
 
 def _shown(value: object) -> str:
-    """What an error says of a value: nothing that may be long, or that is the code of another."""
+    """A value in the words of an error, which are short and call no code of the value's type."""
     if type(value) in {float, bool, timedelta} or (type(value) is int and abs(value) < _LONG):
         return repr(value)
     return f"a value of type {type(value).__name__}"

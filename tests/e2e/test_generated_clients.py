@@ -147,7 +147,7 @@ def token(client: httpx.Client, permission: str, tenant: str | None) -> str:
 
 
 def run(command: Sequence[str | Path], folder: Path, *, programs: Path | None = None) -> str:
-    """What a command prints, which finds others in the folder ``programs`` first."""
+    """The output of a command, which finds others in the folder ``programs`` first."""
     path = os.pathsep.join([*([] if programs is None else [str(programs)]), os.environ["PATH"]])
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=240, check=False

@@ -105,7 +105,7 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a removal lists: a purged entry with its digest, or an erased one with the digest of its contents since."""
+    """An item of a removal's list: a purged entry with its digest, or an erased one with that of its contents."""
 
     id: int
     removal: int

@@ -113,7 +113,7 @@ class Tenants:
         return _first(await self._run(conn, _KEEP, tenant_id))
 
     async def version(self, conn: AsyncConnection[Any], tenant: Tenant) -> object:
-        """What changes whenever the row of a tenant is written, also with what it had before; of a view, what it shows.
+        """The version of a tenant's row, another after each write, also of equal values; of a view, its values.
 
         Two changes within one transaction count as one.
         """

@@ -1,4 +1,4 @@
-"""What there is of tenants: their endpoints, messages, sessions and tokens, also of those that no table has."""
+"""The endpoints, messages, sessions and tokens of tenants, also of tenants that no table has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class TenantUse:
 
 @dataclass(frozen=True, slots=True)
 class TenantUses:
-    """What there is of each of these tenants."""
+    """The use of each of these tenants."""
 
     data: Sequence[TenantUse]
 

@@ -24,7 +24,7 @@ _NONCE_BYTES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a form with this ``key`` made: a ``secret``, and the ``address`` of the page that shows it."""
+    """The ``secret`` that a form with this ``key`` made, and the ``address`` of the page that shows it."""
 
     key: str
     address: str
@@ -47,7 +47,7 @@ class Sealer:
         return urlsafe_b64encode(nonce + self._ciphers[0].encrypt(nonce, content, session_id.encode())).decode()
 
     def opened(self, text: str, *, session_id: str) -> Shown | None:
-        """What was sealed for this session; None if the text is anything else."""
+        """The secret that was sealed for this session; None if the text is anything else."""
         with suppress(ValueError):
             content = urlsafe_b64decode(text)
             for cipher in self._ciphers:

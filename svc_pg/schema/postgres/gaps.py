@@ -30,7 +30,7 @@ class Gap:
 
     @property
     def words(self) -> str:
-        """What happened, for people."""
+        """The event in words for people."""
         match self.what:
             case "trigger":
                 return f"trigger {self.name} was off, gone or another for a time"

@@ -1,4 +1,4 @@
-"""What a superuser without any guard does to sealed entries is found, with the ids of the entries."""
+"""Changes of sealed entries by a superuser without any guard are found, with the ids of the entries."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

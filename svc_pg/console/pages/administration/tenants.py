@@ -95,7 +95,7 @@ async def _page(visit: Visit, problem: Problem | None) -> Html:
 
 
 async def _use(visit: Visit, ids: Sequence[str]) -> Mapping[str, TenantUse]:
-    """What there is of each of these tenants."""
+    """The use of each of these tenants, by its id."""
     return {each.id: each for each in (await visit.api.get(TenantUses, "tenant", "use", query={"id": ids})).data}
 
 
