@@ -687,6 +687,10 @@ create view svc.audit_log_export (
     recorded_at timestamp with time zone
 ) as ...;
 
+create view svc.audit_seal_lock (
+    is_row boolean
+) as ...;
+
 create view svc.record_svc_audit_holds (
     table_name text,
     table_oid oid,
@@ -791,6 +795,10 @@ create view svc.record_svc_webhook_endpoints (
     description text,
     partition text
 ) with (check_option=cascaded) as ...;
+
+create view svc.webhook_claim_lock (
+    is_row boolean
+) as ...;
 
 create view svc.webhook_delivery_export (
     id uuid,
@@ -1870,6 +1878,8 @@ grant execute on function svc.audit_seal_lag to svc_reader;
 grant execute on function svc.audit_seal_lag to svc_writer;
 grant select on table svc.audit_seal_leaves to svc_admin;
 grant select on table svc.audit_seal_leaves to svc_reader;
+grant select on table svc.audit_seal_lock to svc_admin;
+grant select on table svc.audit_seal_lock to svc_reader;
 grant select on table svc.audit_seals to svc_admin;
 grant select on table svc.audit_seals to svc_reader;
 grant execute on function svc.audit_state_before to svc_admin;
@@ -1966,6 +1976,8 @@ grant execute on function svc.webhook_cause to svc_admin;
 grant execute on function svc.webhook_changed_endpoint to svc_admin;
 grant execute on function svc.webhook_checked_filter to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
+grant select, update on table svc.webhook_claim_lock to svc_admin;
+grant select on table svc.webhook_claim_lock to svc_reader;
 grant execute on function svc.webhook_clock to svc_admin;
 grant execute on function svc.webhook_count_sent to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;

@@ -14,7 +14,6 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.advisory_locks import Lock
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
 from tests.support.hooks import endpoint, hooks_config, rows, working
@@ -122,12 +121,12 @@ def test_results_are_recorded_while_somebody_is_changing_their_endpoint(
 
 def hold_up_claims(conn: Connection) -> None:
     """Hold what a claim holds, until the transaction ends."""
-    conn.execute("select pg_advisory_xact_lock(%s, %s)", Lock.CLAIM.key)
+    conn.execute("lock table svc.webhook_claim_lock in share update exclusive mode")
 
 
 def wait_for_a_claim(conn: Connection) -> None:
     """Return when a claim waits."""
-    waits = "select exists (select from pg_locks where objid = 2 and not granted)"
+    waits = "select exists (select from pg_locks where relation = 'svc.webhook_claim_lock'::regclass and not granted)"
     wait_until(lambda: scalar(conn, waits), "a claim waits")
 
 

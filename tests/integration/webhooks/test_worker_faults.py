@@ -15,7 +15,6 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import webhooks
-from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.query import scalar
 from svc_pg.webhooks.http.transport import Result
@@ -436,7 +435,7 @@ def test_a_limit_of_transactions_ends_no_worker(database: str, caplog: pytest.Lo
         endpoint(database, CONFIG, receiver.url)
         send(database, 1)
         holder = psycopg.connect(database)
-        holder.execute("select pg_advisory_xact_lock(%s, %s)", Lock.CLAIM.key)
+        holder.execute("lock table svc.webhook_claim_lock in share update exclusive mode")
         name = sql.Identifier(conn.info.dbname)
         conn.execute(sql.SQL("alter database {} set transaction_timeout = '100 ms'").format(name))
         with holder, working(database, CONFIG):
