@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import Connection, Error
-from psycopg.errors import DeadlockDetected, DependentObjectsStillExist, InsufficientPrivilege, LockNotAvailable
+from psycopg.errors import (
+    DeadlockDetected,
+    DependentObjectsStillExist,
+    DuplicateSchema,
+    InsufficientPrivilege,
+    LockNotAvailable,
+    UniqueViolation,
+)
 from psycopg.pq import TransactionStatus
 
 from svc_pg.errors import InstallError
@@ -15,6 +22,8 @@ from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.table_names import TableName
 
 LOCKED: Final = (LockNotAvailable, DeadlockDetected)
+PASSING: Final = (*LOCKED, UniqueViolation, DuplicateSchema)
+"""Errors that another try may not meet; the last two if another install has made the schema first."""
 
 # By pg_inherits, because pg_partition_tree would wait for the very locks. If the locked table is unknown, it is one of
 # ours, or one with an ACCESS EXCLUSIVE lock, the only one that stops a look at its catalog.

@@ -97,7 +97,7 @@ def install(
 
 
 def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
-    """Do ``work`` in a transaction that holds the install lock; try again if others hold another lock."""
+    """Do ``work`` in a transaction that holds the install lock; try again if others are in the way."""
     tries = TRIES
     while True:
         tries -= 1
@@ -105,7 +105,7 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
             with locked(conn, patience):
                 return work()
         except Error as error:
-            if not (tries and isinstance(error, diagnosis.LOCKED)):
+            if not (tries and isinstance(error, diagnosis.PASSING)):
                 raise diagnosis.diagnose(conn, error, table=table) from error
 
 

@@ -9,6 +9,7 @@ from svc_pg.render import ident
 from svc_pg.schema.postgres import roles
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import OWNERS, ROLES, Surroundings
+from svc_pg.schema.postgres.transactions import ALONE
 
 OLDEST: Final = 130000
 
@@ -28,7 +29,10 @@ def check_server(conn: Connection[Any]) -> None:
 
 
 def check_rights(conn: Connection[Any], around: Surroundings) -> None:
-    """Raise InstallError if the session is read-only, or can neither make schema ``svc`` nor act as its owner."""
+    """Raise InstallError if the session is read-only, or can neither make schema ``svc`` nor act as its owner.
+
+    An installer who may becomes a member of the owner, and then takes the install lock, which was refused before.
+    """
     if around.is_standby:
         raise InstallError(
             "the server is a standby, which cannot be written to",
@@ -49,6 +53,8 @@ def check_rights(conn: Connection[Any], around: Surroundings) -> None:
             )
     elif around.schema_owner in OWNERS:
         roles.join(conn, around)
+        if "installation" in around.relations:
+            conn.execute(ALONE)
     elif not around.acts_as_schema_owner:
         raise InstallError(
             f'schema svc belongs to role "{around.schema_owner}", and you are "{me}"',

@@ -9,9 +9,9 @@ from typing import Any, Final
 from psycopg import Connection
 from psycopg.errors import LockNotAvailable
 
-from svc_pg.advisory_locks import Lock
 from svc_pg.audit.patient_steps import check_idle
 from svc_pg.errors import InstallError
+from svc_pg.render import render
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 
 
@@ -28,8 +28,8 @@ _SETTINGS: Final = (
     "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp;"
     " set local quote_all_identifiers = off; set local intervalstyle = postgres"
 )
-# the limit for tables is set when the lock is there
-_LOCK: Final = "select set_config('lock_timeout', %s, true) from pg_advisory_xact_lock(%s, %s)"
+ALONE: Final = "lock table svc.installation in share update exclusive mode"
+"""The install lock once the schema is there. VACUUM and ANALYZE of that table wait for an install, a dump does not."""
 
 
 @contextmanager
@@ -44,16 +44,17 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
 
 @contextmanager
 def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
-    """A transaction that holds the install lock. Raises InstallError if another install keeps it too long."""
+    """A transaction that holds the install lock. Raises InstallError if another install keeps it too long.
+
+    An installer that only becomes a member of the owner in it has to execute ``ALONE`` then.
+    """
+    seconds = f"{max(patience.for_install.total_seconds(), 0.001):g}"
+    lock = render("include/lock_install.sql.j2", seconds=seconds, for_table=_limit(patience.for_table))
     with transaction(conn):
-        conn.execute("select set_config('lock_timeout', %s, true)", (_limit(patience.for_install),))
         try:
-            conn.execute(_LOCK, (_limit(patience.for_table), *Lock.INSTALL.key))
+            conn.execute(lock)
         except LockNotAvailable as error:
-            raise InstallError(
-                f"another install has been running for more than {patience.for_install.total_seconds():g} s",
-                hint="Try again when it ends.",
-            ) from error
+            raise InstallError(str(error.diag.message_primary), hint=error.diag.message_hint) from error
         yield
 
 
