@@ -2,14 +2,15 @@
 
 A worker with nothing to do takes an advisory lock exclusively and listens. A sender tries the same lock in shared mode:
 if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_notify.sql.j2).
-While the transaction of a sender is open, none can sleep: one polls for all, less often as time goes on.
+While the transaction of a sender is open, none can sleep: one polls for all, less often as time goes on. A stranger
+who holds the lock costs no more than that, or a NOTIFY for each send.
 """
 
 import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final
@@ -20,6 +21,7 @@ from psycopg.rows import scalar_row
 from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import Connection, connected
+from svc_pg.webhooks.worker.lock_holders import holder_of
 from svc_pg.webhooks.worker.reminders import Reminders, reason
 
 _log = logging.getLogger(__name__)
@@ -30,18 +32,16 @@ _LONGEST_ANSWER: Final = 10.0  # seconds; not below the longest sleep, which is 
 _AGAIN: Final = 5.0  # seconds after which a connection to listen on is tried again
 _LONGEST_POLL: Final = 0.5  # seconds between polls while a sender keeps workers from sleeping
 _TELL_AFTER: Final = 10.0  # seconds for which it has done so
-_KEEPING_AWAKE: Final = """
-select l.pid, a.usename::text, a.application_name, a.state
-  from pg_catalog.pg_locks l
-  left join pg_catalog.pg_stat_activity a on a.pid = l.pid
- where l.locktype = 'advisory' and l.classid = %s and l.objid = %s and l.objsubid = 2 and l.mode = 'ShareLock'
-   and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
- order by a.xact_start limit 1
-"""
+_LOOK_EVERY: Final = 1.0  # seconds between looks at who waits for all: they read all locks of the server
 _LOCK: Final = """
 select pg_catalog.pg_try_advisory_lock(%s, %s), extract(epoch from pg_catalog.clock_timestamp())::float8
 """
-_WAKE: Final = "select pg_catalog.pg_advisory_unlock(%s, %s), pg_catalog.pg_advisory_unlock(%s, %s)"
+_UNLOCK: Final = "select pg_catalog.pg_advisory_unlock(%s, %s)"
+_WAKE: Final = f"{_UNLOCK}, pg_catalog.pg_advisory_unlock(%s, %s)"
+_SERVER: Final = """
+select extract(epoch from pg_catalog.pg_postmaster_start_time())::text || ' ' || d.oid
+  from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()
+"""
 # The server then notices within a minute that a sleeper's machine is gone, and releases its locks
 _NOTICE_LOSS: Final = """
 select set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
@@ -71,10 +71,14 @@ class Wakeup:
     def __init__(self, *, interval: timedelta) -> None:
         self._interval = interval
         self._listens = asyncio.Event()
-        self.is_polling = False  # for all workers, while a sender keeps them from sleeping; then it holds SLEEPER
+        self.is_polling = False  # for all workers, while a sender keeps them from sleeping
         self.asked_at: float | None = None  # when it last tried to sleep, in unix seconds by the server's clock
         self._polls_since = 0.0  # monotonic
         self._is_told_of_sender = False
+        self._has_turn = False  # holds SLEEPER
+        self._is_turn_of_nobody = False  # when it last looked
+        self._looks_from = 0.0  # monotonic
+        self._reminders = Reminders()
 
     async def listen(self, conninfo: Conninfo, *, claiming: Connection) -> None:
         """Listen until cancelled; a connection that cannot be opened is tried again.
@@ -108,11 +112,9 @@ class Wakeup:
         if await _scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
             self._tell("a pooler is in front of PostgreSQL; give a direct listen address")
             return False
-        async with conn.transaction():
-            await _scalar(conn, "select pg_catalog.pg_advisory_xact_lock(%s, %s)", Lock.LISTENER.key)
-            if await _scalar(claiming, "select pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)", Lock.LISTENER.key):
-                self._tell("the listen address leads to another database")
-                return False
+        if await _scalar(conn, _SERVER) != await _scalar(claiming, _SERVER):
+            self._tell("the listen address leads to another database")
+            return False
         return True
 
     def _tell(self, reason: str) -> None:
@@ -125,7 +127,7 @@ class Wakeup:
         """
         if not self._listens.is_set():
             return False
-        if not self.is_polling and not await self._lock(Lock.SLEEPER):
+        if not self.is_polling and not await self._take_turn():
             return False
         if await self._lock(Lock.WAKEUP):
             self.is_polling = False
@@ -140,7 +142,19 @@ class Wakeup:
         """Let another worker wait for all, if this one does so by polling."""
         if self.is_polling:
             self.is_polling = False
-            await _scalar(self._conn, "select pg_catalog.pg_advisory_unlock(%s, %s)", Lock.SLEEPER.key)
+            if self._has_turn:
+                await _scalar(self._conn, _UNLOCK, Lock.SLEEPER.key)
+
+    async def _take_turn(self) -> bool:
+        """Take the lock of the worker that waits for all. True too if whoever has it is no worker."""
+        self._has_turn = await self._lock(Lock.SLEEPER)
+        if not self._has_turn and time.monotonic() >= self._looks_from:
+            self._looks_from = time.monotonic() + _LOOK_EVERY
+            holder = await holder_of(self._conn, Lock.SLEEPER)
+            self._is_turn_of_nobody = holder is not None and not holder.has_rights
+            if holder and self._is_turn_of_nobody and self._reminders.is_due(f"{holder.pid}"):
+                _log.warning("a role without rights keeps the lock of the worker that sleeps, to no effect: %s", holder)
+        return self._has_turn or self._is_turn_of_nobody
 
     async def _lock(self, lock: Lock) -> bool:
         row = await (await self._conn.execute(_LOCK, lock.key)).fetchone()
@@ -149,7 +163,10 @@ class Wakeup:
 
     async def wake_up(self) -> None:
         """Tell senders that it sleeps no longer. Call it while asleep."""
-        await self._conn.execute(_WAKE, (*Lock.SLEEPER.key, *Lock.WAKEUP.key))
+        if self._has_turn:
+            await _scalar(self._conn, _WAKE, (*Lock.WAKEUP.key, *Lock.SLEEPER.key))
+        else:
+            await _scalar(self._conn, _UNLOCK, Lock.WAKEUP.key)
 
     async def wait(self, *, within: timedelta | None = None) -> None:
         """Wait until notified, or for ``within`` (10 ms to 5 s). Call it while asleep."""
@@ -185,19 +202,16 @@ class Wakeup:
 
     async def _tell_of_sender(self, seconds: float) -> None:
         self._is_told_of_sender = True
-        row = await (await self._conn.execute(_KEEPING_AWAKE, Lock.WAKEUP.key)).fetchone()
-        if row is None:
+        holder = await holder_of(self._conn, Lock.WAKEUP)
+        if holder is None or (holder.has_rights and holder.is_exclusive):
             return
-        pid, user, name, state = row
-        who = "a prepared transaction, see pg_prepared_xacts"
-        if pid is not None:
-            who = f"process {pid} of PostgreSQL, role {user}, application {name!r}, {state or 'state unknown'}"
-        _log.warning(
-            "a transaction that has sent webhooks is open for %.0f s, so the worker polls every %s s: %s",
-            seconds,
-            _LONGEST_POLL,
-            who,
-        )
+        if holder.has_sent or holder.has_rights:
+            reason = f"a transaction that has sent webhooks is open for {seconds:.0f} s"
+        else:
+            reason = "a session that has sent nothing keeps the lock of those who send"
+            if holder.is_exclusive:
+                reason += ", so that each send notifies"
+        _log.warning("%s, so the worker polls every %s s: %s", reason, _LONGEST_POLL, holder)
 
 
 async def _notified(conn: Connection, limit: timedelta) -> None:
@@ -205,6 +219,6 @@ async def _notified(conn: Connection, limit: timedelta) -> None:
         pass
 
 
-async def _scalar(conn: Connection, text: Any, params: tuple[int, int] | None = None) -> Any:
+async def _scalar(conn: Connection, text: Any, params: Sequence[int] | None = None) -> Any:
     async with conn.cursor(row_factory=scalar_row) as cursor:
         return await (await cursor.execute(text, params)).fetchone()
