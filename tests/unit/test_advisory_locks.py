@@ -32,11 +32,23 @@ def test_the_number_of_our_locks_is_written_once() -> None:
 def test_every_lock_is_taken_by_its_name() -> None:
     calls = [(file, call) for file in files("svc_pg", "cli", "sql") for call in CALL.findall(file.read_text())]
     by_name = {call for file, call in calls if file.suffix != ".py"}
-    assert by_name == {f'{{{{ "{name}" | lock }}}}' for name in ("claim", "install", "seals", "wakeup")}
+    assert by_name == {f'{{{{ "{name}" | lock }}}}' for name in ("install", "wakeup")}
     in_python = [(file, call) for file, call in calls if file.suffix == ".py"]
     assert {call for _, call in in_python} == {"%s, %s"}
     taken = {name for file, _ in in_python for name in re.findall(r"Lock\.([A-Z]+)\.key", file.read_text())}
     assert taken | {re.sub(r"\W|lock", "", call).upper() for call in by_name} == set(Lock.__members__)
+
+
+def test_none_is_waited_for_because_anybody_can_hold_it() -> None:
+    taken = {
+        name for file in files("svc_pg", "cli", "sql") for name in re.findall(r"pg_\w*advisory\w+", file.read_text())
+    }
+    assert taken == {
+        "pg_try_advisory_lock",
+        "pg_try_advisory_xact_lock",
+        "pg_try_advisory_xact_lock_shared",
+        "pg_advisory_unlock",
+    }
 
 
 def test_the_document_lists_the_locks() -> None:

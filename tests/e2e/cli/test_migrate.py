@@ -214,11 +214,12 @@ def test_a_schema_svc_of_somebody_else_is_left_alone(project: Project, script: s
 
 
 def test_without_a_transaction_the_script_stops_before_it_changes_anything(unchanged: Project, script: str) -> None:
-    [_begin, *parts] = statements(script)
+    [_begin, settings, lock, check, *_changes] = statements(script)
     with psycopg.connect(unchanged.conninfo, autocommit=True) as conn:
-        conn.execute(parts[0].encode())
+        conn.execute(settings.encode())
+        conn.execute(lock.encode())
         with pytest.raises(psycopg.errors.RaiseException, match="in one transaction"):
-            conn.execute(parts[1].encode())
+            conn.execute(check.encode())
 
 
 def test_a_later_script_brings_changes_of_every_kind(project: Project) -> None:
