@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import overview, search, stream, theme
-from svc_pg.console.pages.administration import activity, sessions, system, tenants, tokens
+from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.sign_in import code, link
@@ -49,19 +49,23 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/sessions",
         sessions.listed,
         place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
-        filters=["state", "whose", *PAGES],
+        filters=["state", "whose", "ended", *PAGES],
     ),
+    PageRoute("GET", "/sessions/:id/revoke", sessions.confirm, filters=["whose"]),
     PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
+    PageRoute("POST", "/portal-links", portal_links.add),
+    PageRoute("GET", "/portal-links/:id", portal_links.shown),
     PageRoute(
         "GET",
         "/tokens",
         tokens.listed,
         place=Place(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
-        filters=["state", *PAGES],
+        filters=["state", "ended", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
     PageRoute("POST", "/tokens", tokens.add),
     PageRoute("GET", "/tokens/made", tokens.shown),
+    PageRoute("GET", "/tokens/:id/revoke", tokens.confirm),
     PageRoute("POST", "/tokens/:id/revoke", tokens.revoke),
     PageRoute(
         "GET",
