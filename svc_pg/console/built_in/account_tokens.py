@@ -58,6 +58,7 @@ class TokenRoutes:
                 method="GET",
                 path="/tokens",
                 handler=self._list,
+                is_compressed=True,
                 required_permission="admin",
                 summary="The tokens of programs, newest first",
                 query=documented(_FILTERS),
