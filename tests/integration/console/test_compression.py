@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
+from threading import Event
 from typing import Any
 
 import httpx
@@ -58,13 +59,16 @@ def prepare() -> Prepare:
     return filled
 
 
-async def _streamed(request: AuthenticatedRequest) -> ConsoleResponse:
+ENDED = Event()
+
+
+async def _streamed(_request: AuthenticatedRequest) -> ConsoleResponse:
     async def parts() -> AsyncIterator[bytes]:
         try:
             yield b"first\n"
             await asyncio.Event().wait()
         finally:
-            request.scope["app"].state.ended = True
+            ENDED.set()
 
     return ConsoleResponse(200, parts(), {"Content-Type": "text/plain"})
 
@@ -281,6 +285,7 @@ def test_what_is_made_as_it_is_sent_arrives_part_by_part(client: httpx.Client) -
             if found:
                 break
         assert found == b"first\n"
+    assert ENDED.wait(20)  # the client has cut it off, and nothing is made any more
 
 
 def test_a_large_stream_is_whole_and_one_that_breaks_off_has_no_end(client: httpx.Client) -> None:

@@ -156,7 +156,7 @@ def test_a_link_that_cannot_be_is_refused(
 def test_only_administrators_are_offered_links_and_make_them(client: httpx.Client, admin: Browser) -> None:
     made = admin.post("/portal-links", {"tenant": "acme", "lasts": "3600"})
     for permission in ("read", "write"):
-        browser = signed_in(client, permission)  # type: ignore[arg-type]
+        browser = signed_in(client, permission)
         assert "/portal-links" not in browser.get("/tenants/acme").text
         assert browser.post("/portal-links", {"tenant": "acme", "lasts": "3600"}).status_code == 403
         assert browser.get(made.url.path.partition("/ui")[2]).status_code == 403
