@@ -1,20 +1,25 @@
 """The commands ``console init``, ``console sign-in``, ``console sessions`` and ``console revoke``."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from psycopg import Connection
 
+from svc_pg.console.clients import browser
 from svc_pg.console.prefix import PREFIX
+from svc_pg.console.sign_in import portal_links, shell_links, tenants
 from svc_pg.console.sign_in import sessions as stored
-from svc_pg.console.sign_in import shell_links, tenants
 from svc_pg.console.tokens import new_connection_token
 from svc_pg.errors import NotFoundError
+from svc_pg.plurals import counted
+from svc_pg.query import fetch, fetch_one
 from svc_pg.settings import Settings
 
 from . import output, records
-from .console_address import Url, base_of
+from .confirming import Yes, confirm, end_once, over
+from .console_address import Url, base_of, warn_of
 from .console_tokens import tokens
 from .database import connect
 from .json_text import printable
@@ -68,6 +73,7 @@ def sign_in(
     output.words(
         f"Good once, until {records.minute(link.expires_at)}, for {link.email} with the permission {link.permission}."
     )
+    warn_of(base)
 
 
 @_console.command()
@@ -98,21 +104,50 @@ def revoke(
     tenant: Annotated[
         str | None, typer.Option(metavar="TENANT", help="All that lets somebody in for it: links, sessions and tokens.")
     ] = None,
+    yes: Yes = False,
     database_url: PostgresUrl = None,
 ) -> None:
     """End a session, a link to the portal that nobody has opened, or all of a tenant. The next call is refused."""
-    with connect(database_url) as conn, operator(conn):
+    with connect(database_url) as conn:
         match session_id, tenant:
             case None, str():
-                ended = tenants.end_access(conn, tenant)
-                output.words(f"ended {ended} links, sessions and tokens of the tenant {printable(tenant)}")
-                return
+                _end_access(conn, tenant, yes=yes)
             case UUID(), None:
-                is_known = stored.revoke(conn, session_id)
+                _end(conn, session_id, yes=yes)
             case _:
                 raise typer.BadParameter("write an id, or --tenant")
-        if not is_known:
-            raise NotFoundError(
-                f"no session or link has the id {session_id}", hint="List them: svc-pg console sessions --all"
-            )
-    output.words(f"ended {session_id}")
+
+
+def _end(conn: Connection[Any], session_id: UUID, *, yes: bool) -> None:
+    words, end = _found(conn, session_id)
+    end_once(conn, words, end, yes=yes, end=lambda: stored.revoke(conn, session_id))
+
+
+def _found(conn: Connection[Any], session_id: UUID) -> tuple[str, str | None]:
+    """A session or a link in words, and how it has ended, if it has. Raises NotFoundError."""
+    for session in stored.query().id(session_id).list(conn):
+        tenant = f" of the tenant {printable(session.tenant)}" if session.tenant else ""
+        source = f"from {session.ip or 'unknown'} with {browser(session.user_agent)}"
+        words = f"of {printable(session.email)}, {session.permission}{tenant}, {source}"
+        is_live = bool(stored.query().id(session_id).state("live").list(conn).data)
+        end = over(session.revoked_by, is_live=is_live)
+        return f"the session {session_id} {words}, since {records.minute(session.created_at)}", end
+    for link in fetch(conn, portal_links.get(session_id)):
+        words = f"to the portal of the tenant {printable(link.tenant)}, made by {printable(link.created_by)}"
+        return f"the link {session_id} {words}", over(link.revoked_by, is_live=link.is_waiting)
+    raise NotFoundError(f"no session or link has the id {session_id}", hint="List them: svc-pg console sessions --all")
+
+
+def _end_access(conn: Connection[Any], tenant: str, *, yes: bool) -> None:
+    words = _access(fetch_one(conn, tenants.access(tenant)), tenant)
+    conn.commit()
+    confirm(f"End {words}?", yes=yes)
+    with operator(conn):
+        ended = tenants.end_access(conn, tenant)
+    conn.commit()
+    output.words(f"ended {_access(ended, tenant)}")
+
+
+def _access(access: tenants.Access, tenant: str) -> str:
+    links, sessions = counted(access.links, "link"), counted(access.sessions, "session")
+    return f"{links}, {sessions} and {counted(access.tokens, 'token')} of the tenant {printable(tenant)}"

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.addresses import origin, page_url
+from svc_pg.addresses import origin, page_url, unreachable
 from svc_pg.settings import Settings
+
+from . import output
 
 Url = Annotated[
     str | None,
@@ -25,3 +27,9 @@ def base_of(url: str | None) -> str:
         return page_url(url).rstrip("/")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--url") from error
+
+
+def warn_of(base: str) -> None:
+    """Print a warning if people elsewhere cannot open a link that begins so."""
+    if warning := unreachable(base):
+        output.words(f"{warning} Or pass --url.")

@@ -11,6 +11,7 @@ from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
 from . import output, records
+from .confirming import Yes, end_once, over
 from .database import connect
 from .json_text import printable
 from .lists import show_list
@@ -64,19 +65,32 @@ def _token(token: program_tokens.StoredToken) -> Iterator[str]:
     end = (
         f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {records.minute(token.expires_at)}"
     )
-    used = f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"
     yield f"{token.id}  {token.name}  {token.permission}{tenant}"
-    yield f"    made by {printable(token.created_by)}, {end}, {used}"
+    yield f"    made by {printable(token.created_by)}, {end}, {_use(token)}"
 
 
 @tokens.command()
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a live token, or an id.")],
     *,
+    yes: Yes = False,
     database_url: PostgresUrl = None,
 ) -> None:
     """End a token. The next call with it is refused."""
-    with connect(database_url) as conn, operator(conn):
-        if not program_tokens.revoke(conn, name):
+    with connect(database_url) as conn:
+        wanted = program_tokens.query().named(name)
+        found = wanted.list(conn).data
+        if not found:
             raise NotFoundError(f"no token is {name}", hint="List them: svc-pg console token list --all")
-    output.words(f"ended {name}")
+        [token] = found
+        end = over(token.revoked_by, is_live=bool(wanted.state("live").list(conn).data))
+        end_once(conn, _words(token), end, yes=yes, end=lambda: program_tokens.revoke(conn, token.id))
+
+
+def _words(token: program_tokens.StoredToken) -> str:
+    tenant = f" of the tenant {printable(token.tenant)}" if token.tenant else ""
+    return f"the token {token.name}, {token.permission}{tenant}, {_use(token)}"
+
+
+def _use(token: program_tokens.StoredToken) -> str:
+    return f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"

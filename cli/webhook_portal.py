@@ -8,7 +8,7 @@ import typer
 from svc_pg.query import fetch_one
 
 from . import output, records
-from .console_address import Url, base_of
+from .console_address import Url, base_of, warn_of
 from .database import connect
 from .json_text import printable
 from .operator import operator
@@ -38,3 +38,4 @@ def portal_link(
     if link.is_new_tenant:
         output.words(f"Nothing else in this database is of the tenant {printable(tenant)}; is it spelt as you send it?")
     output.words(f"Good once, until {records.minute(link.expires_at)}. To end it: svc-pg console revoke {link.id}")
+    warn_of(base)

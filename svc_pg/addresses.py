@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Final, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -11,6 +12,8 @@ _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
 _EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@{_DOMAIN}")
 _PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
 _HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
+_LOCAL_NAMES: Final = (".local", ".internal", ".home.arpa")
+"""The ends of names that no public server knows (RFC 6762, RFC 8375, and ICANN's resolution 2024.07.29.06)."""
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -78,6 +81,36 @@ def origin(url: str) -> str:
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
     port = "" if parts.port in (None, _USUAL_PORTS[parts.scheme]) else f":{parts.port}"
     return f"{parts.scheme}://{host}{port}"
+
+
+def unreachable(url: str) -> str | None:
+    """A warning about a link to this machine or its network, which people elsewhere cannot open; None if it is none."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # of a Host header that is none
+        return None
+    where = _reach(host)
+    if where is None:
+        return None
+    return (
+        f"A link to {host} opens {where} alone. Set SVC_CONSOLE_PUBLIC_URL to the address at which people reach the"
+        " console."
+    )
+
+
+def _reach(host: str) -> str | None:
+    """The only place from which this host is reached; None if it is reached from everywhere."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        name = host.lower().rstrip(".")
+        if name == "localhost" or name.endswith(".localhost"):
+            return "on this machine"
+        is_local = "." not in name or name.endswith(_LOCAL_NAMES)
+        return "within its network" if name and is_local else None
+    if address.is_loopback or address.is_unspecified:
+        return "on this machine"
+    return None if address.is_global else "within its network"
 
 
 def _split(url: str, *, schemes: tuple[str, ...]) -> SplitResult:

@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from svc_pg.console.clients import client_address
+from svc_pg.console.compression import PART_BYTES, compressed
 from svc_pg.console.core import Core
 from svc_pg.console.pages.site import Site
 from svc_pg.console.prefix import mounted_path
@@ -25,7 +26,6 @@ from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 
 SEND_SECONDS: Final = 30
 """The time that a client may take for each part of an answer."""
-_PART_BYTES: Final = 64 * 1024
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -50,6 +50,7 @@ def asgi_app(
                 site = next((site for site in sites if site.has(console_request)), None)
                 handle = core.handle if site is None else site.handle
                 answer = await handle(console_request, chunks, until_sent=until_sent)
+            answer = compressed(answer, request.headers)
             try:
                 async with _while_connected(answer, receive):
                     await _response(answer)(scope, receive, _in_time(send))
@@ -65,7 +66,7 @@ def _response(answer: EncodedResponse) -> Response:
     """The answer in parts, so that the server asks for the next when the client has taken those before it."""
     content, headers = answer.content, answer.headers
     if isinstance(content, bytes):
-        if len(content) <= _PART_BYTES:
+        if len(content) <= PART_BYTES:
             return Response(content, answer.status, headers)
         headers["Content-Length"] = str(len(content))
     return StreamingResponse(_parts(content), answer.status, headers)
@@ -73,8 +74,8 @@ def _response(answer: EncodedResponse) -> Response:
 
 async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for piece in _one(content) if isinstance(content, bytes) else content:
-        for start in range(0, len(piece), _PART_BYTES):
-            yield piece[start : start + _PART_BYTES]
+        for start in range(0, len(piece), PART_BYTES):
+            yield piece[start : start + PART_BYTES]
 
 
 async def _one(content: bytes) -> AsyncIterator[bytes]:

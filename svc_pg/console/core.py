@@ -20,7 +20,7 @@ from svc_pg.console.body import parse_json, read_content
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
+from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
 from svc_pg.console.responses import encoded, started
 from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
@@ -148,10 +148,20 @@ class Core:
         try:
             answer = await self._answer(request, body, until_sent)
             # in a thread, because a page may have megabytes, and the application's other requests wait for this loop
-            return await run_sync(encoded, answer, limiter=self._encoders)
+            response = await run_sync(encoded, answer, limiter=self._encoders)
+            return replace(response, compression=self._compression(request, response))
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
             return encoded(Problem(500, "internal_error").response(request.request_id))
+
+    def _compression(self, request: ConsoleRequest, response: EncodedResponse) -> Compression:
+        """The compression that the route of a request allows its answer."""
+        if request.method != "GET" or response.status != HTTPStatus.OK:
+            return "never"
+        if request.path == f"{self._console_path}/openapi.json":
+            return "always"
+        product = self._product_routes.find(request.method, request.segments)
+        return "own" if product is not None and product.target.is_compressed else "never"
 
     async def _answer(
         self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack

@@ -27,7 +27,8 @@ class ProductEndpoint(Documentation):
 
     A sync ``handler`` runs in a thread. If it ``serves_tenants``, sessions of one tenant reach it too, and it must
     give and change only what belongs to ``request.session.tenant``. If it ``is_stream``, its answer may last: it takes
-    no turn of its session, and ends within 5 seconds of it. The other fields are for the OpenAPI document.
+    no turn of its session, and ends within 5 seconds of it. If it ``is_compressed``, its answer never shows a secret
+    beside what somebody else has written, and clients get it compressed. The other fields are for the OpenAPI document.
     """
 
     method: Method
@@ -36,6 +37,7 @@ class ProductEndpoint(Documentation):
     required_permission: Permission = "read"
     serves_tenants: bool = False
     is_stream: bool = False
+    is_compressed: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
@@ -76,6 +76,10 @@ class ConsoleResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+Compression = Literal["never", "own", "always"]
+"""Of an answer: never if it may show a secret, if only the client's own page can have asked for it, or always."""
+
+
 def created(request: ConsoleRequest, resource_id: str, body: object) -> ConsoleResponse:
     """A 201 with the Location of the new resource, which is ``resource_id`` under the path of the request."""
     location = f"{request.base_path}{request.path}/{quote(resource_id, safe='')}"
@@ -89,6 +93,7 @@ class EncodedResponse:
     status: int
     content: bytes | AsyncIterator[bytes]
     headers: MutableHeaders
+    compression: Compression = "never"
 
 
 class Problem(Exception):

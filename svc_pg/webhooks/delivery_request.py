@@ -1,9 +1,10 @@
-"""The request of a delivery, as a worker makes it: URL, headers, body, and signatures that a person can check."""
+"""The request of a delivery, rebuilt as a worker would make it now: URL, headers, body, and signatures to check."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, LiteralString
+from urllib.parse import urlsplit
 
 from svc_pg.errors import EncryptionKeyError, WebhookSignatureError
 from svc_pg.query import Query
@@ -13,6 +14,7 @@ from svc_pg.webhooks.ids import delivery_key, no_delivery
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign_with
 from svc_pg.webhooks.signing_keys import signer
+from svc_pg.webhooks.tracing import trace_headers
 
 _SELECT: Final[LiteralString] = """
 select d.id::text, e.id::text as endpoint_id, e.url,
@@ -27,24 +29,28 @@ select d.id::text, e.id::text as endpoint_id, e.url,
   left join svc.webhook_endpoints e on e.id = d.endpoint_id
  where d.id = %s
 """
-_TRACEPARENT: Final = "traceparent"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header; ``value`` is None if it is sealed, or not told to this session."""
+    """One header; ``value`` is None if it is sealed, or not told to this session.
+
+    ``is_recorded`` if what is stored with the delivery tells the value, so that each attempt had it.
+    """
 
     name: str
     value: str | None
+    is_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRequest:
-    """The POST of an attempt, if it were made now.
+    """The POST of an attempt, if it were made now: no attempt keeps its URL, its headers or its signature.
 
     ``url`` is None if the endpoint was deleted, ``body`` once retention has deleted the message. ``body`` is the same
-    in every attempt; what is signed is ``{webhook-id}.{webhook-timestamp}.{body}``. ``has_unnamed_headers`` if the
-    endpoint has further headers that cannot be opened here.
+    in every attempt; what is signed is ``{webhook-id}.{webhook-timestamp}.{body}``. ``headers`` have the spelling and
+    the order in which a worker without a proxy sends them. ``has_unnamed_headers`` if the endpoint has further headers
+    that cannot be opened here.
     """
 
     method: str
@@ -85,13 +91,17 @@ def opened(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> D
     what the endpoint has stored, it has neither.
     """
     names = _names(sealed, keys)
+    own = [] if sealed.endpoint_id is None or sealed.body is None else _signature(sealed, keys if is_signed else None)
+    own += [Header(name, value) for name, value in trace_headers(sealed.trace_context).items()]
     given = {name.lower() for name in names or ()}
-    headers = [Header(name, value) for name, value in DEFAULT_HEADERS.items() if name.lower() not in given]
-    headers += [Header(name, None) for name in names or ()]
-    if sealed.endpoint_id is not None and sealed.body is not None:
-        headers += _signature(sealed, keys if is_signed else None)
-    if sealed.trace_context is not None:
-        headers.append(Header(_TRACEPARENT, sealed.trace_context))
+    common = [Header(name, value) for name, value in DEFAULT_HEADERS.items() if name.lower() not in given]
+    common += [Header(name, None) for name in names or ()]
+    replaced = {header.name.lower() for header in own}
+    headers = [header for header in common if header.name.lower() not in replaced] + own
+    if sealed.url is not None:
+        headers.insert(0, Header("Host", urlsplit(sealed.url).netloc))
+    if sealed.body is not None:
+        headers.append(Header("Content-Length", str(len(sealed.body.encode())), is_recorded=True))
     return DeliveryRequest("POST", sealed.url, headers, sealed.body, names is None)
 
 
@@ -118,8 +128,12 @@ def _signature(sealed: SealedRequest, keys: KeyRing | None) -> list[Header]:
         signed = sign_with(signers, delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
     except (EncryptionKeyError, WebhookSignatureError):
         unsigned = sign_with([], delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
-        return [Header(name, value if name.lower().endswith("-id") else None) for name, value in unsigned.items()]
-    return [Header(name, value) for name, value in signed.items()]
+        signed = {name: value if _is_id(name) else "" for name, value in unsigned.items()}
+    return [Header(name, value or None, is_recorded=_is_id(name)) for name, value in signed.items()]
+
+
+def _is_id(name: str) -> bool:
+    return name.lower().endswith("-id")
 
 
 def _open(sealed: SealedRequest, keys: KeyRing | None, value: bytes, column: str) -> str:

@@ -64,10 +64,15 @@ def start(transport: "Transport", request: "Request", done: "Done", *, trace_con
         transport.start(_with(request, current_traceparent()), ended)
 
 
-def _with(request: "Request", traceparent: str | None) -> "Request":
+def trace_headers(traceparent: str | None) -> dict[str, str]:
+    """The header that tells a receiver the trace; none if there is no valid one."""
     if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
-        return request
-    return request._replace(headers={**request.headers, _HEADER: traceparent})
+        return {}
+    return {_HEADER: traceparent}
+
+
+def _with(request: "Request", traceparent: str | None) -> "Request":
+    return request._replace(headers={**request.headers, **trace_headers(traceparent)})
 
 
 # Names and meanings are those of the semantic conventions for HTTP client spans.

@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.addresses import SmtpServer, email_or_pattern, is_email, page_url
+from svc_pg.addresses import SmtpServer, email_or_pattern, is_email, page_url, unreachable
 
 
 @pytest.mark.parametrize(
@@ -111,3 +111,36 @@ def test_a_page_is_http(url: str) -> None:
 def test_anything_else_is_no_page(url: str) -> None:
     with pytest.raises(ValueError, match=r"write"):
         page_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "where"),
+    [
+        ("http://127.0.0.1:8000", "127.0.0.1 opens on this machine alone"),
+        ("http://127.9.9.9", "127.9.9.9 opens on this machine alone"),
+        ("http://0.0.0.0:8000/x", "0.0.0.0 opens on this machine alone"),
+        ("http://[::1]:8000", "::1 opens on this machine alone"),
+        ("https://LocalHost./ui", "localhost. opens on this machine alone"),
+        ("https://shop.localhost", "shop.localhost opens on this machine alone"),
+        ("http://10.1.2.3", "10.1.2.3 opens within its network alone"),
+        ("http://192.168.0.7:8000", "192.168.0.7 opens within its network alone"),
+        ("http://169.254.1.1", "169.254.1.1 opens within its network alone"),
+        ("http://[fd00::1]", "fd00::1 opens within its network alone"),
+        ("http://[fe80::1]", "fe80::1 opens within its network alone"),
+        ("http://console:8000", "console opens within its network alone"),
+        ("http://console.internal", "console.internal opens within its network alone"),
+        ("http://printer.local", "printer.local opens within its network alone"),
+    ],
+)
+def test_an_address_of_this_machine_or_its_network_is_warned_of(url: str, where: str) -> None:
+    warning = unreachable(url)
+    assert warning is not None
+    assert where in warning
+    assert "SVC_CONSOLE_PUBLIC_URL" in warning
+
+
+@pytest.mark.parametrize(
+    "url", ["https://console.example", "https://8.8.8.8", "https://[2606:4700::1111]", "http://", "http://[::", "x"]
+)
+def test_an_address_of_everybody_or_none_is_not(url: str) -> None:
+    assert unreachable(url) is None

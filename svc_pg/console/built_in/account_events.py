@@ -38,6 +38,7 @@ def events_route(database: Database) -> ProductEndpoint:
         method="GET",
         path="/events",
         handler=listed,
+        is_compressed=True,
         required_permission="admin",
         summary="What happened in the console, newest first: sign-ins, exports, refused calls, changes of tokens",
         query=documented(_FILTERS),

@@ -52,9 +52,18 @@ class SessionRoutes:
                 method="GET",
                 path="/own-sessions",
                 handler=self._list_own,
+                is_compressed=True,
                 summary="The user's own sessions, newest first",
                 query=documented(_FILTERS),
                 response=Page[StoredSession],
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/own-sessions/:id",
+                handler=self._get_own,
+                summary="One of the user's own sessions",
+                response=StoredSession,
+                errors={"unknown_session": 404},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -68,10 +77,20 @@ class SessionRoutes:
                 method="GET",
                 path="/sessions",
                 handler=self._list,
+                is_compressed=True,
                 required_permission="admin",
                 summary="Everybody's sessions, newest first",
                 query=documented(_FILTERS),
                 response=Page[StoredSession],
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/sessions/:id",
+                handler=self._get,
+                required_permission="admin",
+                summary="One session",
+                response=StoredSession,
+                errors={"unknown_session": 404},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -109,6 +128,19 @@ class SessionRoutes:
         wanted = filtered(found, request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return await self._one(request, sessions.query())
+
+    async def _get_own(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return await self._one(request, sessions.query().email(request.session.email))
+
+    async def _one(self, request: AuthenticatedRequest, found: SessionQuery) -> ConsoleResponse:
+        wanted = found.id(_id(request.params["id"]))
+        async with self.database.connection() as conn:
+            for session in await wanted.alist(conn):
+                return ConsoleResponse(200, session)
+        raise _unknown()
 
     async def _revoke_own(self, request: AuthenticatedRequest) -> ConsoleResponse:
         session_id = _id(request.params["id"])

@@ -22,6 +22,7 @@ def system_route(database: Database, config: Config) -> ProductEndpoint:
         method="GET",
         path="/system",
         handler=shown,
+        is_compressed=True,
         summary="Versions, workers, sizes, retention, and how the database differs from the configuration",
         response=SystemStatus,
     )

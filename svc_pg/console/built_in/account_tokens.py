@@ -58,6 +58,7 @@ class TokenRoutes:
                 method="GET",
                 path="/tokens",
                 handler=self._list,
+                is_compressed=True,
                 required_permission="admin",
                 summary="The tokens of programs, newest first",
                 query=documented(_FILTERS),
@@ -74,6 +75,15 @@ class TokenRoutes:
                 response=NewToken,
                 status=201,
                 errors={"people_only": 403, "unknown_tenant": 404, "token_exists": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/tokens/:id",
+                handler=self._get,
+                required_permission="admin",
+                summary="The token of a program, without its secret",
+                response=StoredToken,
+                errors={"unknown_token": 404},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -112,14 +122,27 @@ class TokenRoutes:
             raise Problem(422, "invalid_body", f"{error.message}.") from error
         return created(request, token.id, token)
 
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = program_tokens.query().named(str(_id(request)))
+        async with self.database.connection() as conn:
+            for token in await wanted.alist(conn):
+                return ConsoleResponse(200, token)
+        raise _unknown()
+
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        unknown = Problem(404, "unknown_token", "No token has this id.")
-        try:
-            token_id = UUID(request.params["id"])
-        except ValueError as error:
-            raise unknown from error
+        token_id = _id(request)
         async with self.database.acting(request) as conn:
-            is_known = await program_tokens.arevoke(conn, token_id)
-        if not is_known:
-            raise unknown
+            if not await program_tokens.arevoke(conn, token_id):
+                raise _unknown()
         return ConsoleResponse(204)
+
+
+def _id(request: AuthenticatedRequest) -> UUID:
+    try:
+        return UUID(request.params["id"])
+    except ValueError as error:
+        raise _unknown() from error
+
+
+def _unknown() -> Problem:
+    return Problem(404, "unknown_token", "No token has this id.")

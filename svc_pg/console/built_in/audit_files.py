@@ -93,6 +93,7 @@ class FileRoutes:
                 method="GET",
                 path="/export",
                 handler=self._export,
+                is_compressed=True,
                 required_permission="write",
                 summary="All entries as a file, oldest first",
                 query=documented(_EXPORT),

@@ -26,6 +26,7 @@ class TableRoutes:
                 method="GET",
                 path="/tables",
                 handler=self._list,
+                is_compressed=True,
                 summary="The audited tables by name, with their rules and the state of capture",
                 query=documented(PAGE),
                 response=Page[Audited],

@@ -55,6 +55,7 @@ class EventRoutes:
                 method="GET",
                 path="/event-types",
                 handler=self._event_types,
+                is_compressed=True,
                 serves_tenants=True,
                 summary="The events that endpoints can subscribe to",
                 response=Page[EventType],

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from svc_pg.addresses import origin
+from svc_pg.addresses import origin, unreachable
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.webhook_bodies import Text
 from svc_pg.console.built_in.webhook_resources import as_problems
@@ -17,7 +17,7 @@ from svc_pg.console.prefix import PREFIX
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
-from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, WaitingLink
+from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, StoredLink, WaitingLink
 from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.query import afetch, afetch_one
 from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
@@ -35,7 +35,8 @@ class PortalAddress:
     """The address to send a customer to, good once until ``link_expires_at``. ``path`` is its part after the host.
 
     ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host. ``id`` is that of the link, and of its session.
-    ``is_new_tenant`` if nothing else in the database is of the tenant, whose name may be misspelt.
+    ``is_new_tenant`` if nothing else in the database is of the tenant, whose name may be misspelt. ``warning`` if the
+    customer cannot open the link, because that host, or else the one that was asked, is of this machine or its network.
     """
 
     id: UUID
@@ -44,6 +45,7 @@ class PortalAddress:
     link_expires_at: datetime
     expires_in: int
     is_new_tenant: bool
+    warning: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,15 @@ class PortalRoutes:
                 errors={"unknown_tenant": 404, "invalid_value": 422},
             ),
             ProductEndpoint(
+                method="GET",
+                path="/portal-sessions/:id",
+                handler=self._get,
+                required_permission="admin",
+                summary="A link to the portal, whatever became of it",
+                response=StoredLink,
+                errors={"unknown_session": 404},
+            ),
+            ProductEndpoint(
                 method="DELETE",
                 path="/portal-sessions/:id",
                 handler=self._revoke,
@@ -108,18 +119,34 @@ class PortalRoutes:
                 link = await afetch_one(conn, wanted)
         path = address(link.token, root=_root(request))
         url = None if self.public_url is None else origin(self.public_url) + path
-        made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in, link.is_new_tenant)
+        warning = unreachable(url or f"http://{request.headers.get('host', '')}")
+        made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in, link.is_new_tenant, warning)
         return ConsoleResponse(201, made, {"Location": path})
 
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self.database.connection() as conn:
+            found = await afetch(conn, portal_links.get(_id(request)))
+        if not found:
+            raise _unknown()
+        return ConsoleResponse(200, found[0])
+
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        try:
-            link_id = UUID(request.params["id"])
-            async with self.database.acting(request) as conn:
-                if await portal_links.arevoke(conn, link_id):
-                    return ConsoleResponse(204)
-        except ValueError:
-            pass
-        raise Problem(404, "unknown_session", "No link to the portal has this id.")
+        link_id = _id(request)
+        async with self.database.acting(request) as conn:
+            if not await portal_links.arevoke(conn, link_id):
+                raise _unknown()
+        return ConsoleResponse(204)
+
+
+def _id(request: AuthenticatedRequest) -> UUID:
+    try:
+        return UUID(request.params["id"])
+    except ValueError as error:
+        raise _unknown() from error
+
+
+def _unknown() -> Problem:
+    return Problem(404, "unknown_session", "No link to the portal has this id.")
 
 
 def address(token: str, *, root: str = "") -> str:

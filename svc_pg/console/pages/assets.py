@@ -6,6 +6,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
+from svc_pg.console.compression import gzip_member
 from svc_pg.console.requests import Problem
 
 _MEDIA_TYPES: Final = {
@@ -22,6 +23,7 @@ class StaticFile:
     """A file as it is served. ``version`` changes with its bytes."""
 
     content: bytes
+    gzip: bytes
     media_type: str
     version: str
 
@@ -41,4 +43,6 @@ def find(name: str) -> StaticFile:
 @cache
 def _read(name: str) -> StaticFile:
     content = (_FOLDER / name).read_bytes()
-    return StaticFile(content, _MEDIA_TYPES[name.rpartition(".")[2]], sha256(content).hexdigest()[:12])
+    return StaticFile(
+        content, gzip_member(content, level=9), _MEDIA_TYPES[name.rpartition(".")[2]], sha256(content).hexdigest()[:12]
+    )

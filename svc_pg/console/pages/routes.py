@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import overview, search, stream, theme
-from svc_pg.console.pages.administration import activity, sessions, system, tenants, tokens
+from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.sign_in import code, link
@@ -25,6 +25,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "GET",
         "/overview",
         overview.overview,
+        is_compressed=True,
         place=Place(word="Overview", icon="overview", key="o"),
         filters=["window"],
     ),
@@ -36,6 +37,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "GET",
         "/tenants",
         tenants.listed,
+        is_compressed=True,
         place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
         filters=PAGES,
     ),
@@ -48,25 +50,32 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "GET",
         "/sessions",
         sessions.listed,
+        is_compressed=True,
         place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
-        filters=["state", "whose", *PAGES],
+        filters=["state", "whose", "ended", *PAGES],
     ),
+    PageRoute("GET", "/sessions/:id/revoke", sessions.confirm, filters=["whose"]),
     PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
+    PageRoute("POST", "/portal-links", portal_links.add),
+    PageRoute("GET", "/portal-links/:id", portal_links.shown),
     PageRoute(
         "GET",
         "/tokens",
         tokens.listed,
+        is_compressed=True,
         place=Place(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
-        filters=["state", *PAGES],
+        filters=["state", "ended", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
     PageRoute("POST", "/tokens", tokens.add),
     PageRoute("GET", "/tokens/made", tokens.shown),
+    PageRoute("GET", "/tokens/:id/revoke", tokens.confirm),
     PageRoute("POST", "/tokens/:id/revoke", tokens.revoke),
     PageRoute(
         "GET",
         "/activity",
         activity.listed,
+        is_compressed=True,
         place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
         filters=[*activity.FILTERS, *PAGES],
     ),
@@ -74,6 +83,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "GET",
         "/system",
         system.system,
+        is_compressed=True,
         place=Place(word="System", icon="system", group=ADMINISTRATION, key="y"),
         filters=[],
     ),

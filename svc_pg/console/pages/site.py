@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders, QueryParams
 
+from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.core import Core
 from svc_pg.console.pages import assets
 from svc_pg.console.pages.alarms import Alarms
@@ -61,8 +62,9 @@ def _framed(ancestors: Sequence[str]) -> dict[str, str]:
 class PageRoute:
     """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
 
-    With a ``place``, the navigation leads to the page. A page with ``filters`` refuses other parameters in its address,
-    and several of one name, unless it is one of ``lists``: what it left out in silence would be missed.
+    A page that ``is_compressed`` is not made to show a secret. With a ``place``, the navigation leads to the page. A
+    page with ``filters`` refuses other parameters in its address, and several of one name, unless it is one of
+    ``lists``: what it left out in silence would be missed.
     """
 
     method: str
@@ -70,6 +72,7 @@ class PageRoute:
     view: View
     is_open: bool = False
     is_stream: bool = False
+    is_compressed: bool = False
     place: Place | None = None
     filters: Sequence[str] | None = None
     lists: Sequence[str] = ()
@@ -193,7 +196,8 @@ class Site:
                 still = partial(self._visitor, visit, is_use=False)
                 content = until_ended(answer.content, still, is_file=not found.target.is_stream)
                 answer = replace(answer, content=content)
-            return await self._encoded(answer, visit)
+            response = await self._encoded(answer, visit)
+            return replace(response, compression="own") if found.target.is_compressed else response
         except Problem as problem:
             _log(problem, request)
             return await self._encoded(problem_page(problem, visit), visit)
@@ -229,8 +233,11 @@ def _static(name: str, request: ConsoleRequest) -> EncodedResponse:
     found = assets.find(name)
     is_this_version = request.query.get("v") == found.version
     kept = "public, max-age=31536000, immutable" if is_this_version else "no-cache"
-    headers = MutableHeaders({"Content-Type": found.media_type, "Cache-Control": kept})
-    return EncodedResponse(200, found.content, headers)
+    headers = MutableHeaders({"Content-Type": found.media_type, "Cache-Control": kept, "Vary": "Accept-Encoding"})
+    if not accepts_gzip(request.headers):
+        return EncodedResponse(200, found.content, headers)
+    headers["Content-Encoding"] = "gzip"
+    return EncodedResponse(200, found.gzip, headers)
 
 
 def _log(problem: Problem, request: ConsoleRequest) -> None:

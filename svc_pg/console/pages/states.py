@@ -60,3 +60,11 @@ EVENTS: Final[Mapping[str, State]] = {
     "portal_opened": ("ok", "door", "Opened the portal"),
 }
 """Of the console itself."""
+
+VISITS: Final[Mapping[str, str]] = {
+    "3600": "1 hour",
+    "900": "15 minutes",
+    "14400": "4 hours",
+    "86400": "1 day",
+}
+"""The seconds for which a visit to the portal may last, with their words; the first is the usual."""

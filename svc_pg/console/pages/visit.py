@@ -77,6 +77,11 @@ class Visit:
         return self.session is not None and permits(self.session.permissions, permission)
 
     @property
+    def may_let_in(self) -> bool:
+        """True if the person may make links to the portal: an administrator of all tenants."""
+        return self.brand is None and self.may("admin") and self.person.tenant is None and self.has("endpoints")
+
+    @property
     def permission(self) -> str:
         """The greatest permission of the person, in words."""
         return next(filter(self.may, reversed(PERMISSIONS)), "no permission")

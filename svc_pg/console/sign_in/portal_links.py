@@ -36,6 +36,11 @@ select l.id::text, l.tenant, l.created_at, l.created_by, l.expires_at, l.session
  where l.opened_at is null and l.revoked_at is null and l.expires_at > now()
  order by l.created_at desc, l.id limit 1000
 """
+_GET: Final = """
+select l.id::text, l.tenant, l.created_at, l.created_by, l.expires_at, l.session_lifetime as lasts, l.opened_at,
+       l.revoked_at, l.revoked_by, l.opened_at is null and l.revoked_at is null and l.expires_at > now() as is_waiting
+  from svc.console_portal_links l where l.id = %s
+"""
 _IS_LINK: Final = "select exists (select from svc.console_portal_links where id = %s)"
 _OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
 
@@ -63,6 +68,19 @@ class WaitingLink:
     created_by: str
     expires_at: datetime
     lasts: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLink(WaitingLink):
+    """A link, whatever became of it. Once it is opened, the session with its id tells more.
+
+    ``is_waiting`` if it can still be opened.
+    """
+
+    opened_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+    is_waiting: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +112,11 @@ def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[PortalLink]:
 def waiting() -> Query[WaitingLink]:
     """The links that nobody has opened yet, newest first, 1,000 at most: they last for ten minutes."""
     return Query(_WAITING, (), WaitingLink)
+
+
+def get(link_id: UUID) -> Query[StoredLink]:
+    """One link; no row if there is none with this id."""
+    return Query(_GET, (link_id,), StoredLink)
 
 
 async def arevoke(conn: AsyncConnection[Any], link_id: UUID) -> bool:

@@ -38,7 +38,6 @@ select id::text, name, permission, tenant, created_at, created_by, expires_at, n
   from svc.console_add_token(%s, %s, %s, %s, %s, %s)
 """
 _FIND: Final = "select * from svc.console_token(%s, %s)"
-_NAMED: Final = "select id from svc.console_tokens where name = %s and revoked_at is null"
 _REVOKE: Final = "select svc.console_revoke_token(%s)"
 
 
@@ -88,6 +87,13 @@ class TokenQuery(Listing[StoredToken]):
     def state(self, state: str) -> Self:
         """Tokens that are live, or those that have ended."""
         return self._where(condition(state, _STATES))
+
+    def named(self, name_or_id: str) -> Self:
+        """The token with this id, or the one that is not revoked with this name."""
+        try:
+            return self._where("t.id = %s", UUID(name_or_id))
+        except ValueError:
+            return self._where("t.name = %s and t.revoked_at is null", name_or_id)
 
 
 _NEWEST: Final = newest("t", _SELECT, StoredToken, lambda token: (token.created_at.isoformat(), token.id))
@@ -160,11 +166,7 @@ async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = Tr
 
 def revoke(conn: Connection[Any], name_or_id: str) -> bool:
     """End a token, as the actor of the transaction; return whether there is one. Never commits."""
-    try:
-        token_id: UUID | None = UUID(name_or_id)
-    except ValueError:
-        token_id = scalar(conn, _NAMED, (name_or_id,))
-    return token_id is not None and bool(scalar(conn, _REVOKE, (token_id,)))
+    return any(scalar(conn, _REVOKE, (token.id,)) for token in query().named(name_or_id).list(conn))
 
 
 async def arevoke(conn: AsyncConnection[Any], token_id: UUID) -> bool:

@@ -71,6 +71,10 @@ class SessionQuery(Listing[StoredSession]):
         """Sessions that are live, or those that have ended."""
         return self._where(condition(state, _STATES))
 
+    def id(self, session_id: UUID) -> Self:
+        """One session."""
+        return self._where("s.id = %s", session_id)
+
     def email(self, email: str) -> Self:
         """Sessions of one person."""
         return self._where("s.email = %s", email)

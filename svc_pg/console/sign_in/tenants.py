@@ -1,5 +1,6 @@
 """The tenants that links and tokens may be for, and the end of all that lets somebody in for one."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection, DataError
@@ -8,11 +9,33 @@ from psycopg.rows import scalar_row
 from svc_pg.console.built_in.tenant_table import Tenants, TenantTable
 from svc_pg.console.requests import Problem, explained
 from svc_pg.errors import NotFoundError
-from svc_pg.query import Query, afetch, fetch, scalar
+from svc_pg.query import Query, afetch, fetch, fetch_one, scalar
 from svc_pg.storable_texts import refuse_tenant
 
 _CHECK: Final = "select svc.console_check_tenant(%s)"
 _END: Final = "select svc.end_tenant_access(%s)"
+_ACCESS: Final = """
+select (select count(*) from svc.console_portal_links l
+         where l.tenant = %(tenant)s and l.opened_at is null and l.revoked_at is null
+           and l.expires_at > now()) as links,
+       (select count(*) from svc.console_sessions s
+         where s.tenant = %(tenant)s and s.revoked_at is null and s.expires_at > now()) as sessions,
+       (select count(*) from svc.console_tokens t where t.tenant = %(tenant)s and t.revoked_at is null) as tokens
+"""
+_ENDED: Final = """
+select (select count(*) from svc.console_portal_links where tenant = %(tenant)s and revoked_at = now()) as links,
+       (select count(*) from svc.console_sessions where tenant = %(tenant)s and revoked_at = now()) as sessions,
+       (select count(*) from svc.console_tokens where tenant = %(tenant)s and revoked_at = now()) as tokens
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The numbers of what lets somebody in for one tenant."""
+
+    links: int
+    sessions: int
+    tokens: int
 
 
 class KnownTenants:
@@ -58,11 +81,17 @@ def refuse_unknown(conn: Connection[Any], tenant: str) -> None:
     fetch(conn, Query(_CHECK, (tenant,), dict))
 
 
-def end_access(conn: Connection[Any], tenant: str) -> int:
-    """End the links, sessions and tokens of this tenant, as the actor of the transaction; return their number."""
+def access(tenant: str) -> Query[Access]:
+    """All that lets somebody in for this tenant now. Raises QueryError if none can be called so."""
     refuse_tenant(tenant)
-    ended: int = scalar(conn, _END, (tenant,))
-    return ended
+    return Query(_ACCESS, {"tenant": tenant}, Access)
+
+
+def end_access(conn: Connection[Any], tenant: str) -> Access:
+    """End all that lets somebody in for this tenant, as the actor of the transaction; return what ended."""
+    refuse_tenant(tenant)
+    scalar(conn, _END, (tenant,))
+    return fetch_one(conn, Query(_ENDED, {"tenant": tenant}, Access))
 
 
 async def aend_access(conn: AsyncConnection[Any], tenant: str) -> None:

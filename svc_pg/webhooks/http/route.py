@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from svc_pg import __version__
 from svc_pg.webhooks.http.guard import Guard, UrlBy, check_headers
@@ -55,8 +55,7 @@ def route(destination: Destination, guard: Guard) -> Route:
     """Prepare a destination. Raises EndpointError if its URL is not allowed."""
     parts = urlsplit(guard.given_by(destination.url_by).check_url(destination.url))
     is_tls = parts.scheme == "https"
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    line = f"POST {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+    line = f"{request_line(parts)}\r\nHost: {parts.netloc}\r\n"
     given = _lower(tuple(destination.headers))
     defaults = {name: value for name, value in DEFAULT_HEADERS.items() if name.lower() not in given}
     headers = {**defaults, **destination.headers}
@@ -71,6 +70,11 @@ def route(destination: Destination, guard: Guard) -> Route:
         timeout=destination.timeout.total_seconds(),
         connect_timeout=destination.connect_timeout.total_seconds(),
     )
+
+
+def request_line(url: SplitResult) -> str:
+    """The first line of a request to this URL."""
+    return f"POST {url.path or '/'}{f'?{url.query}' if url.query else ''} HTTP/1.1"
 
 
 def _lines(headers: Mapping[str, str]) -> str:

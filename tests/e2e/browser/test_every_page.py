@@ -24,7 +24,7 @@ FILES = {
     "/audit/transactions/:id/revert.sql",
 }
 """Files, which browsers save and do not show."""
-AFTER_FORMS = {"/tokens/made", "/endpoints/:id/secret"}
+AFTER_FORMS = {"/tokens/made", "/endpoints/:id/secret", "/portal-links/:id"}
 """Pages to which a form leads, and no link."""
 FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme"}
 """The actions of a session that may only read."""

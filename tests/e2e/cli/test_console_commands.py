@@ -32,8 +32,8 @@ def db(postgres: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def run(db: str, tmp_path: Path) -> Run:
-    return lambda *arguments, **variables: svc_pg(
-        *arguments, folder=tmp_path, variables={"DATABASE_URL": db, **variables}
+    return lambda *arguments, read=b"", **variables: svc_pg(
+        *arguments, folder=tmp_path, variables={"DATABASE_URL": db, **variables}, read=read
     )
 
 
@@ -96,16 +96,27 @@ def test_sessions_shows_who_is_signed_in_and_all_also_who_was(run: Run, db: str)
     assert "oken" not in "".join(listed[0])
 
 
-def test_revoke_ends_a_session_and_says_who_did_it(run: Run, db: str) -> None:
+def test_revoke_asks_once_ends_a_session_and_says_which_and_who_did_it(run: Run, db: str) -> None:
     session_id = signed_in(db, "bob@corp.example")
-    ended = run("console", "revoke", session_id)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", f"ended {session_id}\n")
+    words = f"the session {session_id} of bob@corp.example, admin, from 203.0.113.9 with an unknown program, since "
+    for answer in (b"", b"n\n"):
+        kept = run("console", "revoke", session_id, read=answer)
+        assert (kept.returncode, kept.stdout.strip()) == (1, "")
+        assert kept.stderr.startswith(f"End {words}")
+    with psycopg.connect(db) as conn:
+        assert scalar(conn, "select revoked_at from svc.console_sessions where id = %s", (session_id,)) is None
+    ended = run("console", "revoke", session_id, read=b"y\n")
+    assert (ended.returncode, ended.stdout.strip(), f"ended {words}" in ended.stderr) == (0, "", True), ended.stderr
     with psycopg.connect(db) as conn:
         revoked_by = scalar(conn, "select revoked_by from svc.console_sessions where id = %s", (session_id,))
         event = scalar(conn, "select event from svc.console_events where session_id = %s", (session_id,))
     assert (event, revoked_by) == ("session_revoked", getpass.getuser())
-    assert run("console", "revoke", session_id).returncode == 0
+    again = run("console", "revoke", session_id)
+    assert (again.returncode, again.stderr.startswith(words)) == (0, True)
+    assert again.stderr.endswith(f": ended before, by {getpass.getuser()}\n")
     assert session_id in run("console", "sessions", "--all").stdout
+    over = run("console", "revoke", signed_in(db, "eve@corp.example", until="-1 min"))
+    assert (over.returncode, over.stderr.endswith(": ended before, by itself\n")) == (0, True)
 
 
 def test_an_unknown_session_is_an_error_with_the_command_that_lists_them(run: Run) -> None:
@@ -245,6 +256,8 @@ def test_sign_in_prints_a_link_for_the_day_without_mail(run: Run, db: str) -> No
     assert events == [("ann@corp.example", f"by {getpass.getuser()}")]
     other = run("console", "sign-in", "ann@corp.example", "--url", "http://127.0.0.1:9000/", **variables)
     assert other.stdout.startswith("http://127.0.0.1:9000/.well-known/svc/ui/sign-in/link?token=")
+    warning = "A link to 127.0.0.1 opens on this machine alone. Set SVC_CONSOLE_PUBLIC_URL"
+    assert (warning in made.stderr, warning in other.stderr) == (False, True)
     refused = run("console", "sign-in", "eve@corp.example", **variables)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "may not sign in" in refused.stderr
@@ -268,8 +281,15 @@ def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> No
     twice = run("console", "token", "add", "report")
     assert (twice.returncode, "has the name 'report'" in twice.stderr) == (1, True)
     assert run("console", "token", "add", "a b").returncode == 1
-    assert run("console", "token", "revoke", "report").stderr == "ended report\n"
-    assert run("console", "token", "revoke", "report").returncode == 1
+    words = "the token report, write of the tenant acme, never used"
+    assert run("console", "token", "revoke", "report").returncode == 1  # nobody says yes
+    ended = run("console", "token", "revoke", "report", read=b"y\n")
+    assert (ended.returncode, ended.stderr) == (0, f"End {words}? [y/N]:ended {words}\n")
+    assert run("console", "token", "revoke", "report", "--yes").returncode == 1
+    run("console", "token", "add", "report")
+    by_id = json.loads(run("console", "token", "list", "--json").stdout)[0]["id"]
+    assert run("console", "token", "revoke", by_id, "--yes").stderr == "ended the token report, read, never used\n"
+    assert run("console", "token", "revoke", by_id).stderr.endswith(f"ended before, by {getpass.getuser()}\n")
     assert "No program has a token" in run("console", "token", "list").stderr
     assert "revoked by" in run("console", "token", "list", "--all").stdout
 
@@ -283,16 +303,27 @@ def test_portal_link_prints_a_link_of_a_tenant(run: Run, db: str) -> None:
             "select email, detail from svc.console_events where event = 'portal_link_made' order by id desc limit 1"
         ).fetchone()
     assert event == (getpass.getuser(), "of tenant acme")
+    assert "opens on this machine alone" not in made.stderr
     [ending] = re.findall(r"svc-pg (console revoke \S+)", made.stderr)
-    assert run(*ending.split()).returncode == 0
+    ended = run(*ending.split(), "--yes")
+    words = f"ended the link {ending.split()[-1]} to the portal of the tenant acme, made by {getpass.getuser()}\n"
+    assert (ended.returncode, ended.stderr) == (0, words)
     assert run("webhooks", "portal-link", "--tenant", "").returncode == 1
     run("webhooks", "portal-link", "--tenant", "acme")
-    ended, again = (run("console", "revoke", "--tenant", "acme").stderr for _ in range(2))
-    assert again == "ended 0 links, sessions and tokens of the tenant acme\n" != ended
+    run("console", "token", "add", "of-acme", "--tenant", "acme")
+    words = "1 link, 0 sessions and 1 token of the tenant acme"
+    assert run("console", "revoke", "--tenant", "acme").stderr.startswith(f"End {words}? [y/N]:")
+    first, again = (run("console", "revoke", "--tenant", "acme", "--yes").stderr for _ in range(2))
+    assert first == f"ended {words}\n"
+    assert again == "ended 0 links, 0 sessions and 0 tokens of the tenant acme\n"
     assert run("console", "revoke").returncode == 2
     assert "Nothing else in this database" in run("webhooks", "portal-link", "--tenant", "acmee").stderr
     with psycopg.connect(db) as conn:
         conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+    local = run("webhooks", "portal-link", "--tenant", "acme")
+    assert local.stdout.startswith("http://127.0.0.1:8000/.well-known/svc/ui/portal/enter?token=")
+    assert "A link to 127.0.0.1 opens on this machine alone. Set SVC_CONSOLE_PUBLIC_URL" in local.stderr
+    assert local.stderr.endswith(" Or pass --url.\n")
     unknown = run("webhooks", "portal-link", "--tenant", "acmee")
     assert (unknown.returncode, "no tenant has the id acmee" in unknown.stderr) == (1, True)
     assert run("console", "token", "add", "of-acmee", "--tenant", "acmee").returncode == 1

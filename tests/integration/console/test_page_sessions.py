@@ -43,6 +43,7 @@ def test_everybody_sees_and_ends_own_sessions_alone(
     assert "this session" in page.text
     refused = reader.post(f"/sessions/{session_id(console_database, other)}/revoke")
     assert refused.status_code == 404
+    assert reader.get(f"/sessions/{session_id(console_database, other)}/revoke").status_code == 404
     reader.post(f"/sessions/{session_id(console_database, email)}/revoke")
     assert second.ask("GET", "/sessions", **{"Sec-Fetch-Site": "same-origin"}).status_code == 303
     ended = reader.get("/sessions?state=ended").text
@@ -65,7 +66,17 @@ def test_an_administrator_sees_and_ends_the_sessions_of_all(
     assert "&lt;script&gt;" in page.text
     assert_strict(page.text)
     assert email not in admin.get("/sessions?whose=own").text
-    admin.post(f"/sessions/{session_id(console_database, email)}/revoke")
+    path = f"/sessions/{session_id(console_database, email)}/revoke"
+    assert f'/ui{path}"' in page.text
+    question = admin.get(path)
+    assert_strict(question.text)
+    for words in (f"End the session of <bdi>{email}</bdi>?", "This cannot be taken back", "<dt>From</dt>"):
+        assert words in question.text
+    assert reader.get("/sessions").status_code == 200  # the question ends nothing
+    said = admin.post(path)
+    assert f"The session of <bdi>{email}</bdi> has ended:</b> read, from " in said.text
+    assert "an unknown program" in said.text
+    assert "It has ended already, by" in admin.get(path).text
     assert reader.ask("GET", "/sessions", **{"Sec-Fetch-Site": "same-origin"}).status_code == 303
 
 
@@ -87,7 +98,14 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(
     taken = admin.post("/tokens", {"name": "nightly", "permission": "read", "tenant": "", "days": "7"})
     assert (taken.status_code, "A live token has this name." in taken.text) == (409, True)
     [(token_id,)] = rows(console_database, "select id::text from svc.console_tokens where name = 'nightly'")
-    assert "No token is live" in admin.post(f"/tokens/{token_id}/revoke").text
+    question = admin.get(f"/tokens/{token_id}/revoke").text
+    assert_strict(question)
+    assert "Revoke the token <bdi>nightly</bdi>?" in question
+    assert magic.get("/audit/tables", headers=bearer).status_code == 200  # the question ends nothing
+    said = admin.post(f"/tokens/{token_id}/revoke").text
+    assert "No token is live" in said
+    assert "The token <bdi>nightly</bdi> has ended:</b> read, last used" in said
+    assert "It has ended already, by" in admin.get(f"/tokens/{token_id}/revoke").text
     assert magic.get("/audit/tables", headers=bearer).status_code == 401
     assert "nightly" in admin.get("/tokens?state=ended").text
     lasts = rows(console_database, "select expires_at - created_at from svc.console_tokens where id = %s", token_id)

@@ -47,7 +47,8 @@ def test_a_tenant_is_added_renamed_and_deleted_with_its_name_typed(admin: Browse
     refused = admin.post(f"{path}/delete", {"name": "Acme"})
     assert (refused.status_code, "What you typed is not the name" in refused.text) == (422, True)
     page = admin.post(f"{path}/delete", {"name": "Acme Europe"})
-    assert "There are no tenants yet" in page.text
+    assert "<bdi>Acme Europe</bdi> is deleted" in page.text
+    assert "There are no tenants yet" in admin.get("/tenants").text
     assert admin.get(path).status_code == 404
     with psycopg.connect(installed) as conn:
         actors = [entry["actor_id"] for entry in log(conn) if entry["record_id"] == path.rpartition("/")[2]]

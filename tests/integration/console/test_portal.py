@@ -207,7 +207,7 @@ def test_administrators_end_links_on_the_page_of_sessions(client: httpx.Client) 
     cookie = {"Cookie": f"svc_console={bearer('admin')['Authorization'].removeprefix('Bearer ')}", **OWN}
     page = client.get("/ui/sessions", headers=cookie).text
     assert "&lt;b&gt;initech" in page
-    [address] = re.findall(r'action="([^"]+/revoke)"', page)
+    [address] = re.findall(r'href="([^"]+/revoke)"', page)
     origin = str(client.base_url.copy_with(path="/"))
     answer = httpx.post(httpx.URL(origin).join(address), headers=cookie, data={"": ""})
     assert answer.status_code == 303

@@ -157,9 +157,7 @@ def test_a_copy_of_a_message_keeps_the_transaction_of_the_first(client: httpx.Cl
     assert [each["copyOf"] for each in sent] == [message, None]
 
 
-def test_the_request_of_a_delivery_is_shown_as_it_was_sent_and_can_be_checked(
-    client: httpx.Client, database: str
-) -> None:
+def test_the_request_of_a_delivery_is_rebuilt_and_can_be_checked(client: httpx.Client, database: str) -> None:
     payload = b'{"event": "order.created", "payload": {"n": 12345678901234567.10, "who": "\xd7\x90 \xf0\x9f\x98\x80"}}'
     with receiving() as receiver:
         made = created(
@@ -175,7 +173,7 @@ def test_the_request_of_a_delivery_is_shown_as_it_was_sent_and_can_be_checked(
     assert shown["body"].encode() == arrived.body
     values = {header["name"].lower(): header["value"] for header in shown["headers"]}
     sent = {name.lower(): value for name, value in arrived.headers.items()}
-    assert values.keys() == sent.keys() - {"host", "content-length"}
+    assert values.keys() == sent.keys()
     assert values["authorization"] is None
     assert "Bearer hush" not in client.get(path).text
     assert {name: sent[name] for name in ("user-agent", "content-type", "webhook-id")} == {

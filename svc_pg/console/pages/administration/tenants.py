@@ -8,6 +8,7 @@ from svc_pg.audit.stats import AuditStats
 from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, Unlisted
 from svc_pg.console.built_in.webhook_bulk import StatusCount
+from svc_pg.console.built_in.webhook_portal import WaitingLinks
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
@@ -72,13 +73,16 @@ async def delete(visit: Visit) -> Answer:
     tenant = await visit.api.get(Tenant, "tenant", "tenants", visit.params["id"])
     if visit.form.get("name") != tenant.name:
         return await _page(visit, _NOT_THE_NAME)
+    use = (await _use(visit, [tenant.id]))[tenant.id]
+    links = (await visit.api.get(WaitingLinks, "webhooks", "portal-sessions")).data if visit.may_let_in else []
     try:
         await visit.api.call("DELETE", "tenant", "tenants", visit.params["id"])
     except Problem as problem:
         if problem.status != HTTPStatus.CONFLICT:
             raise
         return await _page(visit, problem)
-    return SeeOther(visit.url("tenants"))
+    waiting = sum(link.tenant == tenant.id for link in links)
+    return Html("tenant_gone", {"tenant": tenant, "use": use, "waiting": waiting})
 
 
 async def _page(visit: Visit, problem: Problem | None) -> Html:

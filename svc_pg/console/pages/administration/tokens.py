@@ -19,7 +19,8 @@ async def listed(visit: Visit) -> Answer:
     """The tokens in one state, newest first."""
     state = visit.choice("state", ("live", "ended"), "live")
     page = await visit.api.get(Page[StoredToken], "account", "tokens", query=visit.list_query(state=state))
-    return Html("tokens", {"tokens": page, "state": state})
+    ended = await _token(visit, visit.query["ended"]) if visit.query.get("ended") else None
+    return Html("tokens", {"tokens": page, "state": state, "ended": ended})
 
 
 async def new(visit: Visit) -> Answer:
@@ -55,10 +56,19 @@ async def shown(visit: Visit) -> Answer:
     return SeeOther(visit.url("tokens")) if found is None else Html("token_made", {"token": found})
 
 
+async def confirm(visit: Visit) -> Answer:
+    """The token that the path names, and the button that ends it."""
+    return Html("token_end", {"token": await _token(visit, visit.params["id"])})
+
+
 async def revoke(visit: Visit) -> Answer:
-    """End the token that the path names."""
+    """End the token that the path names, and tell which that was."""
     await visit.api.call("DELETE", "account", "tokens", visit.params["id"])
-    return SeeOther(visit.url("tokens"))
+    return SeeOther(visit.url("tokens", query={"ended": visit.params["id"]}))
+
+
+async def _token(visit: Visit, token_id: str) -> StoredToken:
+    return await visit.api.get(StoredToken, "account", "tokens", token_id)
 
 
 def _form(typed: dict[str, str], problem: Problem | None) -> Html:

@@ -1,10 +1,11 @@
-"""The page Delivery: its attempts and their responses, the request as it is sent, and where it comes from."""
+"""The page Delivery: its attempts and their responses, the request rebuilt, and where it comes from."""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from svc_pg.audit.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
@@ -14,6 +15,7 @@ from svc_pg.pagination import Page
 from svc_pg.webhooks.delivery_request import DeliveryRequest
 from svc_pg.webhooks.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.http.route import request_line
 
 SHOWN_BODY: Final = 32 * 1024
 """The most characters of a body that the page shows."""
@@ -23,6 +25,7 @@ SHOWN_ATTEMPTS: Final = 30
 
 _CAUSES: Final = 3
 _SIGNED: Final = "webhook-signature"
+_BY_CURL: Final = ("Host", "Content-Length")
 _CHECK: Final = """\
 { printf '%s.%s.' "$ID" "$TIMESTAMP"; cat body.json; } |
   openssl dgst -sha256 -binary -mac HMAC -macopt \\
@@ -51,6 +54,7 @@ async def shown(visit: Visit) -> Answer:
         Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
     )
     newest_first = list(reversed(attempts.data))
+    endpoint = next(iter(endpoints), None)
     values = {
         "delivery": delivery,
         "attempts": newest_first[:SHOWN_ATTEMPTS],
@@ -58,11 +62,13 @@ async def shown(visit: Visit) -> Answer:
         "marks": marks(attempts.data),
         "took": duration(attempts.data),
         "request": request,
+        "line": request_line(urlsplit(request.url or "")),
+        "is_changed": bool(endpoint and newest_first and endpoint.updated_at > newest_first[0].started_at),
         "shown_body": SHOWN_BODY,
         "is_signed": any(each.name == _SIGNED and each.value for each in request.headers),
         "check": check_command(delivery.id, request),
         "curl": curl_command(delivery.id, request),
-        "endpoint": next(iter(endpoints), None),
+        "endpoint": endpoint,
         "others": [each for each in same_message if each.id != delivery.id][:5],
         "causes": await _causes(visit, delivery),
     }
@@ -130,7 +136,11 @@ def check_command(delivery_id: str, request: DeliveryRequest) -> str:
 def curl_command(delivery_id: str, request: DeliveryRequest) -> str:
     """The shell command that sends the request, without the headers whose values are sealed."""
     lines = [_body_file(delivery_id, request), f"curl --data-binary @body.json {shlex.quote(request.url or '')}"]
-    given = [f"{header.name}: {header.value}" for header in request.headers if header.value is not None]
+    given = [
+        f"{header.name}: {header.value}"
+        for header in request.headers
+        if header.value is not None and header.name not in _BY_CURL
+    ]
     return " \\\n".join(["\n".join(lines), *(f"  -H {shlex.quote(each)}" for each in given)])
 
 

@@ -14,6 +14,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "GET",
         "/deliveries",
         deliveries.listed,
+        is_compressed=True,
         place=Place(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
         filters=[*deliveries.FILTERS, "status", *PAGES],
     ),
@@ -49,8 +50,9 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "GET",
         "/events",
         event_types.listed,
+        is_compressed=True,
         place=Place(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
         filters=[],
     ),
-    PageRoute("GET", "/events/:name", event_types.shown),
+    PageRoute("GET", "/events/:name", event_types.shown, is_compressed=True),
 ]
