@@ -1,7 +1,7 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    declare exit handler for 1062, 1205, 1213, 1665 resignal;
+    declare exit handler for 1062, 1205, 1213, 1231, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -91,7 +91,7 @@ svc: begin
         if(cast(old.`status` as binary) <=> new.`status`, null, '"status"'),
         if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
     );
-    declare exit handler for 1062, 1205, 1213, 1665 resignal;
+    declare exit handler for 1062, 1205, 1213, 1231, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -174,7 +174,7 @@ end
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    declare exit handler for 1062, 1205, 1213, 1665 resignal;
+    declare exit handler for 1062, 1205, 1213, 1231, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
