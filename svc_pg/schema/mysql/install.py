@@ -120,7 +120,7 @@ def uninstall(conn: DbApiConnection, *, drop_data: bool = False, wait_for_table:
                 f"the log in schema svc is that of other databases too: {', '.join(sorted(homes))}",
                 hint="Uninstall there first, or leave out --drop-data.",
             )
-        steps = [step for step in look(conn, server, present, guards(server)) if step.action == "remove"]
+        steps = [step for step in look(conn, server, present, guards()) if step.action == "remove"]
         done = _exchange(conn, steps, server.database, prune=True)
         if drop_data:
             done.append(Status("schema", "svc", "orphan", "drop database svc"))

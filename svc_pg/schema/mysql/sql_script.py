@@ -73,7 +73,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
             hint="Run svc-pg install the first time.",
         )
     gone = {step.recorded_as or step.identity for step in steps if step.kind == "trigger" and not step.sql}
-    back = reversal_of(steps, guards(server), replaced_by(steps, notes, definitions), is_first=not notes)
+    back = reversal_of(steps, guards(), replaced_by(steps, notes, definitions), is_first=not notes)
     tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
     return _script(server, [(change, __version__)], [(back, None)], tables, gone, log_ids.statements_of(steps))
 

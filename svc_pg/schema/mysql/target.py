@@ -50,29 +50,26 @@ def target_of(conn: DbApiConnection, server: Server, config: Config) -> list[Sch
     audited, above = audited_tables(conn, server, config)
     captures = [item for table, rules in audited.values() for item in capture_objects(dialect, table, rules)]
     cascades = [item for each in above for item in cascade_objects(dialect, each.table, each.ways, audited)]
-    return [*guards(server), *captures, *cascades]
+    return [*guards(), *captures, *cascades]
 
 
-def guards(server: Server) -> list[SchemaObject]:
-    """The triggers that keep the log append-only, and MySQL's ids right: all that an uninstall leaves beside the data.
-
-    MariaDB gives no row the id 0.
-    """
-    events = {"update": sql("before update"), "delete": sql("before delete"), "insert": sql("after insert")}
-    if server.is_mariadb:
-        del events["insert"]
+def guards() -> list[SchemaObject]:
+    """The triggers that keep the log append-only: all that an uninstall leaves beside the data."""
     return [
         SchemaObject(
             "trigger",
-            f"audit_guard_{event} on svc.audit_logs",
+            f"{name} on svc.audit_logs",
             render_for(
-                MySql(server.is_mariadb),
+                MySql(),
                 "mysql/capture/guard_trigger.sql.j2",
-                trigger=("svc", f"audit_guard_{event}"),
-                event=event,
+                trigger=("svc", name),
                 verb=verb,
+                is_delete=is_delete,
                 highest_id=HIGHEST_ID,
             ),
         )
-        for event, verb in events.items()
+        for name, verb, is_delete in (
+            ("audit_guard_update", sql("update"), False),
+            ("audit_guard_delete", sql("delete"), True),
+        )
     ]

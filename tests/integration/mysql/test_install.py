@@ -78,14 +78,12 @@ def limited(mysql_server: MySqlServer, shop: Connection) -> Iterator[Connection]
     run(shop, "drop user installer@'127.0.0.1'", "set global log_bin_trust_function_creators = 0")
 
 
-def test_an_install_is_ok_at_once_and_changes_nothing_a_second_time(
-    mysql_server: MySqlServer, shop: Connection
-) -> None:
+def test_an_install_is_ok_at_once_and_changes_nothing_a_second_time(shop: Connection) -> None:
     remake(shop, TABLE)
     run(shop, "drop database if exists svc", "set sql_mode = 'ANSI_QUOTES', collation_connection = latin1_swedish_ci")
     before = rows(shop, "select @@sql_mode, @@collation_connection, @@lock_wait_timeout")
     planned = plan(shop, config("t"))
-    assert [step.action for step in planned] == ["create"] * (9 if mysql_server.kind == "mysql" else 8)
+    assert [step.action for step in planned] == ["create"] * 8
     assert [step.identity for step in install(shop, config("t"))] == [step.identity for step in planned]
     assert (install(shop, config("t")), states(shop, config("t"))) == ([], {})
     assert rows(shop, "select @@sql_mode, @@collation_connection, @@lock_wait_timeout") == before
@@ -101,9 +99,7 @@ def test_triggers_of_an_account_that_was_dropped_are_made_anew(mysql_server: MyS
     run(shop, "drop user gone@'127.0.0.1'")
     with pytest.raises(pymysql.Error, match="gone"):
         run(shop, "insert into t values (1, 1)")
-    assert [step.state for step in install(shop, config("t"))] == ["outdated"] * (
-        6 if mysql_server.kind == "mysql" else 5
-    )
+    assert [step.state for step in install(shop, config("t"))] == ["outdated"] * 5
     run(shop, "insert into t values (1, 1)")
     assert states(shop, config("t")) == {}
 
