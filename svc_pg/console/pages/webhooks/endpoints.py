@@ -89,7 +89,7 @@ async def add(visit: Visit) -> Answer:
         try:
             made = await visit.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=given.body())
         except Problem as refused:
-            is_typed = refused.code == "unknown_tenant" and visit.session.tenant is None
+            is_typed = refused.code == "unknown_tenant" and visit.person.tenant is None
             if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY and not (
                 is_typed or refused.code == "encryption_key_missing"
             ):
