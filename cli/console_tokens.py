@@ -10,7 +10,7 @@ from svc_pg.console.sign_in import program_tokens, tenants
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
-from . import output, records
+from . import new_tenant, output, records
 from .confirming import Yes, end_once, over
 from .database import connect
 from .json_text import printable
@@ -40,10 +40,8 @@ def add(
         records.show_json(made)
         return
     output.data(made.token)
-    if made.is_new_tenant:
-        output.words(
-            f"Nothing else in this database is of the tenant {printable(tenant or '')}; is it spelt as you send it?"
-        )
+    if tenant is not None and made.is_new_tenant:
+        new_tenant.tell(tenant)
     output.words(f"The token of {name}, shown this once, good until {records.minute(made.expires_at)}.")
 
 

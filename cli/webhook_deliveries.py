@@ -14,12 +14,11 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint
-from svc_pg.webhooks.endpoint_stats import stats
 
 from . import output, records
 from .completion import events, one_of
 from .database import connect
-from .format_difference import time_text
+from .format_delivery import show_delivery, tell_of_breaker
 from .json_text import printable
 from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
@@ -85,7 +84,7 @@ def list_deliveries(
     if json:
         records.show_json(page.data)
     for delivery in () if json else page:
-        _show(delivery, named.get(delivery.endpoint_id))
+        show_delivery(delivery, named.get(delivery.endpoint_id))
     if not page.data and not json:
         output.words("No deliveries.")
     output.more(page.next_cursor)
@@ -100,26 +99,6 @@ def _endpoints(conn: Connection[Any], found: Sequence[Delivery]) -> dict[str, En
 
 def _time(text: str | None) -> str | datetime | None:
     return None if text is None else durations.point_in_time(text)
-
-
-def _show(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
-    """Print what it is, when it was created, and where it goes: the description of the endpoint, or its URL."""
-    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
-    attempts = f"{counting}/{delivery.max_attempts} attempts"
-    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
-    attempts += f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else ""
-    words = [delivery.id, time_text(delivery.created_at), printable(delivery.event_name), delivery.status, attempts]
-    output.data("  ".join(words))
-    name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
-    words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
-    output.data("    " + "  ".join(filter(None, words)))
-
-
-def _when(delivery: Delivery) -> str:
-    """The time at which it ended, or is due."""
-    if delivery.finished_at is not None:
-        return f"{delivery.status} {time_text(delivery.finished_at)}"
-    return "" if delivery.next_attempt_at is None else f"due {time_text(delivery.next_attempt_at)}"
 
 
 @app.command("delivery")
@@ -159,7 +138,7 @@ def retry(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json 
 
     def show(retried: Delivery) -> None:
         show_delivery(retried)
-        _tell_of_breaker(retried.endpoint_id, database_url)
+        tell_of_breaker(retried.endpoint_id, database_url)
 
     change(deliveries.retry(delivery), database_url, as_json=json, show=show)
 
@@ -208,24 +187,7 @@ def recover(
     batch = deliveries.recover(endpoint, since=_time(since), until=_time(until), dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
-        _tell_of_breaker(endpoint, database_url)
-
-
-def show_delivery(delivery: Delivery) -> None:
-    """Print a delivery as the list does."""
-    _show(delivery)
-
-
-def _tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
-    """Print until when the circuit breaker of an endpoint stops attempts, or its receiver asked to wait."""
-    with connect(database_url) as conn:
-        health = fetch_one(conn, stats(endpoint_id))
-    if health.breaker_until is not None:
-        advice = f"To close it now: svc-pg webhooks resume {endpoint_id}"
-        output.words(f"The circuit breaker is open until {records.text(health.breaker_until)}. {advice}")
-    elif health.throttled_until is not None:
-        advice = f"To send now: svc-pg webhooks resume {endpoint_id}"
-        output.words(f"The receiver asked to wait until {records.text(health.throttled_until)}. {advice}")
+        tell_of_breaker(endpoint, database_url)
 
 
 def _change_many(batch: Query[Changed], database_url: str | None, *, dry_run: bool, as_json: bool, result: str) -> None:

@@ -16,7 +16,7 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import output, records
+from . import new_tenant, output, records
 from .completion import events, one_of
 from .database import connect
 from .operator import EndpointId, change, operator
@@ -120,7 +120,10 @@ def add(
     guard = Guard.of(Config.find(config).webhooks)
     new = endpoints.create(**fields, tenant=tenant, keys=KeyRing.of(Settings.load()), guard=guard)
     with connect(database_url) as conn, operator(conn):
+        is_first = tenant is not None and new_tenant.is_new(conn, tenant)
         show_secret(fetch_one(conn, new), as_json=json)
+    if tenant is not None and is_first:
+        new_tenant.tell(tenant)
 
 
 @app.command()

@@ -7,10 +7,9 @@ import typer
 
 from svc_pg.query import fetch_one
 
-from . import output, records
+from . import new_tenant, output, records
 from .console_address import Url, base_of, warn_of
 from .database import connect
-from .json_text import printable
 from .operator import operator
 from .options import PostgresUrl, duration
 
@@ -36,6 +35,6 @@ def portal_link(
         link = fetch_one(conn, wanted)
     output.data(f"{base}{address(link.token)}")
     if link.is_new_tenant:
-        output.words(f"Nothing else in this database is of the tenant {printable(tenant)}; is it spelt as you send it?")
+        new_tenant.tell(tenant)
     output.words(f"Good once, until {records.minute(link.expires_at)}. To end it: svc-pg console revoke {link.id}")
     warn_of(base)

@@ -11,7 +11,7 @@ from svc_pg import durations
 from svc_pg.plurals import counted
 from svc_pg.query import Query, fetch_one
 from svc_pg.webhooks import replay_queries
-from svc_pg.webhooks.replay_queries import REPLAY_STATUSES, Replayed
+from svc_pg.webhooks.replay_queries import REPLAY_BY, REPLAY_STATUSES, Replayed
 
 from . import output, records
 from .completion import events, one_of
@@ -44,6 +44,15 @@ def replay(
             autocompletion=one_of(*REPLAY_STATUSES),
         ),
     ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Apply --since and --until to when messages were sent, or to when deliveries finished: failed or were"
+            " canceled.",
+            autocompletion=one_of(*REPLAY_BY),
+        ),
+    ] = "sent",
     new_ids: Annotated[
         bool, typer.Option("--new-ids", help="Send copies with ids of their own, which receivers do not recognize.")
     ] = False,
@@ -63,6 +72,7 @@ def replay(
         until=None if until is None else durations.point_in_time(until),
         event=event,
         status=status,
+        by=by,
         new_ids=new_ids,
     )
     with connect(database_url) as conn, acting_as_operator(conn):

@@ -29,6 +29,7 @@ from . import (
 )
 from .completion import one_of
 from .database import connect
+from .format_delivery import show_delivery
 from .json_text import printable
 from .lists import show_list
 from .operator import EndpointId, change, operator
@@ -172,7 +173,7 @@ def rotate_secret(
 @_webhooks.command()
 def ping(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Send the event webhook.ping to an endpoint."""
-    change(deliveries.ping(endpoint), database_url, as_json=json, show=webhook_deliveries.show_delivery)
+    change(deliveries.ping(endpoint), database_url, as_json=json, show=show_delivery)
 
 
 @_webhooks.command()

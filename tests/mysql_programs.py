@@ -47,6 +47,17 @@ def path() -> Path:
     return _folder()
 
 
+def command(program: str) -> list[str]:
+    """An unpacked program, for example ``sbin/mysqld``, run by the loader and with the libraries unpacked with it.
+
+    Raises MatrixError as ``path``.
+    """
+    unpacked = path() / "usr"
+    [libraries] = (unpacked / "lib").glob("*-linux-gnu")
+    [loader] = (unpacked / "lib64").glob("ld-linux-*")
+    return [str(loader), "--library-path", str(libraries), str(unpacked / program)]
+
+
 def _folder() -> Path:
     return cache_folder() / "mysql-of-debian-unstable"
 

@@ -22,7 +22,7 @@ from svc_pg.schema_objects import function_name
 from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
-_FEATURE: Final = "rows as of a time"
+_FEATURE: Final = "a table as of a time"
 # The table may have a column of the name of our first one, by which the rows are in order
 _ROWS: Final = SQL('select past.* from {}(%s::timestamptz, %s::text) past("svc key")')
 _ROWS_AGO: Final = SQL('select past.* from {}(now() - %s::interval, %s::text) past("svc key")')

@@ -16,15 +16,16 @@ Redaction = Literal["remove", "mask", "hash", "last4"]
 
 
 def _whole_days(value: object) -> object:
-    """The number of days of a text such as 30d; a number stays as it is."""
-    if not isinstance(value, str):
+    """The number of days of a duration such as 30d; a number stays as it is."""
+    if not isinstance(value, str | timedelta):
         return value
     try:
         days, rest = divmod(durations.parse(value), timedelta(days=1))
     except ValueError:
         days, rest = 0, timedelta()
     if rest or not days:
-        raise ValueError(f"{value!r} is not a number of days; write 30 or 30d")
+        given = repr(value) if isinstance(value, str) else durations.text(value)
+        raise ValueError(f"{given} is not a number of days; write 30 or 30d")
     return days
 
 

@@ -16,7 +16,7 @@ from svc_pg.webhooks import delivery_queries, delivery_request, replay_queries
 from svc_pg.webhooks.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.delivery_request import DeliveryRequest, Header
 from svc_pg.webhooks.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail, Status
-from svc_pg.webhooks.replay_queries import Replayed, ReplayStatus
+from svc_pg.webhooks.replay_queries import ReplayBy, Replayed, ReplayStatus
 from svc_pg.webhooks.secrets import KeyRing
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class ReplayOptions(TypedDict, total=False):
 
     ``since`` and ``until`` are as in ``Which``, but apply to the time of sending; ``event`` is a name. ``status``
     chooses deliveries that are ``delivered``, ``failed`` or ``canceled``, or messages that are ``missing``: the
-    endpoint would get them today, and never got them. Default: all four.
+    endpoint would get them today, and never got them. Default: all four. If ``by`` is ``finished``, ``since`` and
+    ``until`` apply to the time at which a delivery failed or was canceled, and ``status`` is one of these two.
 
     A repeat has the id of its delivery, and receivers recognize it. With ``new_ids`` it is a copy of the message, which
     receivers take for a new one; key, sequence and timestamp stay. ``dry_run`` only counts. ``after`` continues a
@@ -92,6 +93,7 @@ class ReplayOptions(TypedDict, total=False):
     until: PointInTime | None
     event: str | None
     status: ReplayStatus | None
+    by: ReplayBy
     new_ids: bool
     dry_run: bool
     after: str | None

@@ -8,6 +8,17 @@ from typing import Final, LiteralString, Self
 from svc_pg.errors import QueryError
 from svc_pg.pagination import ALL, Listing, PointInTime
 from svc_pg.query import Query
+from svc_pg.webhooks.delivery_conditions import (
+    CANCEL_MANY,
+    COUNT,
+    COUNT_CHANGED,
+    MESSAGE_IS_OF,
+    OF_MESSAGE_OF_TENANT,
+    OF_STATUS,
+    OF_TRANSACTION,
+    RETRY_MANY,
+    TO_ENDPOINTS_OF,
+)
 from svc_pg.webhooks.delivery_keysets import COLUMNS, NEWEST, newest_of_event, newest_of_tenant
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail, Status
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
@@ -35,44 +46,8 @@ select a.*
 _RETRY: Final = "select " + COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
 _CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
 _PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
-_IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
-_WAITS: Final = """(endpoint_id, id) in (
-    select q.endpoint_id, q.delivery_id from svc.webhook_queue q where q.lane = 'later'
-)"""
 _MATCHING: Final = "select id from svc.webhook_deliveries"
-# by what has an index; the status has none, because it changes with every delivery
-_OF_STATUS: Final[dict[str, LiteralString]] = {
-    "pending": """status = %s and (endpoint_id, id) in (
-        select q.endpoint_id, q.delivery_id from svc.webhook_queue q
-        union all select l.endpoint_id, l.delivery_id from svc.webhook_leases l
-    )""",
-    "delivered": "status = %s",
-    "failed": "failure = %s",
-    "canceled": "failure = %s",
-}
-# a scalar, so that it is looked up for each delivery of the list and not joined
-_MESSAGE_IS_OF: Final = "(select m.tenant from svc.webhook_messages m where m.id = message_id) = %s"
-_TO_ENDPOINTS_OF: Final = "endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))"
-_OF_MESSAGE_OF_TENANT: Final = "exists (select from svc.webhook_messages m where m.id = message_id and m.tenant = %s)"
-_OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m where m.xact_id = %s)"
 _COUNTED: Final = ("select count(*)::integer as count from (select from svc.webhook_deliveries d", " limit %s) c")
-_COUNT: Final = "changed as (select id from matching limit 10000)"
-_RETRY_MANY: Final = (
-    (
-        "failure is not null and " + _IS_OPEN,
-        "attempts > 0 and " + _WAITS + " and " + _IS_OPEN,
-    ),
-    "changed as (select id from svc.webhook_retry(array(select id from matching limit 10000)))",
-)
-_CANCEL_MANY: Final = (
-    ("(endpoint_id, id) in (select q.endpoint_id, q.delivery_id from svc.webhook_queue q)",),
-    """changed as (
-    select id from svc.webhook_cancel_many(array(select id from matching limit 10000), 'canceled by hand')
-)\n""",
-)
-_COUNT_CHANGED: Final = """
-select (select count(*) from changed)::integer as count, (select count(*) from matching) <= 10000 as is_complete
-"""
 _OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
 
 
@@ -92,7 +67,7 @@ class DeliveryQuery(Listing[Delivery]):
         """Deliveries in one state: pending, delivered, failed or canceled."""
         if status not in STATUSES:
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
-        return self._where(_OF_STATUS[status], status)
+        return self._where(OF_STATUS[status], status)
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
@@ -104,19 +79,19 @@ class DeliveryQuery(Listing[Delivery]):
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` has those to other endpoints, too."""
-        return self._where(_TO_ENDPOINTS_OF, tenant)._where(_MESSAGE_IS_OF, tenant)
+        return self._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
         return replace(
             self,
             keyset=newest_of_tenant(tenant) if self.filter == ALL else NEWEST,
-            filter=self.filter.where(_OF_MESSAGE_OF_TENANT, tenant),
+            filter=self.filter.where(OF_MESSAGE_OF_TENANT, tenant),
         )
 
     def transaction(self, xact_id: int) -> Self:
         """Deliveries of the messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
-        return self._where(_OF_TRANSACTION, xact_id)
+        return self._where(OF_TRANSACTION, xact_id)
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These deliveries, 10,000 at most."""
@@ -143,14 +118,14 @@ class DeliveryQuery(Listing[Delivery]):
         Deliveries that wait for another attempt after a failed one become due too. Skips deliveries to endpoints that
         are disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
         """
-        return Query(*self._change(*_RETRY_MANY, dry_run=dry_run), Changed)
+        return Query(*self._change(*RETRY_MANY, dry_run=dry_run), Changed)
 
     def cancel(self, *, dry_run: bool = False) -> Query[Changed]:
         """Cancel the pending ones, 10,000 at most; with ``dry_run`` only count them.
 
         Skips those with an attempt under way. Otherwise as ``retry``.
         """
-        return Query(*self._change(*_CANCEL_MANY, dry_run=dry_run), Changed)
+        return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), Changed)
 
     def count(self, *, status: Status | None = None, most: int = BULK) -> Query[Counted]:
         """The number of deliveries, or of those in one state, counted up to ``most``.
@@ -172,8 +147,8 @@ class DeliveryQuery(Listing[Delivery]):
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
         wanted = [self.filter.where(state) for state in states]
         matching = " union all ".join([_MATCHING + each.clause for each in wanted])
-        text = "with matching as (" + matching + " order by id limit %s),\n" + (_COUNT if dry_run else change)
-        return text + _COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
+        text = "with matching as (" + matching + " order by id limit %s),\n" + (COUNT if dry_run else change)
+        return text + COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
 
 
 def query() -> DeliveryQuery:
@@ -264,5 +239,5 @@ def recover(
     key = endpoint_key(endpoint_id)
     wanted = matching(endpoint=endpoint_id, since=since, until=until)
     wanted = wanted if tenant is None else wanted.to_endpoints_of(tenant)
-    text, params = wanted._change(*_RETRY_MANY, dry_run=dry_run)
+    text, params = wanted._change(*RETRY_MANY, dry_run=dry_run)
     return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)

@@ -1,6 +1,7 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_last_id bigint unsigned default last_insert_id();
     if (
         @@insert_id = 0 and @@session.binlog_format <> 'STATEMENT'
         and (@svc_actor_id is null or octet_length(convert(@svc_actor_id using utf8mb4)) between 1 and 512)
@@ -67,11 +68,18 @@ svc: begin
         null, null, null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end
 
 create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_last_id bigint unsigned default last_insert_id();
     declare v_changed longtext character set utf8mb4 collate utf8mb4_bin default concat_ws(', ',
         if(cast(old.`card_number` as binary) <=> new.`card_number`, null, '"card_number"'),
         if(old.`credit` <=> new.`credit`, null, '"credit"'),
@@ -151,11 +159,18 @@ svc: begin
         null, null, null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end
 
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_last_id bigint unsigned default last_insert_id();
     if (
         @@insert_id = 0 and @@session.binlog_format <> 'STATEMENT'
         and (@svc_actor_id is null or octet_length(convert(@svc_actor_id using utf8mb4)) between 1 and 512)
@@ -222,4 +237,10 @@ svc: begin
         null, null, null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end

@@ -1,6 +1,7 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_last_id bigint unsigned default last_insert_id();
     if not (((1 = 0) or ((coalesce(1 = 1 and cast(new.`status` as binary) = 'live', 1 = 0))))) then
         leave svc;
     end if;
@@ -70,11 +71,18 @@ svc: begin
         null, null, null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end
 
 create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_last_id bigint unsigned default last_insert_id();
     declare v_changed longtext character set utf8mb4 collate utf8mb4_bin default concat_ws(', ',
         if(cast(old.`card_number` as binary) <=> new.`card_number`, null, '"card_number"'),
         if(old.`credit` <=> new.`credit`, null, '"credit"'),
@@ -160,11 +168,18 @@ svc: begin
         null, null, null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end
 
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_last_id bigint unsigned default last_insert_id();
     if not ((((coalesce(1 = 1 and cast(old.`status` as binary) = 'live', 1 = 0))) or (1 = 0))) then
         leave svc;
     end if;
@@ -234,4 +249,10 @@ svc: begin
         null, null, null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end

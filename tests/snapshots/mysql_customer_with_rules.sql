@@ -1,7 +1,8 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    declare exit handler for 1062, 1205, 1213, 1665 resignal;
+    declare v_last_id bigint unsigned default last_insert_id();
+    declare exit handler for 1062, 1205, 1213, 1231, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -75,12 +76,19 @@ svc: begin
         'customer changed', 'low', null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end
 
 create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     declare v_rule int;
+    declare v_last_id bigint unsigned default last_insert_id();
     declare v_changed longtext character set utf8mb4 collate utf8mb4_bin default concat_ws(', ',
         if(cast(old.`card_number` as binary) <=> new.`card_number`, null, '"card_number"'),
         if(old.`credit` <=> new.`credit`, null, '"credit"'),
@@ -91,7 +99,7 @@ svc: begin
         if(cast(old.`status` as binary) <=> new.`status`, null, '"status"'),
         if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
     );
-    declare exit handler for 1062, 1205, 1213, 1665 resignal;
+    declare exit handler for 1062, 1205, 1213, 1231, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -169,12 +177,19 @@ svc: begin
         case v_rule when 0 then 'customer edited' when 2 then 'customer changed' end, case v_rule when 0 then 'medium' when 1 then 'high' when 2 then 'low' end, case v_rule when 0 then '["gdpr"]' end,
         case v_rule when 0 then concat(ifnull(convert(@svc_actor_id using utf8mb4), ''), ifnull(' changed email from ', ''), ifnull(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), old.`email`), ''), ifnull(' to ', ''), ifnull(if(octet_length(json_quote(new.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`email`)), ', "sha256": "', sha2(json_quote(new.`email`), 256), '"}'), new.`email`), '')) end
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end
 
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    declare exit handler for 1062, 1205, 1213, 1665 resignal;
+    declare v_last_id bigint unsigned default last_insert_id();
+    declare exit handler for 1062, 1205, 1213, 1231, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -248,4 +263,10 @@ svc: begin
         'customer changed', 'low', null,
         null
     );
+    if last_insert_id() = v_last_id then
+        if exists (select 1 from svc.audit_logs where id = 0) then
+            signal sqlstate '45000' set mysql_errno = 1231, message_text =
+                'svc-pg: the session has set insert_id = 0, which would be the id of an entry; run it again';
+        end if;
+    end if;
 end

@@ -1423,6 +1423,10 @@ create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid D
 create function svc.webhook_clock()
     returns bigint language sql parallel safe;
 
+create function svc.webhook_copies(p_endpoint uuid, p_deliveries uuid[], p_series uuid)
+    returns uuid[] language sql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_count_sent(p_endpoint uuid, p_since timestamp with time zone, p_before uuid, p_most integer, OUT number bigint, OUT earliest uuid)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1631,6 +1635,18 @@ create function svc.webhook_refuse_other(p_message uuid, p_event text, p_payload
 
 create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_until uuid, p_series uuid, p_is_dry boolean, p_batch integer)
     returns TABLE(count bigint, last_message uuid) language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.webhook_replay_finished(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_series uuid, p_is_dry boolean, p_batch integer)
+    returns TABLE(count bigint, last_delivery uuid) language plpgsql
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s
     set enable_seqscan=off
@@ -1979,6 +1995,7 @@ grant execute on function svc.webhook_claim to svc_admin;
 grant select, update on table svc.webhook_claim_lock to svc_admin;
 grant select on table svc.webhook_claim_lock to svc_reader;
 grant execute on function svc.webhook_clock to svc_admin;
+grant execute on function svc.webhook_copies to svc_admin;
 grant execute on function svc.webhook_count_sent to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;
 grant execute on function svc.webhook_deliver to svc_admin;
@@ -2043,6 +2060,7 @@ grant execute on function svc.webhook_refuse to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_refuse_other to svc_admin;
 grant execute on function svc.webhook_replay to svc_admin;
+grant execute on function svc.webhook_replay_finished to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
 grant execute on function svc.webhook_retry_one to svc_admin;
 grant execute on function svc.webhook_return_lost to svc_admin;

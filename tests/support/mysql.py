@@ -142,12 +142,10 @@ def _mariadb() -> list[str]:
 
 
 def _mysql() -> list[str]:
-    """The unpacked program, run by the loader and with the libraries that were unpacked with it."""
     unpacked = mysql_programs.path() / "usr"
-    [libraries] = (unpacked / "lib").glob("*-linux-gnu")
-    [loader] = (unpacked / "lib64").glob("ld-linux-*")
     return [
-        *(str(loader), "--library-path", str(libraries), str(unpacked / "sbin" / "mysqld"), "--no-defaults"),
+        *mysql_programs.command("sbin/mysqld"),
+        "--no-defaults",
         f"--lc-messages-dir={unpacked / 'share' / 'mysql'}",
         f"--character-sets-dir={unpacked / 'share' / 'mysql' / 'charsets'}",
     ]

@@ -270,3 +270,10 @@ def test_a_retention_is_a_number_of_days_or_a_duration_of_whole_days(tmp_path: P
     path.write_text(f'[audit]\nretention_days = {written}\n[[audit.tables]]\nname = "a"\nretention_days = {written}\n')
     config = Config.from_toml(path)
     assert (config.audit.retention_days, config.audit.tables[0].retention_days) == (days, days)
+
+
+def test_a_retention_in_python_may_be_a_timedelta_of_whole_days() -> None:
+    config = validated(Config, {"audit": {"retention_days": timedelta(days=30)}}, source="config.py")
+    assert config.audit.retention_days == 30
+    with pytest.raises(ConfigError, match="36h is not a number of days; write 30 or 30d"):
+        validated(Config, {"audit": {"retention_days": timedelta(hours=36)}}, source="config.py")

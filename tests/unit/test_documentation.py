@@ -15,9 +15,9 @@ from typer.core import TyperCommand, TyperGroup
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
 from docs import generated
+from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
 from svc_pg.errors import BY_SQLSTATE
 from svc_pg.settings import Settings
-from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
 from tests.support.documents import DOCUMENTS, ROOT, examples
 
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def test_the_reference_of_python_has_every_public_name() -> None:
 
 def test_the_documented_endpoint_has_every_member() -> None:
     [example] = examples("managing-webhooks.md", "HTTP", "json")
-    assert list(json.loads(example)) == [to_camel(field.name) for field in fields(EndpointWithSecret)]
+    assert list(json.loads(example)) == [to_camel(field.name) for field in fields(RegisteredEndpoint)]
 
 
 def test_every_error_of_sql_is_documented_with_its_class() -> None:

@@ -1,6 +1,5 @@
 """Render the functions and the triggers that record the changes of one table."""
 
-import re
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
@@ -10,6 +9,7 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 from svc_pg.capture.postgres.expressions import Operation, enrichment, texts
 from svc_pg.capture.postgres.history_objects import history_objects
 from svc_pg.capture.postgres.images import careful_image, locked_image, query_image, record_image
+from svc_pg.capture.postgres.record_keys import AFTER, BEFORE, key_in, lasting_id, moved_from, pairing, record_id
 from svc_pg.capture.postgres.recording import recorded, without_ignored
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audit import Unattributed
@@ -21,15 +21,8 @@ _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUN
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own
 _PREFIX: Final = "00_svc_audit_"
 _TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
-_SHORT_TYPES: Final = re.compile(
-    r"boolean|smallint|integer|bigint|real|double precision|uuid|date|oid|inet|cidr|macaddr8?"
-    r"|time(stamp)?(\(\d\))? with(out)? time zone|character varying\(\d\d?\)"
-)
-"""The types whose values have short texts."""
 _IS_SUPERUSER: Final = SQL("v_is_superuser")
-_BEFORE: Final = SQL("v_before")
-_AFTER: Final = SQL("v_after")
-_RECORD_IMAGES: Final = {"UPDATE": _AFTER, "INSERT": _AFTER, "DELETE": _BEFORE, "TRUNCATE": None}
+_RECORD_IMAGES: Final = {"UPDATE": AFTER, "INSERT": AFTER, "DELETE": BEFORE, "TRUNCATE": None}
 
 
 def capture_objects(rules: TableRules, *, unattributed: Unattributed = "record") -> list[SchemaObject]:
@@ -46,8 +39,8 @@ def snapshot_values(rules: TableRules) -> dict[str, object]:
         "table_name": str(rules.table.name),
         "is_partitioned": rules.table.is_partitioned,
         "image": _image(rules, locked_image(rules.table, SQL('"svc row"'))),
-        "record_id": _record_id(rules, _AFTER),
-        "after": _recorded(rules, _AFTER, _newer(rules)),
+        "record_id": record_id(rules, AFTER),
+        "after": _recorded(rules, AFTER, _newer(rules)),
         "redacted": _redacted_fields(rules, _newer(rules)),
         "recorded": recorded(rules, "INSERT"),
     }
@@ -104,8 +97,8 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         "columns": sorted(set(table.columns).difference(table.json_columns)),
         "json_columns": sorted(table.json_columns),
         "known": sorted(table.columns),
-        "before": _recorded(rules, _BEFORE, newer),
-        "after": _recorded(rules, _AFTER, newer),
+        "before": _recorded(rules, BEFORE, newer),
+        "after": _recorded(rules, AFTER, newer),
         # conditions may depend on settings
         "has_simple_types": table.has_simple_types and not rules.audited.enrich and not rules.audited.record_when,
         "is_redacted": rules.is_redacted,
@@ -127,8 +120,8 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
             "careful_old": _image(rules, careful_image(SQL("old"))),
             "careful_new": _image(rules, careful_image(SQL("new"))),
             "key": list(rules.key),
-            "moved_from": _moved_from(rules, newer),
-            "record_ids": {operation: _lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
+            "moved_from": moved_from(rules, newer),
+            "record_ids": {operation: lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
             "has_choice": any(words and words.choice for _, words in operations),
         }
@@ -137,12 +130,12 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         values |= {
             "old": _image(rules, query_image(table, SQL('"svc old"'), is_careful=_IS_SUPERUSER)),
             "new": _image(rules, query_image(table, SQL('"svc new"'), is_careful=_IS_SUPERUSER)),
-            "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
-            "pairing": _pairing(rules),
+            "record_id": lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
+            "pairing": pairing(rules),
             "keys_may_repeat": table.keys_may_repeat,
             "reads_rows": without_ignored(rules) is not None,
-            "key_before": _key_in(rules, _BEFORE),
-            "key_after": _key_in(rules, _AFTER),
+            "key_before": key_in(rules, BEFORE),
+            "key_after": key_in(rules, AFTER),
             "enrichment": enrichment(rules.audited.enrich, None),
         }
     return SchemaObject("function", f"svc.{function}", render(template, **values), str(table.name), rules.leaves_out)
@@ -172,66 +165,6 @@ def _recorded(rules: TableRules, image: Composable, newer: Composable) -> Compos
 
 def _newer(rules: TableRules) -> Composable:
     return SQL("coalesce(v_after, v_before) - {}").format(texts(sorted(rules.table.columns)))
-
-
-def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
-    """The key in a snapshot, as text: of one column its own, of several a JSON array, because a separator collides."""
-    if not rules.key or image is None:
-        return SQL("null::text")
-    if len(rules.key) == 1:
-        column = rules.key[0]
-        is_json = rules.table.types.get(column) == "jsonb"  # as text, 5 and "5" would be one record
-        key = SQL("({} -> {})::text" if is_json else "{} ->> {}").format(image, Literal(column))
-        return _bounded(rules, key)
-    values = (SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
-    several = _bounded(rules, SQL("jsonb_build_array({})::text").format(SQL(", ").join(values)))
-    return SQL("case when v_operation <> 'TRUNCATE' then {} end").format(several) if has_truncate else several
-
-
-def _bounded(rules: TableRules, key: Composable) -> Composable:
-    """The text of a key, or a mark in its place if an index might refuse it."""
-    types = (rules.table.types.get(column, "") for column in rules.key)
-    if rules.table.name.schema == "svc" or all(_SHORT_TYPES.fullmatch(each) for each in types):
-        return key
-    return SQL("case when octet_length({0}) > 1000 then svc.audit_bounded({0}) else {0} end").format(key)
-
-
-def _lasting_id(
-    rules: TableRules, image: Composable | None, newer: Composable, *, has_truncate: bool = False
-) -> Composable:
-    """The key in a snapshot of a trigger, also if a column of the primary key was renamed after the install.
-
-    A redacted column may have the name of the key since then. So if a column that redaction names is gone, or one is
-    new, the catalog says which is the key.
-    """
-    record_id = _record_id(rules, image, has_truncate=has_truncate)
-    if not rules.key or image is None:
-        return record_id
-    if rules.key != rules.table.key:
-        if not rules.has_redact_function:
-            return record_id
-        return SQL("case when {} ?& {} then {} end").format(image, texts(rules.guarded), record_id)
-    row = SQL("{} - {}").format(image, texts(sorted(rules.redactions))) if rules.redactions else image
-    known = SQL("{} ?& {}").format(image, texts(sorted({*rules.key, *rules.guarded})))
-    if rules.has_redact_function:
-        known = SQL("{} and {} = '{{}}'").format(known, newer)
-    return SQL("case when {} then {} else svc.audit_record_id(tg_relid, {}) end").format(known, record_id, row)
-
-
-def _moved_from(rules: TableRules, newer: Composable) -> Composable:
-    """The key of the record before an update, if the update changed it."""
-    return SQL("nullif({}, {})").format(*(_lasting_id(rules, image, newer) for image in (_BEFORE, _AFTER)))
-
-
-def _pairing(rules: TableRules) -> Composable:
-    """The condition under which two snapshots are of one record."""
-    equal = (SQL("v_before -> {0} = v_after -> {0}").format(Literal(column)) for column in rules.key)
-    return SQL(" and ").join(equal)
-
-
-def _key_in(rules: TableRules, image: Composable) -> Composable:
-    """The columns of the key in a snapshot."""
-    return SQL(", ").join(SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
 
 
 def _redacted_fields(rules: TableRules, newer: Composable) -> Composable:

@@ -12,7 +12,7 @@ from svc_pg.webhooks import delivery_queries
 from svc_pg.webhooks.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.tls import Tls
-from svc_pg.webhooks.replay_queries import ReplayStatus
+from svc_pg.webhooks.replay_queries import ReplayBy, ReplayStatus
 
 ENDPOINT_EXAMPLE: Final = {
     "url": "https://example.com/hooks",
@@ -148,10 +148,17 @@ class BulkRetry(BulkChange):
 class Replay(Recovery):
     """The messages to deliver to an endpoint once more; ``since`` or ``after`` is needed."""
 
+    since: PointInTime | None = Field(
+        default=None, description="Sent from then on: RFC 3339, or a duration such as 1h."
+    )
     until: PointInTime | None = Field(default=None, description="Sent before then.")
     event: Text | None = None
     status: ReplayStatus | None = Field(
         default=None, description="Only these deliveries; missing: messages that it wants and never got."
+    )
+    by: ReplayBy = Field(
+        default="sent",
+        description="The time for since and until: finished is when a delivery failed or was canceled.",
     )
     new_ids: bool = Field(default=False, description="Send copies with ids of their own.")
     after: Text | None = Field(default=None, description="The nextCursor of the batch before, with the same options.")

@@ -177,6 +177,7 @@ class EndpointActionRoutes:
             until=None if body.until is None else point_in_time(body.until),
             event=body.event,
             status=body.status,
+            by=body.by,
             new_ids=body.new_ids,
             dry_run=body.dry_run,
             after=body.after,

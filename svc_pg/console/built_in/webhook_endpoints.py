@@ -1,7 +1,7 @@
 """Routes of webhook endpoints: register, inspect, change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -28,6 +28,7 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documen
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
+from svc_pg.console.sign_in.tenants import KnownTenants, ais_new
 from svc_pg.pagination import Page
 from svc_pg.query import Query, afetch_one
 from svc_pg.webhooks import endpoint_health, endpoint_queries
@@ -63,12 +64,26 @@ _HEALTH_FILTERS: Final[dict[str, FilterParameter[HealthQuery]]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class RegisteredEndpoint(EndpointWithSecret):
+    """A new endpoint and its secret, which can be read only now.
+
+    ``is_new_tenant`` if nothing else in the database is of the tenant, whose name may be misspelt.
+    """
+
+    is_new_tenant: bool
+
+
+@dataclass(frozen=True, slots=True)
 class EndpointRoutes:
-    """The handlers, and the objects that they need. Without ``keys``, routes that make or seal a secret answer 503."""
+    """The handlers, and the objects that they need. Without ``keys``, routes that make or seal a secret answer 503.
+
+    Operators register endpoints of ``known`` tenants.
+    """
 
     database: Database
     guard: Guard
     keys: KeyRing | None
+    known: KnownTenants
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -100,7 +115,7 @@ class EndpointRoutes:
                 summary="Register an endpoint; the answer holds its secret, this once",
                 body=NewEndpoint,
                 body_example=ENDPOINT_EXAMPLE,
-                response=EndpointWithSecret,
+                response=RegisteredEndpoint,
                 status=201,
                 errors={"not_for_tenants": 403, "unknown_tenant": 404, "too_many_endpoints": 409, **REFUSED_ENDPOINT},
             ),
@@ -172,7 +187,13 @@ class EndpointRoutes:
             new = endpoint_queries.create(**options, tenant=tenant, keys=required(self.keys), guard=self.guard)
             async with self.database.acting(request) as conn:
                 await refuse_another(conn, request)
-                endpoint = await afetch_one(conn, new)
+                named = tenant if request.session.tenant is None else None
+                if named is not None:
+                    await self.known.refuse_unknown(conn, named)
+                is_new = await ais_new(conn, named)
+                made = await afetch_one(conn, new)
+        values = {each.name: getattr(made, each.name) for each in fields(made)}
+        endpoint = RegisteredEndpoint(**values, is_new_tenant=is_new)
         answer = created(request, endpoint.id, endpoint)
         return replace(answer, headers={**answer.headers, "ETag": tag(endpoint.version)})
 

@@ -21,10 +21,10 @@ from svc_pg.webhooks.secrets import KeyRing
 def webhooks_product(
     database: Database, *, settings: Settings, config: WebhooksConfig, tenants: KnownTenants
 ) -> Product:
-    """The product; ``config`` says which addresses endpoints may have, and links are for these ``tenants``."""
+    """The product; ``config`` says which addresses endpoints may have; they and links are for these ``tenants``."""
     keys = None if settings.encryption_keys is None else KeyRing.of(settings)
     routes = (
-        EndpointRoutes(database, Guard.of(config), keys),
+        EndpointRoutes(database, Guard.of(config), keys, tenants),
         EndpointActionRoutes(database, keys),
         DeliveryRoutes(database),
         BulkRoutes(database),

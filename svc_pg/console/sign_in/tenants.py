@@ -1,4 +1,4 @@
-"""The tenants that links and tokens may be for, and the end of all that lets somebody in for one."""
+"""The tenants that links, tokens and endpoints may be for, and the end of all that lets somebody in for one."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +13,7 @@ from svc_pg.query import Query, afetch, fetch, fetch_one, scalar
 from svc_pg.storable_texts import refuse_tenant
 
 _CHECK: Final = "select svc.console_check_tenant(%s)"
+_IS_NEW: Final = "select svc.console_is_new_tenant(%s)"
 _END: Final = "select svc.end_tenant_access(%s)"
 _ACCESS: Final = """
 select (select count(*) from svc.console_portal_links l
@@ -39,7 +40,7 @@ class Access:
 
 
 class KnownTenants:
-    """The tenants that a console makes links and tokens for: those of a table, by default of svc.tenants.
+    """The tenants that a console makes links, tokens and endpoints for: those of a table, by default of svc.tenants.
 
     If no table was named and svc.tenants is empty, any text may be a tenant.
     """
@@ -79,6 +80,17 @@ def refuse_unknown(conn: Connection[Any], tenant: str) -> None:
     """
     refuse_tenant(tenant)
     fetch(conn, Query(_CHECK, (tenant,), dict))
+
+
+def is_new(conn: Connection[Any], tenant: str | None) -> bool:
+    """True if nothing in the database is of the tenant, whose name may be misspelt. Of no tenant it is not."""
+    return bool(scalar(conn, _IS_NEW, (tenant,)))
+
+
+async def ais_new(conn: AsyncConnection[Any], tenant: str | None) -> bool:
+    """As ``is_new``, on an async connection."""
+    cursor = await conn.cursor(row_factory=scalar_row).execute(_IS_NEW, (tenant,))
+    return bool(await cursor.fetchone())
 
 
 def access(tenant: str) -> Query[Access]:

@@ -58,6 +58,22 @@ def added(run: Run, url: str, *options: str) -> dict[str, Any]:
     return endpoint
 
 
+def test_an_endpoint_of_an_unknown_tenant_is_refused_or_said_to_be_its_first(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    def words(tenant: str) -> str:
+        command = ("add", "--url", "http://127.0.0.1:9/hook", "--event", "*", "--tenant", tenant)
+        variables = {"DATABASE_URL": database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+        return svc_pg("webhooks", *command, folder=tmp_path, variables=variables).stderr
+
+    first = "Nothing else in this database is of the tenant acme; is it spelt as you send it?"
+    assert [first in words("acme") for _ in range(2)] == [True, False]
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+    assert "no tenant has the id acmee" in words("acmee")
+    assert [row["tenant"] for row in json.loads(run("list", "--json"))] == ["acme", "acme"]
+
+
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
     endpoint = added(run, "http://127.0.0.1:9/hook", "--header", "Authorization: Bearer x")["id"]
     paused = {name: value for name, _, value in (line.partition("  ") for line in run("pause", endpoint).splitlines())}

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +22,7 @@ from cli.installation import wait_for_svc
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.audit import SealKey
 from svc_pg.conninfo import Conninfo
+from svc_pg.query import scalar
 from tests.support.commands import Process, running, svc_pg
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
 from tests.support.ports import free_port
@@ -147,6 +149,22 @@ def test_sigterm_and_sigterm_again_let_a_slow_delivery_end(
         assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered"]
         assert len(receiver.requests) == 1
     assert worker.output.read_text().count("not audited in this database: public.customer;") == 1
+
+
+def test_a_worker_tells_in_one_line_of_the_attempts_that_failed(database: str, start: Start) -> None:
+    with receiving(lambda _: 503) as receiver:
+        hook, _ = endpoint(database, CONFIG, receiver.url)
+        worker = start()
+        worker.wait_until_ready()
+        send(database, 5)
+        receiver.wait_for(5)
+        recorded = "select count(*) from svc.webhook_delivery_attempts"
+        with psycopg.connect(database, autocommit=True) as conn:
+            wait_until(lambda: scalar(conn, recorded) == 5, "all are on record")
+        assert worker.ends_with(signal.SIGTERM) == 0
+    told = [line for line in worker.output.read_text().splitlines() if f"at endpoint {hook} (503)" in line]
+    assert 1 < len(told) < 5  # the first at once, and the others after a minute or at the end
+    assert sum(int(re.findall("([0-9]+) attempts? failed", line)[0]) for line in told) == 5
 
 
 def test_tables_that_the_configuration_names_and_nothing_records_are_found(database: str) -> None:

@@ -147,10 +147,11 @@ def test_what_needs_postgresql_says_so(command: list[str], url: str, tmp_path: P
         (["diff", "5"], "svc-pg log --table TABLE shows"),
     ],
 )
+@pytest.mark.parametrize("url", ["sqlite:///shop.db", "mysql://h/shop", "mariadb://h/shop"])
 def test_what_shows_a_record_on_postgresql_names_the_command_for_others(
-    command: list[str], instead: str, tmp_path: Path
+    command: list[str], instead: str, url: str, tmp_path: Path
 ) -> None:
-    refused = svc_pg(*command, "--database-url", "sqlite:///shop.db", folder=tmp_path)
+    refused = svc_pg(*command, "--database-url", url, folder=tmp_path)
     assert refused.returncode == 2, refused.stderr
     assert instead in " ".join(refused.stderr.replace("│", " ").split())
 

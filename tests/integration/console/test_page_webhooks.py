@@ -250,6 +250,20 @@ def shown_secret(page: httpx.Response) -> str:
     return str(secret)
 
 
+def test_the_form_names_a_tenant_that_is_unknown_beside_its_field(writer: Browser, installed: str) -> None:
+    typed = hidden(writer, "/endpoints/new") | {"url": URL + "&known", "events": "order.paid", "signatures": "v1"}
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute("insert into svc.tenants (id, name) values ('known', 'Known')")
+        try:
+            refused = writer.post("/endpoints", typed | {"tenant": "knwon"})
+            made = writer.post("/endpoints", typed | {"tenant": "known"})
+        finally:
+            conn.execute("delete from svc.tenants where id = 'known'")
+    assert "no tenant has the id knwon" in refused.text
+    assert 'value="knwon"' in refused.text
+    assert str(made.url).endswith("/secret")
+
+
 def test_a_form_that_is_sent_again_makes_nothing_more(writer: Browser, client: httpx.Client, installed: str) -> None:
     typed = hidden(writer, "/endpoints/new") | {"url": URL + "&again", "events": "order.paid", "signatures": "v1"}
     made = writer.post("/endpoints", typed)

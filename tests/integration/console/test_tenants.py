@@ -4,11 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import psycopg
 import pytest
+from pydantic import SecretStr
 
 from svc_pg.console import Console, TenantTable, register_tenants
 from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
+from tests.support.hooks import KEYS_TEXT
 from tests.support.pages import all_data
 from tests.support.postgres import new_database
 from tests.support.tables import log
@@ -162,6 +164,24 @@ def test_without_a_table_a_link_or_token_says_that_its_tenant_is_new(database: s
         assert_problem(refused, 404, "unknown_tenant")
         assert "add it to svc.tenants first" in refused.json()["detail"]
         assert_problem(client.post("/webhooks/portal-sessions", json={"tenant": "acmee"}), 404, "unknown_tenant")
+
+
+def test_an_endpoint_of_an_unknown_tenant_is_refused_or_said_to_be_its_first(database: str) -> None:
+    with serving_installed(Console(settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT)))) as client:
+        client.headers.update(bearer("admin"))
+
+        def registered(**fields: object) -> httpx.Response:
+            return client.post("/webhooks/endpoints", json={"url": "https://9.9.9.9/hook", "events": ["*"], **fields})
+
+        answers = [registered(**fields).json() for fields in ({"tenant": "acme"}, {"tenant": "acme"}, {})]
+        assert [answer["isNewTenant"] for answer in answers] == [True, False, False]
+        with psycopg.connect(database) as conn:
+            conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+        assert registered(tenant="acme").json()["isNewTenant"] is False
+        refused = registered(tenant="acmee")
+        assert_problem(refused, 404, "unknown_tenant")
+        assert "add it to svc.tenants first" in refused.json()["detail"]
+        assert registered().status_code == 201
 
 
 def test_of_a_link_and_the_removal_of_its_tenant_at_once_the_removal_wins(client: httpx.Client, installed: str) -> None:

@@ -78,7 +78,7 @@ def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once
 ) -> None:
     made = created(client, headers={"Authorization": "Bearer hush"}, timeout=2.5, maxInFlight=3)
     secret = made.pop("secret")
-    assert secret.startswith("whsec_")
+    assert (secret.startswith("whsec_"), made.pop("isNewTenant")) == (True, False)
     assert (made["status"], made["timeout"], made["maxInFlight"], made["hasHeaders"]) == ("active", 2.5, 3, True)
     path = f"/webhooks/endpoints/{made['id']}"
     assert client.get(path).json() == made
@@ -207,9 +207,9 @@ def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> 
     replay = {"since": "1h", "status": "canceled", "event": "order.created"}
     replayed = [
         client.post(f"/webhooks/endpoints/{endpoint}/replay", json=replay | more)
-        for more in ({"dryRun": True}, {"newIds": True}, {}, {})
+        for more in ({"dryRun": True}, {"dryRun": True, "by": "finished"}, {"newIds": True}, {}, {})
     ]
-    assert [each.json() for each in replayed] == [{"count": n, "nextCursor": None} for n in (1, 1, 1, 0)]
+    assert [each.json() for each in replayed] == [{"count": n, "nextCursor": None} for n in (1, 1, 1, 1, 0)]
     assert len(client.get("/webhooks/deliveries", params={"status": "pending"}).json()["data"]) == 2
 
 
@@ -275,6 +275,13 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("POST", f"/endpoints/{UNKNOWN}/replay", {}, 422, "invalid_value"),
         ("POST", f"/endpoints/{UNKNOWN}/replay", {"after": "eA"}, 422, "invalid_value"),
         ("POST", f"/endpoints/{UNKNOWN}/replay", {"since": "1h", "status": "pending"}, 422, "invalid_body"),
+        (
+            "POST",
+            f"/endpoints/{UNKNOWN}/replay",
+            {"since": "1h", "status": "missing", "by": "finished"},
+            422,
+            "invalid_value",
+        ),
         ("POST", f"/endpoints/{UNKNOWN}/rotate-secret", None, 404, "unknown_endpoint"),
         ("GET", f"/endpoints/{UNKNOWN}/stats", None, 404, "unknown_endpoint"),
         ("DELETE", f"/endpoints/{UNKNOWN}", None, 404, "unknown_endpoint"),

@@ -15,6 +15,7 @@ from tests.support.mysql_tables import Connection, audit, facts, run
 
 TABLE = "create table t (id int primary key, v varchar(20))"
 PARENT = "create table parent (id int primary key)"
+BELOW = "create table below (id int primary key, p int, foreign key (p) references parent (id) on update cascade)"
 CHILD = "create table child (id int primary key, p int, foreign key (p) references parent (id) on delete cascade)"
 
 
@@ -42,12 +43,52 @@ def test_an_insert_id_of_the_application_is_that_of_its_row(shop: Connection) ->
         run(shop, f"set insert_id = {chosen}", "insert into t (n) values (1), (2)")
     assert rows(shop, "select id from t order by id") == [(7,), (8,), (500,), (501,)]
     assert [record for (record,) in facts(shop, "record_id")] == ["500", "501", "7", "8"]
-    run(shop, "set insert_id = 0", "update t set n = 3 where id = 7", "set insert_id = 0")
-    try:
-        run(shop, "update t set n = 4 where id = 7")
-    except pymysql.IntegrityError:  # MySQL gave 0 to the entry before
-        run(shop, "update t set n = 4 where id = 7")
-    assert [changed for (changed,) in facts(shop, "after_data")].count({"id": 7, "n": 4}) == 1
+
+
+@pytest.mark.parametrize("on_error", ["raise", "warn"])
+@pytest.mark.parametrize("mode", ["NO_AUTO_VALUE_ON_ZERO", "STRICT_ALL_TABLES", ""])
+def test_no_entry_has_the_id_0(mysql_server: MySqlServer, shop: Connection, mode: str, on_error: str) -> None:
+    tables = ["t", "parent", "child", "below"]
+    config = audit(shop, TABLE, PARENT, CHILD, BELOW, tables=tables, on_error=on_error)
+    run(shop, f"set sql_mode = '{mode}'")
+    statements = (
+        "insert into t values (1, 'a'), (2, 'b')",
+        "insert ignore into t values (2, 'b'), (3, 'c')",
+        "update ignore t set v = 'd' where id = 1",
+        "replace into t values (1, 'e')",
+        "insert into parent values (1)",
+        "insert into child values (1, 1), (2, 1)",
+        "delete from parent",
+        "delete from t",
+        "insert into parent values (3)",
+        "insert into below values (1, 3), (2, 3)",
+        "update parent set id = 4",
+    )
+    for statement in statements:
+        run(shop, "set insert_id = 0")
+        if mysql_server.kind == "mysql":
+            with pytest.raises(pymysql.Error, match="insert_id = 0, which would be the id of an entry"):
+                run(shop, statement)
+        run(shop, statement)
+    ids = [entry_id for (entry_id,) in facts(shop, "id")]
+    assert ids == sorted(set(ids))
+    assert (len(ids), 0 in ids) == (21, False)
+    assert [state.identity for state in status(shop, config) if state.state != "ok"] == []
+    run(shop, "set sql_mode = default")
+
+
+def test_an_entry_that_an_earlier_version_gave_the_id_0_is_told_and_mended(shop: Connection) -> None:
+    config = audit(shop, TABLE)
+    run(shop, "insert into t values (1, 'a')")
+    values = "0, '2026-01-01', 'x.t', 'INSERT'"
+    run(shop, "set sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+    run(shop, f"insert into svc.audit_logs (id, timestamp, table_name, operation) values ({values})")
+    run(shop, "set sql_mode = default")
+    assert "ids of svc.audit_logs" in [state.identity for state in status(shop, config) if state.state != "ok"]
+    install(shop, config)
+    first, second = [entry_id for (entry_id,) in facts(shop, "id")]
+    assert second == first + 1
+    assert install(shop, config) == []
 
 
 def test_a_counter_at_its_end_is_told_and_mended(shop: Connection) -> None:

@@ -319,3 +319,29 @@ def steps_of(conn: sqlite3.Connection, statement: str) -> int:
     conn.set_progress_handler(None, 1)
     conn.execute("rollback")
     return steps
+
+
+def test_ten_thousand_ignored_rows_leave_few_copies_and_nothing_that_the_log_may_not_have(
+    conn: sqlite3.Connection,
+) -> None:
+    for table in ("t", "u"):
+        conn.execute(f"create table {table} (id integer primary key, a unique, secret, large)")
+    rules = {"redact": {"secret": "remove"}, "max_value_bytes": 1000}
+    audited(conn, *({"name": name, **rules} for name in ("t", "u")))
+    rows = [(number, f"a{number}", "secret", "x" * 5000) for number in range(500)]
+    for table in ("t", "u"):
+        conn.executemany(f"insert into {table} values (?, ?, ?, ?)", rows)
+    [[pages]] = conn.execute("pragma page_count").fetchall()
+    ignored = [(number % 500, f"a{(number + 1) % 500}", "secret", "y" * 5000) for number in range(10_000)]
+    most = 0
+    for table in ("t", "u"):
+        for start in range(0, 5000, 500):
+            conn.executemany(f"insert or ignore into {table} values (?, ?, ?, ?)", ignored[start : start + 500])
+            most = max(most, kept(conn))
+    conn.execute("insert or ignore into t select id, a || 'n', secret, large from u")  # in one statement
+    assert max(most, kept(conn)) <= 102  # 100, and those of the last row: one for each key
+    [[grown]] = conn.execute("pragma page_count").fetchall()
+    assert grown - pages < 100
+    copies = conn.execute("select before_data from svc_audit_replaced").fetchall()
+    assert all("secret" not in image and len(image) < 1000 for (image,) in copies)
+    assert len(entries(conn)) == 1000

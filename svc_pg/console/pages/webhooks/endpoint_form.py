@@ -106,6 +106,8 @@ class EndpointForm:
 
     def errors_of(self, problem: Problem) -> dict[str, str]:
         """The fields that a refusal is about; none if it does not tell."""
+        if problem.code == "unknown_tenant":
+            return {"tenant": problem.detail or "There is no such tenant."}
         pointed = problem.members.get("errors")
         if not isinstance(pointed, list):
             return {}

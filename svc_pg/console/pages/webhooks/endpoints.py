@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
+from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
@@ -17,7 +18,7 @@ from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 from svc_pg.webhooks.endpoint_health import EndpointHealth
-from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
+from svc_pg.webhooks.endpoint_rows import Endpoint
 from svc_pg.webhooks.event_types import EventType
 from svc_pg.webhooks.traffic_queries import EndpointActivity
 
@@ -86,9 +87,12 @@ async def add(visit: Visit) -> Answer:
     problem: Problem | None = None
     if not errors:
         try:
-            made = await visit.api.post(EndpointWithSecret, "webhooks", "endpoints", body=given.body())
+            made = await visit.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=given.body())
         except Problem as refused:
-            if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY and refused.code != "encryption_key_missing":
+            is_typed = refused.code == "unknown_tenant" and visit.person.tenant is None
+            if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY and not (
+                is_typed or refused.code == "encryption_key_missing"
+            ):
                 raise
             problem, errors = refused, given.errors_of(refused)
         else:

@@ -1,0 +1,43 @@
+"""Print deliveries, and what holds those of an endpoint up."""
+
+from svc_pg.query import fetch_one
+from svc_pg.webhooks.delivery_rows import Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.endpoint_stats import stats
+
+from . import output, records
+from .database import connect
+from .format_difference import time_text
+from .json_text import printable
+
+
+def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
+    """Print what it is, when it was created, and where it goes: the description of the endpoint, or its URL."""
+    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
+    attempts = f"{counting}/{delivery.max_attempts} attempts"
+    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
+    attempts += f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else ""
+    words = [delivery.id, time_text(delivery.created_at), printable(delivery.event_name), delivery.status, attempts]
+    output.data("  ".join(words))
+    name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
+    words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
+    output.data("    " + "  ".join(filter(None, words)))
+
+
+def _when(delivery: Delivery) -> str:
+    """The time at which it ended, or is due."""
+    if delivery.finished_at is not None:
+        return f"{delivery.status} {time_text(delivery.finished_at)}"
+    return "" if delivery.next_attempt_at is None else f"due {time_text(delivery.next_attempt_at)}"
+
+
+def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
+    """Print until when the circuit breaker of an endpoint stops attempts, or its receiver asked to wait."""
+    with connect(database_url) as conn:
+        health = fetch_one(conn, stats(endpoint_id))
+    if health.breaker_until is not None:
+        advice = f"To close it now: svc-pg webhooks resume {endpoint_id}"
+        output.words(f"The circuit breaker is open until {records.text(health.breaker_until)}. {advice}")
+    elif health.throttled_until is not None:
+        advice = f"To send now: svc-pg webhooks resume {endpoint_id}"
+        output.words(f"The receiver asked to wait until {records.text(health.throttled_until)}. {advice}")
