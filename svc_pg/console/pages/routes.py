@@ -7,18 +7,18 @@ from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
+from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.sign_in import code, link
-from svc_pg.console.pages.site import PageRoute
 from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in", code.form, is_open=True),
-    PageRoute("POST", "/sign-in", code.begin, is_open=True),
+    PageRoute("POST", "/sign-in", code.begin, is_open=True, page="/sign-in"),
     PageRoute("GET", "/sign-in/code", code.code_form, is_open=True),
-    PageRoute("POST", "/sign-in/code", code.finish, is_open=True),
+    PageRoute("POST", "/sign-in/code", code.finish, is_open=True, page="/sign-in/code"),
     PageRoute("GET", "/sign-in/link", link.form, is_open=True),
-    PageRoute("POST", "/sign-in/link", link.finish, is_open=True),
+    PageRoute("POST", "/sign-in/link", link.finish, is_open=True, page="/sign-in/link"),
     PageRoute("POST", "/sign-out", code.sign_out),
     PageRoute("POST", "/theme", theme.choose, is_open=True),
     PageRoute(
@@ -40,10 +40,10 @@ ROUTES: Final[Sequence[PageRoute]] = [
         filters=PAGES,
     ),
     PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
-    PageRoute("POST", "/tenants", tenants.add),
+    PageRoute("POST", "/tenants", tenants.add, page="/new-tenant"),
     PageRoute("GET", "/tenants/:id", tenants.shown),
-    PageRoute("POST", "/tenants/:id/rename", tenants.rename),
-    PageRoute("POST", "/tenants/:id/delete", tenants.delete),
+    PageRoute("POST", "/tenants/:id/rename", tenants.rename, page="/tenants/:id"),
+    PageRoute("POST", "/tenants/:id/delete", tenants.delete, page="/tenants/:id"),
     PageRoute(
         "GET",
         "/sessions",
@@ -51,7 +51,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
         filters=["state", "whose", *PAGES],
     ),
-    PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
+    PageRoute("POST", "/sessions/:id/revoke", sessions.revoke, page="/sessions"),
     PageRoute(
         "GET",
         "/tokens",
@@ -60,9 +60,9 @@ ROUTES: Final[Sequence[PageRoute]] = [
         filters=["state", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
-    PageRoute("POST", "/tokens", tokens.add),
+    PageRoute("POST", "/tokens", tokens.add, page="/tokens/new"),
     PageRoute("GET", "/tokens/made", tokens.shown),
-    PageRoute("POST", "/tokens/:id/revoke", tokens.revoke),
+    PageRoute("POST", "/tokens/:id/revoke", tokens.revoke, page="/tokens"),
     PageRoute(
         "GET",
         "/activity",
