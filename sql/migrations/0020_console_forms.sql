@@ -10,7 +10,7 @@ create index console_forms_session on svc.console_forms (session_hash, sent_at);
 create index console_forms_sent on svc.console_forms (sent_at);
 
 comment on table svc.console_forms is 'Internal: forms of the console''s pages that were sent, for a day.';
-comment on column svc.console_forms.digest is 'The hash of the form: its session, its key, its address and its fields.';
+comment on column svc.console_forms.digest is 'The hash of its session, its key, its address and its fields.';
 comment on column svc.console_forms.session_hash is 'The hash of the session''s id.';
 comment on column svc.console_forms.answer is 'The page to which the form leads, sealed.';
 comment on column svc.console_forms.sent_at is 'When it was sent.';
