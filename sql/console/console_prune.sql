@@ -1,6 +1,6 @@
--- Remove up to p_limit rows of each table that nobody needs any more: links of both kinds after a day, counts whose
--- window has ended, sessions and tokens 90 days after their end, events after 90 days. Skips locked rows, so it waits
--- for nobody.
+-- Remove up to p_limit rows of each table that nobody needs any more: links of both kinds and forms after a day,
+-- counts whose window has ended, sessions and tokens 90 days after their end, events after 90 days. Skips locked
+-- rows, so it waits for nobody. Forms are among the counts.
 create or replace function svc.console_prune(
     p_limit integer default 10000,
     out links bigint, out counts bigint, out sessions bigint, out tokens bigint, out events bigint
@@ -8,6 +8,8 @@ create or replace function svc.console_prune(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
+declare
+    v_forms bigint;
 begin
     delete from svc.console_magic_links where session_id in (
         select l.session_id from svc.console_magic_links l
@@ -22,6 +24,12 @@ begin
         select r.key from svc.console_rate r where r.ends_at < now() limit p_limit for update skip locked
     );
     get diagnostics counts = row_count;
+    delete from svc.console_forms where digest in (
+        select f.digest from svc.console_forms f
+         where f.sent_at < now() - interval '1 day' limit p_limit for update skip locked
+    );
+    get diagnostics v_forms = row_count;
+    counts := counts + v_forms;
     delete from svc.console_sessions where id in (
         select s.id from svc.console_sessions s
          where s.created_at < now() - interval '90 days'

@@ -24,10 +24,11 @@ from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.events import Refusals
 from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
+from svc_pg.console.once import Once
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
 from svc_pg.console.pages.routes import ROUTES
-from svc_pg.console.pages.shown_once import Sealer
+from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.site import Site
 from svc_pg.console.pages.visitors import customers, people
 from svc_pg.console.portal_opening import OPEN, PortalOpening
@@ -139,13 +140,15 @@ class Console:
     def _sites(self, settings: Settings, host: HostSessionOf | None, *, is_log_here: bool) -> list[Site]:
         """The pages of the portal, whose path is below that of the others, and those of the console."""
         is_secure = settings.env == "production"
-        sealer = Sealer(signing_keys(settings))
+        keys = signing_keys(settings)
+        sealer, once_of = Sealer(keys), partial(Once, self._database.connection)
         portal = Site(
             self._core,
             PORTAL,
             visitor=customers(partial(portal_links.session_of, self._database)),
             turns=self.turns,
             sealer=sealer,
+            once_of=once_of,
             is_secure=is_secure,
             path=PORTAL_PATH,
             brand=Brand.of(settings),
@@ -153,9 +156,10 @@ class Console:
         console = Site(
             self._core,
             ROUTES,
-            visitor=people(self._sign_in.authenticate, host),
+            visitor=people(self._sign_in.authenticate, host, keys=keys),
             turns=self.turns,
             sealer=sealer,
+            once_of=once_of,
             is_secure=is_secure,
             is_log_here=is_log_here,
         )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
 import psycopg
@@ -19,7 +19,7 @@ from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
 from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 from svc_pg.console.reachability import Reachability
-from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem, unavailable
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
@@ -102,9 +102,16 @@ class Database:
         context = request.audit_context(request.session.session_id)
         actor = Actor(request.session.email, request.session.tenant, context)
         with acting_as(actor):
-            async with self.connection() as conn:
+            async with self.once(request) as conn:
                 await conn.execute(SET_ACTOR, parameters(actor))
                 yield conn
+
+    def once(self, request: ConsoleRequest) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """As ``connection``; for a form of the pages that has a key, its transaction, which goes on after the block.
+
+        A form that is sent again raises AlreadyMadeError.
+        """
+        return self.connection() if request.once is None else request.once.changing()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:

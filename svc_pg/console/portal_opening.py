@@ -46,7 +46,7 @@ class PortalOpening:
     async def open(self, request: ConsoleRequest) -> ConsoleResponse:
         """Open a link."""
         body = read_body(request, LinkToOpen)
-        async with self.database.connection() as conn:
+        async with self.database.once(request) as conn:
             opened = await portal_links.opened(
                 conn,
                 body.token,

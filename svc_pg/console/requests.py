@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 
+from svc_pg.console.once import Once
 from svc_pg.console.tokens import Session
 from svc_pg.errors import SvcError
 
@@ -34,6 +35,8 @@ class ConsoleRequest:
     content: bytes = b""
     """The body as it arrived; ``body`` does not keep the spelling of numbers."""
     body: JsonValue = None
+    once: Once | None = field(default=None, repr=False)
+    """The transaction of a form of the console's own pages; None for all other requests."""
 
     @property
     def cookies(self) -> Mapping[str, str]:

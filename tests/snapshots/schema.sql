@@ -232,6 +232,19 @@ CREATE INDEX console_events_occurred ON svc.console_events USING btree (occurred
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.console_events FOR EACH ROW EXECUTE FUNCTION svc.console_guard_events();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.console_events FOR EACH STATEMENT EXECUTE FUNCTION svc.console_guard_events();
 
+create table svc.console_forms (
+    digest bytea not null,
+    session_hash bytea not null,
+    answer text,
+    sent_at timestamp with time zone default now() not null,
+    constraint console_forms_answer_check CHECK ((octet_length(answer) <= 16384)),
+    constraint console_forms_digest_check CHECK ((octet_length(digest) = 32)),
+    constraint console_forms_pkey PRIMARY KEY (digest),
+    constraint console_forms_session_hash_check CHECK ((octet_length(session_hash) = 32))
+);
+CREATE INDEX console_forms_sent ON svc.console_forms USING btree (sent_at);
+CREATE INDEX console_forms_session ON svc.console_forms USING btree (session_hash, sent_at);
+
 create table svc.console_magic_links (
     session_id uuid not null,
     email text not null,
@@ -1233,6 +1246,10 @@ create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_toke
     returns text language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.console_form(p_digest bytea, p_session_hash bytea)
+    returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.console_guard_events()
     returns trigger language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1930,6 +1947,8 @@ grant execute on function svc.console_check_tenant to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;
 grant select on table svc.console_events to svc_reader;
+grant execute on function svc.console_form to svc_admin;
+grant delete, insert, select, update on table svc.console_forms to svc_admin;
 grant execute on function svc.console_hit to svc_admin;
 grant execute on function svc.console_init to svc_admin;
 grant execute on function svc.console_is_new_tenant to svc_admin;

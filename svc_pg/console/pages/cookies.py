@@ -1,5 +1,5 @@
 """The cookies of the pages: the session, the sign-in under way, the device that has signed in, the portal, the theme,
-and a secret that is shown once.
+a secret that is shown once, and what was wrong with a form.
 
 Product routes ignore them all.
 """
@@ -15,8 +15,10 @@ DEVICE: Final = "svc_console_device"
 PORTAL: Final = "svc_portal"
 THEME: Final = "svc_theme"
 SHOWN: Final = "svc_shown"
+REFUSED: Final = "svc_refused"
 
-_MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attributes
+MAX_CHARACTERS: Final = 3500
+"""The longest value: browsers keep 4096 with the name and the attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Cookies:
 
     def write(self, name: str, value: str, *, seconds: int) -> str:
         """A Set-Cookie header. ``value`` is made of the characters that a token may have."""
-        if len(value) > _MAX_CHARACTERS:
+        if len(value) > MAX_CHARACTERS:
             raise ValueError("the cookie is too long for a browser to keep")
         kept = f"{self._name(name)}={value}; Path={self.path}; Max-Age={seconds}; HttpOnly"
         if self.is_embedded:  # which works over https alone

@@ -6,6 +6,7 @@ from typing import Final
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.brand import Brand
+from svc_pg.console.pages.refusals import SentBackError
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS
@@ -19,15 +20,15 @@ from svc_pg.webhooks.endpoint_rows import Endpoint
 from svc_pg.webhooks.event_types import EventType
 
 _SHOWN: Final = "10"
+_OVER: Final = ("link_over", "invalid_body")
 
 
 async def form(visit: Visit) -> Answer:
     """The button that opens the portal: opening the address is not enough, because programs open addresses."""
     values = {
-        "token": visit.query.get("token", ""),
+        "token": "" if visit.refusal is not None and visit.refusal.code in _OVER else visit.query.get("token", ""),
         # within a page of the application there is nobody who could have been sent the link by mail
         "is_framed": visit.request.headers.get("sec-fetch-dest") == "iframe",
-        "problem": None,
     }
     return Html("portal_enter", values)
 
@@ -39,9 +40,9 @@ async def enter(visit: Visit) -> Answer:
             PortalOpened, "console", "portal", "open", body={"token": visit.form.get("token", "")}
         )
     except Problem as problem:
-        if problem.code not in ("link_over", "invalid_body"):
+        if problem.code not in _OVER:
             raise
-        return Html("portal_enter", {"token": "", "is_framed": False, "problem": problem}, problem.status)
+        raise SentBackError(problem, visit.url("enter")) from problem
     kept = visit.cookies.write(cookies.PORTAL, opened.portal_token, seconds=opened.expires_in)
     return SeeOther(visit.url("home"), (kept,))
 

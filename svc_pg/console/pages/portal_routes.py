@@ -5,13 +5,13 @@ from typing import Final
 
 from svc_pg.console.pages import portal, theme
 from svc_pg.console.pages.navigation import Place
-from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 PORTAL_PATH: Final = ("ui", "portal")
 PORTAL: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/enter", portal.form, is_open=True),
-    PageRoute("POST", "/enter", portal.enter, is_open=True),
+    PageRoute("POST", "/enter", portal.enter, is_open=True, page="/enter"),
     PageRoute("GET", "/look.css", portal.look, is_open=True),
     PageRoute("GET", "/logo", portal.logo, is_open=True),
     PageRoute("POST", "/theme", theme.choose, is_open=True),

@@ -7,18 +7,18 @@ from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
+from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.sign_in import code, link
-from svc_pg.console.pages.site import PageRoute
 from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in", code.form, is_open=True),
-    PageRoute("POST", "/sign-in", code.begin, is_open=True),
+    PageRoute("POST", "/sign-in", code.begin, is_open=True, page="/sign-in"),
     PageRoute("GET", "/sign-in/code", code.code_form, is_open=True),
-    PageRoute("POST", "/sign-in/code", code.finish, is_open=True),
+    PageRoute("POST", "/sign-in/code", code.finish, is_open=True, page="/sign-in/code"),
     PageRoute("GET", "/sign-in/link", link.form, is_open=True),
-    PageRoute("POST", "/sign-in/link", link.finish, is_open=True),
+    PageRoute("POST", "/sign-in/link", link.finish, is_open=True, page="/sign-in/link"),
     PageRoute("POST", "/sign-out", code.sign_out),
     PageRoute("POST", "/theme", theme.choose, is_open=True),
     PageRoute(
@@ -42,10 +42,11 @@ ROUTES: Final[Sequence[PageRoute]] = [
         filters=PAGES,
     ),
     PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
-    PageRoute("POST", "/tenants", tenants.add),
+    PageRoute("POST", "/tenants", tenants.add, page="/new-tenant"),
     PageRoute("GET", "/tenants/:id", tenants.shown),
-    PageRoute("POST", "/tenants/:id/rename", tenants.rename),
-    PageRoute("POST", "/tenants/:id/delete", tenants.delete),
+    PageRoute("POST", "/tenants/:id/rename", tenants.rename, page="/tenants/:id"),
+    PageRoute("POST", "/tenants/:id/delete", tenants.delete, page="/tenants/:id"),
+    PageRoute("GET", "/tenants/:id/gone", tenants.gone),
     PageRoute(
         "GET",
         "/sessions",
@@ -55,8 +56,8 @@ ROUTES: Final[Sequence[PageRoute]] = [
         filters=["state", "whose", "ended", *PAGES],
     ),
     PageRoute("GET", "/sessions/:id/revoke", sessions.confirm, filters=["whose"]),
-    PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
-    PageRoute("POST", "/portal-links", portal_links.add),
+    PageRoute("POST", "/sessions/:id/revoke", sessions.revoke, page="/sessions/:id/revoke"),
+    PageRoute("POST", "/portal-links", portal_links.add, page="/tenants"),
     PageRoute("GET", "/portal-links/:id", portal_links.shown),
     PageRoute(
         "GET",
@@ -67,10 +68,10 @@ ROUTES: Final[Sequence[PageRoute]] = [
         filters=["state", "ended", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
-    PageRoute("POST", "/tokens", tokens.add),
+    PageRoute("POST", "/tokens", tokens.add, page="/tokens/new"),
     PageRoute("GET", "/tokens/made", tokens.shown),
     PageRoute("GET", "/tokens/:id/revoke", tokens.confirm),
-    PageRoute("POST", "/tokens/:id/revoke", tokens.revoke),
+    PageRoute("POST", "/tokens/:id/revoke", tokens.revoke, page="/tokens/:id/revoke"),
     PageRoute(
         "GET",
         "/activity",

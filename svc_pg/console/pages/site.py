@@ -3,14 +3,14 @@
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from starlette.datastructures import MutableHeaders, QueryParams
+from starlette.datastructures import MutableHeaders
 
 from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.core import Core
@@ -21,11 +21,13 @@ from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.forms import read_form
-from svc_pg.console.pages.navigation import Place
-from svc_pg.console.pages.problems import problem_page
+from svc_pg.console.pages.page_route import PageRoute
+from svc_pg.console.pages.problems import headers_of, problem_page
+from svc_pg.console.pages.refusals import SentBackError, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
-from svc_pg.console.pages.shown_once import Sealer
-from svc_pg.console.pages.visit import View, Visit
+from svc_pg.console.pages.sealing import Sealer
+from svc_pg.console.pages.sent_forms import OnceOf, answered
+from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.visitors import VisitorOf
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 from svc_pg.console.revocation import until_ended
@@ -58,40 +60,11 @@ def _framed(ancestors: Sequence[str]) -> dict[str, str]:
     return {"Content-Security-Policy": _POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")}
 
 
-@dataclass(frozen=True, slots=True)
-class PageRoute:
-    """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
-
-    A page that ``is_compressed`` is not made to show a secret. With a ``place``, the navigation leads to the page. A
-    page with ``filters`` refuses other parameters in its address, and several of one name, unless it is one of
-    ``lists``: what it left out in silence would be missed.
-    """
-
-    method: str
-    path: str
-    view: View
-    is_open: bool = False
-    is_stream: bool = False
-    is_compressed: bool = False
-    place: Place | None = None
-    filters: Sequence[str] | None = None
-    lists: Sequence[str] = ()
-
-    def check(self, query: QueryParams) -> None:
-        """Raise Problem 422 for a parameter that the page does not know, or knows once."""
-        if self.filters is None or self.method != "GET":
-            return
-        for name in query:
-            if name not in (*self.filters, *self.lists):
-                known = ", ".join((*self.filters, *self.lists)) or "none"
-                detail = f"This page does not know the filter {name!r}. It knows {known}."
-                raise Problem(422, "invalid_parameter", detail, parameter=name)
-            if name not in self.lists and len(query.getlist(name)) > 1:
-                raise Problem(422, "invalid_parameter", f"The filter {name} may occur once.", parameter=name)
-
-
 class Site:
-    """Answers requests below its path, and never raises. ``visitor`` finds the session of a visit."""
+    """Answers requests below its path, and never raises.
+
+    ``visitor`` finds the session of a visit, ``once_of`` begins the transaction of a form.
+    """
 
     def __init__(
         self,
@@ -101,6 +74,7 @@ class Site:
         visitor: VisitorOf,
         turns: Turns,
         sealer: Sealer,
+        once_of: OnceOf,
         is_secure: bool,
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
@@ -110,6 +84,7 @@ class Site:
         self._visitor = visitor
         self._turns = turns
         self._sealer = sealer
+        self._once_of = once_of
         self._is_secure = is_secure
         self._path = tuple(path)
         self._brand = brand
@@ -181,15 +156,17 @@ class Site:
             visit = replace(visit, params=found.params)
             if request.method != "GET":
                 require_same_origin(request)
+                visit = replace(visit, form=await read_form(request.headers, body), page=found.target.page)
             if not found.target.is_open:
                 session = await self._visitor(visit)
                 visit = replace(visit, session=session, api=replace(visit.api, session=session))
                 if not found.target.is_stream:
                     await until_sent.enter_async_context(self._turns.of(session.session_id))
-            if request.method != "GET":
-                visit = replace(visit, form=await read_form(request.headers, body))
+            visit = with_refusal(visit)
             found.target.check(visit.query)
-            answer = await found.target.view(visit)
+            is_form = request.method != "GET"
+            view = found.target.view
+            answer = await (answered(visit, view, self._once_of) if is_form else view(visit))
             if isinstance(answer, Html) and visit.session is not None and self._brand is None:
                 visit = replace(visit, alarms=await self._alarms.of(visit))
             if isinstance(answer, File) and not found.target.is_open:
@@ -198,6 +175,9 @@ class Site:
                 answer = replace(answer, content=content)
             response = await self._encoded(answer, visit)
             return replace(response, compression="own") if found.target.is_compressed else response
+        except SentBackError as back:
+            _log(back.problem, request)
+            return await self._encoded(sent_back(visit, back.problem, back.address, whose=visit.whose), visit)
         except Problem as problem:
             _log(problem, request)
             return await self._encoded(problem_page(problem, visit), visit)
@@ -207,7 +187,11 @@ class Site:
             case Html():
                 content = await run_sync(render, answer.template, visit, answer.values, limiter=self._renderers)
                 headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
-                return EncodedResponse(answer.status, content, headers)
+                status = answer.status
+                if visit.refusal is not None and status == HTTPStatus.OK:
+                    status = visit.refusal.status
+                    headers.update(headers_of(visit.refusal))
+                return EncodedResponse(status, content, headers)
             case SeeOther():
                 headers = MutableHeaders({"Location": answer.address})
                 for cookie in answer.cookies:

@@ -1,10 +1,10 @@
 """The choice of light or dark, kept in a cookie of this browser; without one, the system's counts."""
 
 from typing import Final
-from urllib.parse import urlsplit
 
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
+from svc_pg.console.pages.own_addresses import referring
 from svc_pg.console.pages.visit import THEMES, Visit
 from svc_pg.console.requests import Problem
 
@@ -22,15 +22,4 @@ async def choose(visit: Visit) -> Answer:
         if is_system
         else visit.cookies.write(cookies.THEME, theme, seconds=_KEPT_SECONDS)
     )
-    return SeeOther(_back(visit), (kept,))
-
-
-def _back(visit: Visit) -> str:
-    """The page of ours that the browser names as the one before, else the first."""
-    try:
-        parts = urlsplit(visit.request.headers.get("referer", ""))
-    except ValueError:
-        return visit.url()
-    if parts.netloc != visit.request.headers.get("host") or not parts.path.startswith(f"{visit.base_path}/"):
-        return visit.url()
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return SeeOther(referring(visit.request, visit.base_path) or visit.url(), (kept,))

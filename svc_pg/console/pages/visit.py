@@ -17,7 +17,7 @@ from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import Place, grouped
-from svc_pg.console.pages.shown_once import SECONDS, Sealer, Shown
+from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.tokens import Session
@@ -29,11 +29,19 @@ ROWS: Final = 50
 """The rows of a list on one page."""
 PAGES: Final = ("cursor", "before")
 """The parameters of a list's pages."""
+REFUSED: Final = "refused"
+"""The parameter of a page to which a form was sent back, as it was refused."""
+SHOWN_SECONDS: Final = 300
+"""The time for which a new secret is shown, to the session that made it."""
+_SHOWN: Final = "secret"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """A request for a page. ``params`` are the ``:param`` segments of its path, ``form`` is what a form sent."""
+    """A request for a page. ``params`` are the ``:param`` segments of its path.
+
+    ``form`` is what a form sent, or, on the page of a form that was refused, what was typed.
+    """
 
     request: ConsoleRequest
     api: Api
@@ -52,6 +60,14 @@ class Visit:
     session: Session | None = None
     params: Mapping[str, str] = field(default_factory=dict)
     form: QueryParams = field(default_factory=QueryParams)
+    page: str | None = None
+    """The path of the page that has the form which was sent."""
+    refusal: Problem | None = None
+    """The problem of the form of this page, if it was refused."""
+    refused_request: str = ""
+    """The id of the request that was refused."""
+    lost: str = ""
+    """A sentence on what was typed and could not be kept."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -65,6 +81,11 @@ class Visit:
         if self.session is None:
             raise TypeError("this page is open to all, and has no session")
         return self.session
+
+    @property
+    def whose(self) -> str:
+        """The person that looks, by which what was typed is kept for them alone; empty if nobody is signed in."""
+        return "" if self.session is None else self.session.email
 
     @property
     def theme(self) -> str | None:
@@ -128,29 +149,22 @@ class Visit:
         """The key of the form on this page, by which it is known if it is sent again."""
         return token_urlsafe(16)
 
-    @property
-    def shown(self) -> Shown | None:
-        """The secret that the last form made, for some minutes."""
-        found = self.cookies.read_all(self.request, cookies.SHOWN)  # the portal is also sent the console's
-        opened = (self.sealer.opened(text, session_id=self.person.session_id) for text in found)
-        return next(filter(None, opened), None)
-
-    def made_before(self) -> SeeOther | None:
-        """The way to what this form has made already, if it is sent again."""
-        shown = self.shown
-        is_same = shown is not None and shown.key and shown.key == self.form.get("key")
-        return SeeOther(shown.address) if shown is not None and is_same else None
-
     def made(self, secret: str, *segments: object) -> SeeOther:
-        """The way to the page that shows a secret."""
-        shown = Shown(self.form.get("key", ""), self.url(*segments), secret)
-        sealed = self.sealer.sealed(shown, session_id=self.person.session_id)
-        return SeeOther(shown.address, (self.cookies.write(cookies.SHOWN, sealed, seconds=SECONDS),))
+        """The way to the page that shows a secret: it may be reloaded, and makes no other."""
+        address = self.url(*segments)
+        sealed = self.sealer.sealed(
+            [address, secret], purpose=_SHOWN, whose=self.person.session_id, seconds=SHOWN_SECONDS
+        )
+        return SeeOther(address, (self.cookies.write(cookies.SHOWN, sealed, seconds=SHOWN_SECONDS),))
 
     def secret(self) -> str | None:
         """The secret that this page shows, if it was made for it within the last minutes."""
-        shown = self.shown
-        return shown.secret if shown is not None and shown.address == self.url(*self.request.segments[1:]) else None
+        address = self.url(*self.request.segments[1:])
+        for text in self.cookies.read_all(self.request, cookies.SHOWN):  # the portal is also sent the console's
+            match self.sealer.opened(text, purpose=_SHOWN, whose=self.person.session_id):
+                case [made_for, str(secret)] if made_for == address:
+                    return secret
+        return None
 
     def list_query(self, **filters: str) -> Mapping[str, str]:
         """The query of a list for the API: the rows that one page shows, from the cursor of the address on."""
@@ -159,7 +173,8 @@ class Visit:
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""
-        kept = {name: [*filter(None, self.query.getlist(name))] for name in self.query if name not in changes}
+        left_out = {*changes, REFUSED}
+        kept = {name: [*filter(None, self.query.getlist(name))] for name in self.query if name not in left_out}
         return self.url(*self.request.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
 
 

@@ -1,6 +1,7 @@
 """Find the session of somebody who looks at a page."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
@@ -9,7 +10,7 @@ from svc_pg.console.host_sessions import HostSessionOf, ask
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.console.tokens import Session, TokenError
+from svc_pg.console.tokens import Session, TokenError, signed_email
 
 logger: Final = logging.getLogger("svc_pg.console")
 
@@ -21,15 +22,20 @@ class VisitorOf(Protocol):
         """A call that is no use of the session keeps no idle session alive."""
 
 
-def people(authenticate: Authenticate, host: HostSessionOf | None) -> VisitorOf:
-    """The session of the console's cookie, else that of the application's own user."""
+def people(authenticate: Authenticate, host: HostSessionOf | None, *, keys: Sequence[bytes]) -> VisitorOf:
+    """The session of the console's cookie, else that of the application's own user.
+
+    The problem of a session that has ended tells whose it was, if one of these keys signed its token.
+    """
 
     async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
         refused = Problem(401, "not_authenticated", "Sign in.")
         try:
             session = await _of_cookie(visit, cookies.SESSION, authenticate, is_use=is_use)
         except TokenError:
-            session, refused = None, Problem(401, "invalid_token", "The session has ended.")
+            session = None
+            token = visit.cookies.read(visit.request, cookies.SESSION) or ""
+            refused = Problem(401, "invalid_token", "The session has ended.", was=signed_email(token, keys))
         if session is None and host is not None:
             session = await ask(host, visit.request)
         if session is None:

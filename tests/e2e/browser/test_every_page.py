@@ -103,4 +103,4 @@ def sent(client: httpx.Client, form: Form, headers: dict[str, str]) -> int:
     fields: dict[str, list[str]] = {}
     for name, value in form.fields:
         fields.setdefault(name, []).append(value)
-    return client.post(form.action, data=fields, headers=headers).status_code
+    return client.post(form.action, data=fields, headers=headers, follow_redirects=True).status_code

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from html import unescape
 from html.parser import HTMLParser
 from http.cookies import SimpleCookie
 from urllib.parse import urljoin, urlsplit
@@ -99,6 +100,18 @@ def signed_in(client: httpx.Client, *permissions: Permission) -> Browser:
 
 def token(*permissions: Permission, lifetime: timedelta = timedelta(minutes=5)) -> str:
     return bearer(*permissions, lifetime=lifetime)["Authorization"].removeprefix("Bearer ")
+
+
+def hidden(browser: Browser, address: str) -> dict[str, str]:
+    """The hidden fields of the forms at an address."""
+    found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', browser.get(address).text)
+    return {name: unescape(value) for name, value in found}
+
+
+def shown_secret(page: httpx.Response) -> str:
+    """The secret, the token or the link that a page shows."""
+    [secret] = re.findall(r"<textarea[^>]* readonly[^>]*>([^<]+)</textarea>", page.text)
+    return str(secret)
 
 
 class Document(HTMLParser):

@@ -133,6 +133,9 @@ select gen_random_uuid(), name, 'read', sha256(name::bytea), 'ann', now() - inte
 insert into svc.console_uses (id, used_at)
 select id, now() - interval '91 days' from svc.console_tokens
  union all select gen_random_uuid(), now() - interval '1 y';
+insert into svc.console_forms (digest, session_hash, sent_at)
+select sha256(n::text::bytea), sha256('s'), now() - interval '23 h' - n * interval '30 min'
+  from generate_series(1, 3) n;
 insert into svc.console_events (event, session_id, email, occurred_at)
 values ('signed_in', gen_random_uuid(), 'new', now() - interval '89 days'),
        ('signed_in', gen_random_uuid(), 'old', now() - interval '91 days');
@@ -146,7 +149,8 @@ def emails(conn: psycopg.Connection[Any], table: str) -> set[str]:
 
 def test_prune_removes_what_nobody_needs_and_nothing_else(conn: psycopg.Connection[Any]) -> None:
     conn.execute(OLD)
-    assert conn.execute("select * from svc.console_prune()").fetchone() == (2, 1, 2, 1, 1)
+    assert conn.execute("select * from svc.console_prune()").fetchone() == (2, 2, 2, 1, 1)
+    assert scalar(conn, "select count(*) from svc.console_forms") == 2
     assert emails(conn, "console_magic_links") == {"23 h"}
     assert emails(conn, "console_sessions") == {"live", "ended"}
     assert emails(conn, "console_events") == {"new"}
@@ -160,7 +164,20 @@ def test_prune_removes_what_nobody_needs_and_nothing_else(conn: psycopg.Connecti
 
 def test_prune_removes_a_few_at_a_time(conn: psycopg.Connection[Any]) -> None:
     conn.execute(OLD)
-    assert conn.execute("select * from svc.console_prune(1)").fetchone() == (1, 1, 1, 1, 1)
+    assert conn.execute("select * from svc.console_prune(1)").fetchone() == (1, 2, 1, 1, 1)
+
+
+def test_a_session_keeps_its_last_thousand_forms_and_those_of_others(conn: psycopg.Connection[Any]) -> None:
+    conn.execute(
+        "insert into svc.console_forms (digest, session_hash, sent_at)"
+        " select sha256((s || n)::bytea), sha256(s::bytea), now() - n * interval '1 s'"
+        "   from generate_series(1, 1000) n, unnest(array['a', 'b']) s"
+    )
+    assert scalar(conn, "select svc.console_form(sha256('new'), sha256('a'))") is None
+    kept = conn.execute("select count(*) from svc.console_forms group by session_hash order by 1").fetchall()
+    assert kept == [(1000,), (1000,)]
+    assert scalar(conn, "select svc.console_form(sha256('a999'), sha256('a'))") == ""
+    assert scalar(conn, "select svc.console_form(sha256('a1000'), sha256('a'))") is None, "it was the oldest"
 
 
 INIT: LiteralString = """
@@ -213,6 +230,8 @@ def allowed(conn: psycopg.Connection[Any], role: str, statement: LiteralString) 
         ("select code_hash from svc.console_magic_links", False),
         ("select device_hash from svc.console_magic_links", False),
         ("select * from svc.console_rate", False),
+        ("select * from svc.console_forms", False),
+        ("select svc.console_form(sha256(''), sha256(''))", False),
         ("select svc.console_session('')", False),
         ("select svc.console_revoke(gen_random_uuid())", False),
         ("select svc.console_prune()", False),

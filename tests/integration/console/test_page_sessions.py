@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, sign_in_page
+from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, shown_secret, sign_in_page
 from tests.integration.console.signing_in import Mailbox, new_address, new_ip, rows
 
 SESSION = "__Secure-svc_console"
@@ -90,7 +90,7 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(
     assert made.status_code == 200
     assert made.headers["cache-control"] == "no-store"
     assert_strict(made.text)
-    secret = made.text.partition('readonly value="')[2].partition('"')[0]
+    secret = shown_secret(made)
     bearer = {"Authorization": f"Bearer {secret}"}
     assert magic.get("/audit/tables", headers=bearer).status_code == 200
     listed = admin.get("/tokens")

@@ -9,7 +9,7 @@ import pytest
 from svc_pg.console import AuthenticatedRequest, ConsoleResponse, Problem, Product, ProductEndpoint
 from svc_pg.console.pages import assets, routes
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.visit import Visit
 from tests.integration.console.browsing import OWN, POLICY, UI, Browser, Document, assert_strict, signed_in, token
 from tests.integration.console.serving import (

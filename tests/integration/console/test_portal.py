@@ -98,7 +98,7 @@ class Customer:
         url = httpx.URL(str(self.client.base_url)).join(path)
         answer = httpx.request(method, url, headers={**OWN, **cookie, **headers}, data=fields)
         self.set_cookie = answer.headers.get("set-cookie", "")
-        if found := re.match(r"((?:__Secure-)?svc_(?:portal|shown))=([^;]*)", self.set_cookie):
+        if found := re.match(r"((?:__Secure-)?svc_(?:portal|shown|refused))=([^;]*)", self.set_cookie):
             self.cookies[found[1]] = found[2]
         return answer
 
@@ -107,6 +107,12 @@ class Customer:
 
     def post(self, address: str, fields: Any = None, /, **headers: str) -> httpx.Response:
         return self.ask("POST", address, fields or {"": ""}, **headers)
+
+    def refused(self, address: str, fields: Any = None) -> httpx.Response:
+        """The page to which a form is sent back."""
+        answer = self.post(address, fields)
+        assert answer.status_code == 303
+        return self.get(answer.headers["location"])
 
 
 def link(client: httpx.Client, tenant: str = "acme", **body: object) -> str:
@@ -135,13 +141,29 @@ def test_a_link_is_opened_once_by_its_button_and_by_nothing_else(client: httpx.C
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}):
         assert customer.post("enter", {"token": token}, **headers).status_code == 403
     with ThreadPoolExecutor(4) as executor:
-        answers = list(executor.map(lambda _: Customer(client).post("enter", {"token": token}).status_code, range(4)))
-    assert sorted(answers) == [303, 410, 410, 410]
-    assert "Ask for a new link" in customer.post("enter", {"token": token}).text
+        answers = list(executor.map(lambda _: Customer(client).post("enter", {"token": token}), range(4)))
+    assert sorted("refused" in each.headers["location"] for each in answers) == [False, True, True, True]
+    refused = customer.refused("enter", {"token": token})
+    assert (refused.status_code, "Ask for a new link" in refused.text) == (410, True)
     events = rows(database, "select event, email from svc.console_events where event like 'portal%%' order by id")
     assert events == [("portal_link_made", "ann@corp.example"), ("portal_opened", "portal:acme")]
     [(kept,)] = rows(database, "select token_hash from svc.console_portal_links")
     assert token not in str(kept)
+
+
+def test_a_button_that_is_clicked_twice_opens_one_session_for_whoever_clicks(
+    client: httpx.Client, database: str
+) -> None:
+    path = link(client)
+    [key] = re.findall(r'name="key" value="([^"]+)"', Customer(client).get(path).text)
+    form = {"key": key, "token": path.partition("token=")[2]}
+    with ThreadPoolExecutor(2) as executor:
+        answers = list(executor.map(lambda _: Customer(client).post("enter", form), range(2)))
+    assert {each.headers["location"] for each in answers} == {f"{UI}/home"}
+    assert len({each.headers["set-cookie"] for each in answers}) == 1
+    assert Customer(client).refused("enter", form | {"key": "another"}).status_code == 410
+    move(database, "update svc.console_forms set answer = 'later'")
+    assert Customer(client).refused("enter", form).status_code == 409
 
 
 def test_the_cookie_lasts_as_long_as_the_session_and_stays_within_the_portal(client: httpx.Client) -> None:
@@ -170,7 +192,7 @@ def test_a_link_is_ended_before_or_after_it_is_opened_and_nothing_else_is(client
                       (second, client.delete(f"/account/sessions/{second}", headers=admin))):  # fmt: skip
         assert by.status_code == 204, ended
     for each in (token, other):
-        assert Customer(client).post("enter", {"token": each}).status_code == 410
+        assert Customer(client).refused("enter", {"token": each}).status_code == 410
     customer = Customer(client)
     assert customer.post("enter", {"token": last}).status_code == 303
     assert waiting() == []
@@ -212,7 +234,7 @@ def test_administrators_end_links_on_the_page_of_sessions(client: httpx.Client) 
     answer = httpx.post(httpx.URL(origin).join(address), headers=cookie, data={"": ""})
     assert answer.status_code == 303
     assert "initech" not in client.get("/ui/sessions", headers=cookie).text
-    assert Customer(client).post("enter", {"token": token}).status_code == 410
+    assert Customer(client).refused("enter", {"token": token}).status_code == 410
 
 
 @pytest.mark.parametrize("end", ["late", "expired", "idle", "revoked", "left"])
@@ -220,7 +242,7 @@ def test_what_has_ended_opens_nothing(client: httpx.Client, database: str, end: 
     if end == "late":
         path = link(client)
         move(database, "update svc.console_portal_links set expires_at = now()")
-        assert Customer(client).post("enter", {"token": path.partition("token=")[2]}).status_code == 410
+        assert Customer(client).refused("enter", {"token": path.partition("token=")[2]}).status_code == 410
         return
     customer = entered(client)
     assert customer.get("home").status_code == 200
@@ -236,9 +258,13 @@ def test_what_has_ended_opens_nothing(client: httpx.Client, database: str, end: 
             before = dict(customer.cookies)
             customer.post("leave")
             customer.cookies = before
-    for method, address in (("GET", "home"), ("GET", "endpoints"), ("POST", "endpoints")):
-        answer = customer.ask(method, address, {"url": "x"} if method == "POST" else None)
+    for address in ("home", "endpoints"):
+        answer = customer.get(address)
         assert (answer.status_code, "This visit is over" in answer.text) == (401, True)
+    for address, is_told in (("endpoints", True), ("leave", False)):
+        told = customer.refused(address, {"url": "x"}).text
+        assert ("This visit is over" in told, "What you sent last was not saved" in told) == (True, is_told)
+        assert "Ask for a new link" in told
 
 
 def test_a_link_begins_with_the_path_of_the_application(database: str) -> None:
@@ -376,15 +402,16 @@ def test_no_address_of_the_portal_or_of_the_console_leads_a_customer_to_another_
             assert customer.get(f"endpoints/{endpoint}{page}").status_code == 404
         for verb in ("edit", "pause", "resume", "ping", "rotate", "disable", "delete"):
             fields = {"url": "https://evil.example/", "events": "*", "signatures": "v1", "overlap": "0", "version": "1"}
-            assert customer.post(f"endpoints/{endpoint}/{verb}", fields).status_code == 404
+            assert customer.refused(f"endpoints/{endpoint}/{verb}", fields).status_code == 404
         assert customer.get(f"deliveries/{delivery}").status_code == 404
         for verb in ("retry", "cancel"):
-            assert customer.post(f"deliveries/{delivery}/{verb}").status_code == 404
+            assert customer.refused(f"deliveries/{delivery}/{verb}").status_code == 404
         assert delivery not in customer.get(f"deliveries?endpointId={endpoint}").text
         for do in ("retry", "cancel"):
             customer.post("deliveries/change", {"do": do, "id": delivery})
             customer.post("deliveries/change", {"do": do, "endpointId": endpoint})
-    added = customer.post("endpoints", {"url": URL.format("x"), "events": "*", "signatures": "v1", "tenant": "globex"})
+    globex = {"url": URL.format("x"), "events": "*", "signatures": "v1", "tenant": "globex"}
+    added = customer.refused("endpoints", globex)
     assert added.status_code == 404
     for path in (
         "audit",
@@ -439,7 +466,7 @@ def test_what_the_operator_may_set_is_refused_to_a_customer(client: httpx.Client
     assert re.findall(r">1 to (\d+)<", form) == ["8", "15"]
     assert 'name="tenant"' not in form + customer.get("deliveries").text
     for more in ({"max_in_flight": "9"}, {"timeout": "16"}):
-        answer = customer.post("endpoints", fields | more)
+        answer = customer.refused("endpoints", fields | more)
         assert answer.status_code == 422, answer.text
     assert customer.post("endpoints", fields | {"max_in_flight": "8", "timeout": "15"}).status_code == 303
 
@@ -452,7 +479,7 @@ def test_the_operators_network_is_closed_to_customers_and_open_to_the_operator(d
         customer, operator = entered(client), bearer("write")
         fields = {"events": "*", "signatures": "v1"}
         for url in (URL.format("mine"), "https://127.0.0.1/", "https://localhost/", "http://example.com/"):
-            answer = customer.post("endpoints", fields | {"url": url})
+            answer = customer.refused("endpoints", fields | {"url": url})
             assert answer.status_code == 422, url
             assert "allow_" not in answer.text  # which is the operator's to set
         assert customer.post("endpoints", fields | {"url": "https://8.8.8.8/"}).status_code == 303
@@ -467,7 +494,7 @@ def test_the_operators_network_is_closed_to_customers_and_open_to_the_operator(d
         assert customer.post(f"endpoints/{acme}/edit", kept).status_code == 303
         assert customers_or_operators(database, URL.format("acme")) == "operator"
         inside = kept | {"version": "2", "url": URL.format("x")}
-        assert customer.post(f"endpoints/{acme}/edit", inside).status_code == 422
+        assert customer.refused(f"endpoints/{acme}/edit", inside).status_code == 422
         public = kept | {"version": "2", "url": "https://8.8.4.4/"}
         assert customer.post(f"endpoints/{acme}/edit", public).status_code == 303
         assert customers_or_operators(database, "https://8.8.4.4/") == "customer"
@@ -498,8 +525,10 @@ def customers_or_operators(database: str, url: str) -> str:
 def test_a_customer_tests_an_endpoint_five_times_a_minute(client: httpx.Client, database: str) -> None:
     customer = entered(client)
     [(acme,)] = rows(database, "select id::text from svc.webhook_endpoints where description = 'of acme'")
-    answers = [customer.post(f"endpoints/{acme}/ping").status_code for _ in range(7)]
-    assert answers == [303] * 5 + [429] * 2
+    for _ in range(5):
+        assert "/deliveries/" in customer.post(f"endpoints/{acme}/ping").headers["location"]
+    for _ in range(2):
+        assert customer.refused(f"endpoints/{acme}/ping").status_code == 429
     assert client.post(f"/webhooks/endpoints/{acme}/ping", headers=bearer("write")).status_code == 202
     move(database, "update svc.console_rate set ends_at = now() where key like 'pings %%'")
     assert customer.post(f"endpoints/{acme}/ping").status_code == 303

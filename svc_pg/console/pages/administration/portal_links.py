@@ -12,8 +12,6 @@ from svc_pg.console.sign_in.portal_links import StoredLink
 
 async def add(visit: Visit) -> Answer:
     """Make a link, and lead to it: no later page can show it."""
-    if before := visit.made_before():
-        return before
     lasts = visit.form.get("lasts", "")
     if lasts not in VISITS:
         raise Problem(422, "invalid_parameter", "Choose for how long the visit lasts.")

@@ -1,7 +1,7 @@
 """The pages Tenants and Tenant: list, add, rename, and delete with the name typed once more."""
 
+import json
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Final, TypeVar
 
 from svc_pg.audit.stats import AuditStats
@@ -16,7 +16,6 @@ from svc_pg.pagination import Page
 
 _NOT_THE_NAME: Final = Problem(422, "name_differs", "What you typed is not the name of the tenant.")
 
-_REFUSED: Final = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
 _NONE: Final = Unlisted([], is_complete=True)
 
 Shape = TypeVar("Shape")
@@ -33,69 +32,66 @@ async def listed(visit: Visit) -> Answer:
 
 async def new(visit: Visit) -> Answer:
     """The form for a new tenant, with an id that the list of those without a name has led to."""
-    return _new_form("", visit.query.get("id", ""), None)
+    typed = visit.form
+    values = {"name": typed.get("name", ""), "id": typed.get("id", visit.query.get("id", ""))}
+    return Html("tenant_new", values)
 
 
 async def add(visit: Visit) -> Answer:
     """Add a tenant."""
     name, tenant_id = visit.form.get("name", "").strip(), visit.form.get("id", "").strip()
-    try:
-        added = await visit.api.post(
-            Tenant, "tenant", "tenants", body={"name": name} | ({"id": tenant_id} if tenant_id else {})
-        )
-    except Problem as problem:
-        if problem.status not in _REFUSED:
-            raise
-        return _new_form(name, tenant_id, problem)
+    added = await visit.api.post(
+        Tenant, "tenant", "tenants", body={"name": name} | ({"id": tenant_id} if tenant_id else {})
+    )
     return SeeOther(visit.url("tenants", added.id))
 
 
 async def shown(visit: Visit) -> Answer:
     """One tenant, and how to change it."""
-    return await _page(visit, None)
+    tenant, seen = await visit.api.tagged(Tenant, "tenant", "tenants", visit.params["id"])
+    values = {
+        "tenant": tenant,
+        "name": visit.form.get("name", tenant.name) if "seen" in visit.form else tenant.name,
+        "seen": seen,
+        "use": (await _use(visit, [tenant.id]))[tenant.id],
+        "deliveries": await _counted(visit, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id),
+        "changes": await _counted(visit, AuditStats, "audit", "stats", tenant=tenant.id),
+    }
+    return Html("tenant", values)
 
 
 async def rename(visit: Visit) -> Answer:
     """Give a tenant another name."""
     body = {"name": visit.form.get("name", "").strip()}
     seen = {"if-match": visit.form["seen"]} if "seen" in visit.form else {}
-    try:
-        await visit.api.call("PATCH", "tenant", "tenants", visit.params["id"], body=body, headers=seen)
-    except Problem as problem:
-        if problem.status not in (*_REFUSED, HTTPStatus.PRECONDITION_FAILED):
-            raise
-        return await _page(visit, problem)
+    await visit.api.call("PATCH", "tenant", "tenants", visit.params["id"], body=body, headers=seen)
     return SeeOther(visit.url("tenants", visit.params["id"]))
 
 
 async def delete(visit: Visit) -> Answer:
-    """Delete a tenant whose name was typed once more."""
+    """Delete a tenant whose name was typed once more, and lead to what ended with it."""
     tenant = await visit.api.get(Tenant, "tenant", "tenants", visit.params["id"])
     if visit.form.get("name") != tenant.name:
-        return await _page(visit, _NOT_THE_NAME)
+        raise _NOT_THE_NAME
     use = (await _use(visit, [tenant.id]))[tenant.id]
     links = (await visit.api.get(WaitingLinks, "webhooks", "portal-sessions")).data if visit.may_let_in else []
-    try:
-        await visit.api.call("DELETE", "tenant", "tenants", visit.params["id"])
-    except Problem as problem:
-        if problem.status != HTTPStatus.CONFLICT:
-            raise
-        return await _page(visit, problem)
-    waiting = sum(link.tenant == tenant.id for link in links)
-    return Html("tenant_gone", {"tenant": tenant, "use": use, "waiting": waiting})
-
-
-async def _page(visit: Visit, problem: Problem | None) -> Html:
-    tenant, seen = await visit.api.tagged(Tenant, "tenant", "tenants", visit.params["id"])
-    values = {
-        "tenant": tenant,
-        "problem": problem,
-        "seen": seen,
-        "use": (await _use(visit, [tenant.id]))[tenant.id],
-        "deliveries": await _counted(visit, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id),
-        "changes": await _counted(visit, AuditStats, "audit", "stats", tenant=tenant.id),
+    await visit.api.call("DELETE", "tenant", "tenants", visit.params["id"])
+    ended = {
+        "name": tenant.name,
+        "endpoints": use.endpoints,
+        "sessions": use.sessions,
+        "tokens": use.tokens,
+        "links": sum(link.tenant == tenant.id for link in links),
     }
-    return Html("tenant", values, 200 if problem is None else problem.status)
+    return visit.made(json.dumps(ended), "tenants", tenant.id, "gone")
+
+
+async def gone(visit: Visit) -> Answer:
+    """What ended with a tenant that was just deleted; later, the way to the list."""
+    ended = visit.secret()
+    if ended is None:
+        return SeeOther(visit.url("tenants"))
+    return Html("tenant_gone", {"id": visit.params["id"], **json.loads(ended)})
 
 
 async def _use(visit: Visit, ids: Sequence[str]) -> Mapping[str, TenantUse]:
@@ -109,8 +105,3 @@ async def _counted(visit: Visit, shape: type[Shape], *segments: str, tenant: str
         return await visit.api.get(shape, *segments, query={"tenant": tenant})
     except Problem:
         return None
-
-
-def _new_form(name: str, tenant_id: str, problem: Problem | None) -> Html:
-    values = {"name": name, "id": tenant_id, "problem": problem}
-    return Html("tenant_new", values, 200 if problem is None else problem.status)

@@ -1,12 +1,10 @@
 """The pages of tokens for programs: list, add, see the new one once, revoke."""
 
-from http import HTTPStatus
 from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.program_tokens import NewToken, StoredToken
 from svc_pg.pagination import Page
 
@@ -26,14 +24,12 @@ async def listed(visit: Visit) -> Answer:
 async def new(visit: Visit) -> Answer:
     """The form for a new token."""
     await visit.api.get(Page[StoredToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
-    return _form(_USUAL, None)
+    return Html("token_new", {"typed": _typed(visit), "permissions": PERMISSIONS, "days": DAYS})
 
 
 async def add(visit: Visit) -> Answer:
     """Make a token, and lead to it: no later page can show it."""
-    if before := visit.made_before():
-        return before
-    typed = {name: visit.form.get(name, usual).strip() for name, usual in _USUAL.items()}
+    typed = _typed(visit)
     days = next((days for days in DAYS if typed["days"] == str(days)), 90)
     body = {
         "name": typed["name"],
@@ -41,12 +37,7 @@ async def add(visit: Visit) -> Answer:
         "expiresIn": days * _DAY,
         **({"tenant": typed["tenant"]} if typed["tenant"] else {}),
     }
-    try:
-        made = await visit.api.post(NewToken, "account", "tokens", body=body)
-    except Problem as problem:
-        if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
-            raise
-        return _form(typed, problem)
+    made = await visit.api.post(NewToken, "account", "tokens", body=body)
     return visit.made(made.token, "tokens", "made")
 
 
@@ -71,6 +62,5 @@ async def _token(visit: Visit, token_id: str) -> StoredToken:
     return await visit.api.get(StoredToken, "account", "tokens", token_id)
 
 
-def _form(typed: dict[str, str], problem: Problem | None) -> Html:
-    values = {"typed": typed, "problem": problem, "permissions": PERMISSIONS, "days": DAYS}
-    return Html("token_new", values, 200 if problem is None else problem.status)
+def _typed(visit: Visit) -> dict[str, str]:
+    return {name: visit.form.get(name, usual).strip() for name, usual in _USUAL.items()}

@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.console.pages.audit import entry, log, record, selection, tail, take_back, then, transaction
 from svc_pg.console.pages.navigation import AUDIT, Place
-from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.visit import PAGES
 
 AUDIT_LOG: Final[Sequence[PageRoute]] = [

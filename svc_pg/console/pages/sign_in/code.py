@@ -1,15 +1,14 @@
 """The pages that sign somebody in and out: an address, the mailed code, or on one's own machine one click."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final, cast
-from urllib.parse import unquote, urlsplit
 
 from svc_pg.console.discovery import Capabilities
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.problems import headers_of
+from svc_pg.console.pages.own_addresses import own_address
+from svc_pg.console.pages.refusals import SentBackError
 from svc_pg.console.pages.sign_in import pending
 from svc_pg.console.pages.sign_in.pending import Pending
 from svc_pg.console.pages.visit import Visit
@@ -21,6 +20,7 @@ BETWEEN_MAILS: Final = timedelta(seconds=30)
 """The time between two codes to one address, as ``svc.console_init`` has it."""
 
 _KNOWN_SECONDS: Final = int(KNOWN_FOR.total_seconds())
+_AFTERWARDS_SECONDS: Final = 24 * 3600
 _TEXTS: Final = {
     "expired": "The time for that code is over. Ask for another one.",
     "invalid_code": "That code was wrong.",
@@ -28,6 +28,8 @@ _TEXTS: Final = {
     "locked": "There were too many wrong codes. Ask for another one.",
     "unknown_session": "The console does not know this sign-in any more. Ask for another code.",
 }
+_OF_CODES: Final = ("invalid_code", "malformed_code", "rate_limited")
+"""The problems after which another code may be tried."""
 _NO_COOKIE: Final = (
     "No sign-in is under way in this browser. If you have just asked for a code, the browser did not keep the "
     "console's cookie: allow cookies, and use https."
@@ -36,7 +38,9 @@ _NO_COOKIE: Final = (
 
 async def form(visit: Visit) -> Answer:
     """The form for an address, or the button that signs in at once."""
-    return await _form(visit, wanted=_next(visit, visit.query.get("next")))
+    waiting = pending.read(visit.cookies.read(visit.request, cookies.SIGN_IN)) if visit.refusal else None
+    email = visit.form.get("email") or (waiting.email if waiting else "")
+    return await _form(visit, wanted=_next(visit, visit.query.get("next")), email=email, problem=visit.refusal)
 
 
 async def begin(visit: Visit) -> Answer:
@@ -45,12 +49,12 @@ async def begin(visit: Visit) -> Answer:
     before = pending.read(visit.cookies.read(visit.request, cookies.SIGN_IN))
     if before is not None and before.email == email and (wait := before.wait(visit.now, between=BETWEEN_MAILS)):
         detail = f"A code is on its way already. Ask for another one in {wait} s."
-        headers = {"Retry-After": str(wait)}
-        return _code_form(before, wanted, problem=detail, status=HTTPStatus.TOO_MANY_REQUESTS, headers=headers)
+        problem = Problem(429, "rate_limited", detail, headers={"Retry-After": str(wait)})
+        raise _back(visit, problem, "code", wanted=wanted)
     try:
         begun = await visit.api.post(object, "console", "session", "init", body=_asked(visit, email))
     except Problem as problem:
-        return await _form(visit, wanted=wanted, email=email, problem=problem)
+        raise _back(visit, problem, wanted=wanted) from problem
     if isinstance(begun, ApprovedSession):
         return signed_in(visit, begun, wanted)
     link = cast(PendingSignIn, begun)
@@ -65,7 +69,7 @@ async def code_form(visit: Visit) -> Answer:
     waiting = pending.read(visit.cookies.read(visit.request, cookies.SIGN_IN))
     if waiting is None:
         return await _form(visit, wanted=wanted, problem=Problem(400, "no_cookie", _NO_COOKIE))
-    return _code_form(waiting, wanted)
+    return Html("sign_in_code", {"next": wanted, "pending": waiting, "problem": _refused_code(visit.refusal)})
 
 
 async def finish(visit: Visit) -> Answer:
@@ -73,16 +77,12 @@ async def finish(visit: Visit) -> Answer:
     wanted = _next(visit, visit.form.get("next"))
     waiting = pending.read(visit.cookies.read(visit.request, cookies.SIGN_IN))
     if waiting is None:
-        return await _form(visit, wanted=wanted, problem=Problem(400, "no_cookie", _NO_COOKIE))
+        raise _back(visit, Problem(400, "no_cookie", _NO_COOKIE), wanted=wanted)
     try:
         claimed = await _claimed(visit, waiting)
     except Problem as problem:
-        left = problem.members.get("attempts_remaining")
-        if left == 0 or problem.code not in ("invalid_code", "malformed_code", "rate_limited"):
-            return await _form(visit, wanted=wanted, email=waiting.email, problem=problem)
-        attempts = "" if left is None else f" {left} {'attempts are' if left != 1 else 'attempt is'} left."
-        text, headers = _text(problem) + attempts, headers_of(problem)
-        return _code_form(waiting, wanted, problem=text, status=problem.status, headers=headers)
+        is_over = problem.members.get("attempts_remaining") == 0 or problem.code not in _OF_CODES
+        raise _back(visit, problem, *(() if is_over else ("code",)), wanted=wanted) from problem
     return signed_in(visit, claimed, wanted)
 
 
@@ -110,7 +110,9 @@ async def _claimed(visit: Visit, waiting: Pending) -> ClaimedSession:
 
 def signed_in(visit: Visit, granted: ApprovedSession | ClaimedSession, wanted: str = "") -> SeeOther:
     """Lead on to the page that was wanted, with the cookies of the new session and of the device."""
-    session = visit.cookies.write(cookies.SESSION, granted.session_token, seconds=granted.expires_in)
+    # a day longer than the session, so that the console can say that it has ended, and knows what its person typed
+    seconds = granted.expires_in + _AFTERWARDS_SECONDS
+    session = visit.cookies.write(cookies.SESSION, granted.session_token, seconds=seconds)
     kept = [session, visit.cookies.remove(cookies.SIGN_IN)]
     if isinstance(granted, ClaimedSession):
         kept.append(visit.cookies.write(cookies.DEVICE, granted.known_device, seconds=_KNOWN_SECONDS))
@@ -133,21 +135,21 @@ async def _form(visit: Visit, *, wanted: str, email: str = "", problem: Problem 
         "email": email,
         "problem": None if problem is None else _text(problem),
         "is_approving": "auto_approve" in capabilities.auth_methods,
+        "over": visit.query.get("over", ""),
     }
+    return Html("sign_in", values, 200 if problem is None else problem.status)
+
+
+def _refused_code(problem: Problem | None) -> str | None:
+    """What was wrong with the code, and how often another may be tried."""
     if problem is None:
-        return Html("sign_in", values)
-    return Html("sign_in", values, problem.status, headers_of(problem))
+        return None
+    left = problem.members.get("attempts_remaining")
+    return _text(problem) + ("" if left is None else f" {left} {'attempts are' if left != 1 else 'attempt is'} left.")
 
 
-def _code_form(
-    waiting: Pending,
-    wanted: str,
-    *,
-    problem: str | None = None,
-    status: int = 200,
-    headers: Mapping[str, str] | None = None,
-) -> Html:
-    return Html("sign_in_code", {"next": wanted, "pending": waiting, "problem": problem}, status, headers or {})
+def _back(visit: Visit, problem: Problem, *page: str, wanted: str) -> SentBackError:
+    return SentBackError(problem, visit.url("sign-in", *page, query={"next": wanted}))
 
 
 def _text(problem: Problem) -> str:
@@ -156,8 +158,4 @@ def _text(problem: Problem) -> str:
 
 def _next(visit: Visit, asked: str | None) -> str:
     """The page to look at after signing in; nothing if it is not one of ours."""
-    if not asked or not asked.startswith(visit.base_path + "/") or not (asked.isascii() and asked.isprintable()):
-        return ""
-    path = urlsplit(asked).path
-    leads_away = "\\" in asked or any(unquote(segment) in (".", "..") for segment in path.split("/"))
-    return "" if leads_away else asked
+    return own_address(asked, visit.base_path)

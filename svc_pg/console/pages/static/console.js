@@ -44,7 +44,11 @@ ready(document)
 async function copy(button) {
   const source = $(button.dataset.copy)
   try { await navigator.clipboard.writeText(source.value ?? source.textContent) }
-  catch { return say("The browser did not allow copying") }
+  catch { // in a frame of another site, and without https, browsers copy what is selected alone
+    if (source.select) source.select()
+    else getSelection().selectAllChildren(source)
+    if (!document.execCommand("copy")) return say("The text is selected: copy it by keyboard or menu")
+  }
   const use = $("use", button), before = use?.getAttribute("href")
   use?.setAttribute("href", before.replace(/#.*/, "#check"))
   say("Copied")
@@ -58,6 +62,12 @@ addEventListener("click", (event) => {
   if (button.matches("[data-pause]")) return pause(button)
   if (button.matches("[data-clear]")) return setTimeout(() => count(button.closest(".pick")))
   button.closest("dialog").close()
+})
+
+addEventListener("submit", (event) => { // once, for a double click
+  if (event.target.method !== "post") return
+  if (Date.now() - event.target.dataset.sent < 1000) event.preventDefault()
+  else event.target.dataset.sent = Date.now()
 })
 
 // Selecting rows: CSS counts them, this tells and selects all.
@@ -131,7 +141,9 @@ async function renew() {
   last = Date.now()
   let status = 0
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" }, signal: AbortSignal.timeout(15000) })
+    const here = new URL(location)
+    here.searchParams.delete("refused") // which tells of a form
+    const answer = await fetch(here, { headers: { accept: "text/html" }, signal: AbortSignal.timeout(15000) })
     if (answer.redirected || answer.status === 401) return location.reload() // the session is over
     status = answer.status
     if (!answer.ok) throw new Error(status)

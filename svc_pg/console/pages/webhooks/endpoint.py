@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from http import HTTPStatus
 from typing import Final
 
 from svc_pg.audit.entry import Entry
@@ -69,29 +68,17 @@ async def edit(visit: Visit) -> Answer:
     endpoint = await _endpoint(visit)
     types = await visit.api.get(Page[EventType], "webhooks", "event-types")
     given = EndpointForm.of(endpoint, names=[each.name for each in types])
-    return await form_page(visit, given, None, {}, endpoint)
+    return await form_page(visit, given, endpoint)
 
 
 async def update(visit: Visit) -> Answer:
     """Change the fields, unless somebody else has changed them since the form was made."""
     needs_write(visit)
-    endpoint = await _endpoint(visit)
     given = EndpointForm.read(visit.form)
-    errors = given.errors()
-    problem: Problem | None = None
-    if not errors:
-        headers = {"if-match": preconditions.tag(given.seen_version)}
-        body = given.body(is_change=True)
-        try:
-            await visit.api.call("PATCH", "webhooks", "endpoints", endpoint.id, body=body, headers=headers)
-        except Problem as refused:
-            if refused.status not in (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.PRECONDITION_FAILED):
-                raise
-            problem = refused
-            errors = given.errors_of(refused) if refused.status == HTTPStatus.UNPROCESSABLE_ENTITY else {}
-        else:
-            return SeeOther(visit.to.endpoint(endpoint.id))
-    return await form_page(visit, given, problem, errors, endpoint)
+    headers = {"if-match": preconditions.tag(given.seen_version)}
+    body = given.body(is_change=True)
+    await visit.api.call("PATCH", "webhooks", "endpoints", visit.params["id"], body=body, headers=headers)
+    return SeeOther(visit.to.endpoint(visit.params["id"]))
 
 
 async def pause(visit: Visit) -> Answer:
@@ -119,12 +106,10 @@ async def rotation(visit: Visit) -> Answer:
 async def rotate(visit: Visit) -> Answer:
     """Give the endpoint a new secret, and lead to it: no later page can show it.
 
-    If it has changed since the form was made, which may be by the same form, nothing is rotated: a second rotation
-    would end the secret that the receiver has.
+    If it has changed since the form was made, nothing is rotated: a second rotation would end the secret that the
+    receiver has.
     """
     needs_write(visit)
-    if before := visit.made_before():
-        return before
     overlap = visit.form.get("overlap", "")
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
         raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")

@@ -86,7 +86,7 @@ class EndpointForm:
         """The version that the form was made from; 0 if it does not tell one."""
         return int(self.version) if _is_whole(self.version) else 0
 
-    def errors(self) -> dict[str, str]:
+    def _errors(self) -> dict[str, str]:
         """The fields that the API could not even be asked about, with what is wrong."""
         errors = {}
         if not self.url:
@@ -104,18 +104,14 @@ class EndpointForm:
             errors["headers"] = "Write one header a line: Name: value."
         return errors
 
-    def errors_of(self, problem: Problem) -> dict[str, str]:
-        """The fields that a refusal is about; none if it does not tell."""
-        if problem.code == "unknown_tenant":
-            return {"tenant": problem.detail or "There is no such tenant."}
-        pointed = problem.members.get("errors")
-        if not isinstance(pointed, list):
-            return {}
-        named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
-        return {to_snake(name): detail for name, detail in named}
-
     def body(self, *, is_change: bool = False) -> dict[str, object]:
-        """The body for the API. A change says all but the tenant, and the headers only if there are new ones."""
+        """The body for the API. A change says all but the tenant, and the headers only if there are new ones.
+
+        Raises Problem 422 for what the API could not even be asked about.
+        """
+        if errors := self._errors():
+            pointed = [{"pointer": f"/{name}", "detail": detail} for name, detail in errors.items()]
+            raise Problem(422, "invalid_form", "The form has fields that are not valid.", errors=pointed)
         body: dict[str, object] = {
             "url": self.url,
             "description": self.description,
@@ -133,6 +129,17 @@ class EndpointForm:
         if self.tenant and not is_change:
             body["tenant"] = self.tenant
         return body
+
+
+def errors_of(problem: Problem) -> dict[str, str]:
+    """The fields that a refusal is about; none if it does not tell."""
+    if problem.code == "unknown_tenant":
+        return {"tenant": problem.detail or "There is no such tenant."}
+    pointed = problem.members.get("errors")
+    if not isinstance(pointed, list):
+        return {}
+    named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
+    return {to_snake(name): detail for name, detail in named}
 
 
 def _headers(text: str) -> dict[str, str] | None:

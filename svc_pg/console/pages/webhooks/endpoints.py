@@ -1,8 +1,6 @@
 """The page Endpoints, with what was sent to each, and the form for a new one."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
@@ -14,7 +12,7 @@ from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
-from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
+from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 from svc_pg.webhooks.endpoint_health import EndpointHealth
@@ -74,50 +72,27 @@ async def new(visit: Visit) -> Answer:
     """The form for a new endpoint."""
     needs_write(visit)
     given = EndpointForm.new(tenant=visit.query.get("tenant", ""), event=visit.query.get("event", ""))
-    return await form_page(visit, given, None, {})
+    return await form_page(visit, given)
 
 
 async def add(visit: Visit) -> Answer:
     """Register an endpoint, and lead to its secret: no later page can show it."""
     needs_write(visit)
-    if before := visit.made_before():
-        return before
-    given = EndpointForm.read(visit.form)
-    errors = given.errors()
-    problem: Problem | None = None
-    if not errors:
-        try:
-            made = await visit.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=given.body())
-        except Problem as refused:
-            is_typed = refused.code == "unknown_tenant" and visit.person.tenant is None
-            if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY and not (
-                is_typed or refused.code == "encryption_key_missing"
-            ):
-                raise
-            problem, errors = refused, given.errors_of(refused)
-        else:
-            return visit.made(made.secret, "endpoints", made.id, "secret")
-    return await form_page(visit, given, problem, errors)
+    made = await visit.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=EndpointForm.read(visit.form).body())
+    return visit.made(made.secret, "endpoints", made.id, "secret")
 
 
-async def form_page(
-    visit: Visit,
-    given: EndpointForm,
-    problem: Problem | None,
-    errors: Mapping[str, str],
-    endpoint: Endpoint | None = None,
-) -> Html:
-    """The form with what was typed; ``errors`` stand beside their fields, ``problem`` above all if none has it."""
+async def form_page(visit: Visit, given: EndpointForm, endpoint: Endpoint | None = None) -> Html:
+    """The form, with what was typed if it was refused: the reasons stand beside their fields."""
     types = await visit.api.get(Page[EventType], "webhooks", "event-types")
     values = {
-        "form": given,
+        "form": EndpointForm.read(visit.form) if visit.form else given,
         "endpoint": endpoint,
         "limits": limits_for(visit.person, endpoint),
-        "problem": None if errors else problem,
-        "errors": errors,
+        "errors": {} if visit.refusal is None else errors_of(visit.refusal),
         **event_types.divided(types),
     }
-    return Html("endpoint_form", values, 422 if errors or problem else 200)
+    return Html("endpoint_form", values)
 
 
 async def _of_ids(visit: Visit, ids: list[str]) -> Page[Endpoint]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.console.pages import navigation
 from svc_pg.console.pages.navigation import Place
-from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
 
@@ -21,10 +21,10 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute(
         "GET", "/deliveries/change", deliveries.confirm, filters=[*deliveries.FILTERS, "status", "do"], lists=["id"]
     ),
-    PageRoute("POST", "/deliveries/change", deliveries.change),
+    PageRoute("POST", "/deliveries/change", deliveries.change, page="/deliveries"),
     PageRoute("GET", "/deliveries/:id", delivery.shown),
-    PageRoute("POST", "/deliveries/:id/retry", delivery.retry),
-    PageRoute("POST", "/deliveries/:id/cancel", delivery.cancel),
+    PageRoute("POST", "/deliveries/:id/retry", delivery.retry, page="/deliveries/:id"),
+    PageRoute("POST", "/deliveries/:id/cancel", delivery.cancel, page="/deliveries/:id"),
     PageRoute(
         "GET",
         "/endpoints",
@@ -33,19 +33,19 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         filters=[*endpoints.FILTERS, "state", "cursor"],
     ),
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=endpoints.FILTERS),
-    PageRoute("POST", "/endpoints", endpoints.add),
+    PageRoute("POST", "/endpoints", endpoints.add, page="/endpoints/new"),
     PageRoute("GET", "/endpoints/:id", endpoint.shown),
     PageRoute("GET", "/endpoints/:id/edit", endpoint.edit),
-    PageRoute("POST", "/endpoints/:id/edit", endpoint.update),
-    PageRoute("POST", "/endpoints/:id/pause", endpoint.pause),
-    PageRoute("POST", "/endpoints/:id/resume", endpoint.resume),
-    PageRoute("POST", "/endpoints/:id/ping", endpoint.ping),
+    PageRoute("POST", "/endpoints/:id/edit", endpoint.update, page="/endpoints/:id/edit"),
+    PageRoute("POST", "/endpoints/:id/pause", endpoint.pause, page="/endpoints/:id"),
+    PageRoute("POST", "/endpoints/:id/resume", endpoint.resume, page="/endpoints/:id"),
+    PageRoute("POST", "/endpoints/:id/ping", endpoint.ping, page="/endpoints/:id"),
     PageRoute("GET", "/endpoints/:id/rotate", endpoint.rotation),
-    PageRoute("POST", "/endpoints/:id/rotate", endpoint.rotate),
+    PageRoute("POST", "/endpoints/:id/rotate", endpoint.rotate, page="/endpoints/:id/rotate"),
     PageRoute("GET", "/endpoints/:id/secret", endpoint.secret),
     PageRoute("GET", "/endpoints/:id/end", endpoint.ending),
-    PageRoute("POST", "/endpoints/:id/disable", endpoint.disable),
-    PageRoute("POST", "/endpoints/:id/delete", endpoint.delete),
+    PageRoute("POST", "/endpoints/:id/disable", endpoint.disable, page="/endpoints/:id/end"),
+    PageRoute("POST", "/endpoints/:id/delete", endpoint.delete, page="/endpoints/:id/end"),
     PageRoute(
         "GET",
         "/events",

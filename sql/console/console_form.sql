@@ -1,0 +1,24 @@
+-- Record that a form was sent, for the transaction that changes what it asks for. Returns null if this is the first
+-- time, else the answer of then, empty if it has none. A form that is sent twice at a time waits for the first. A
+-- session keeps its last 1,000.
+create or replace function svc.console_form(p_digest bytea, p_session_hash bytea) returns text
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $svc$
+declare
+    v_answer text;
+begin
+    insert into svc.console_forms (digest, session_hash) values (p_digest, p_session_hash)
+    on conflict on constraint console_forms_pkey do nothing;
+    if not found then
+        select f.answer into v_answer from svc.console_forms f where f.digest = p_digest;
+        return coalesce(v_answer, '');
+    end if;
+    delete from svc.console_forms where digest in (
+        select f.digest from svc.console_forms f
+         where f.session_hash = p_session_hash order by f.sent_at desc offset 1000 for update skip locked
+    );
+    return null;
+end
+$svc$;
+revoke all on function svc.console_form(bytea, bytea) from public;

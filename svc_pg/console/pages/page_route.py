@@ -1,0 +1,44 @@
+"""A page with its path, and what its address may ask for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.visit import REFUSED, View
+from svc_pg.console.requests import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class PageRoute:
+    """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
+
+    A page that ``is_compressed`` is not made to show a secret. With a ``place``, the navigation leads to the page. A
+    page with ``filters`` refuses other parameters in its address, and several of one name, unless it is one of
+    ``lists``: what it left out in silence would be missed. A form is sent back to ``page``, its own, if it is refused,
+    unless the browser names another.
+    """
+
+    method: str
+    path: str
+    view: View
+    is_open: bool = False
+    is_stream: bool = False
+    is_compressed: bool = False
+    place: Place | None = None
+    filters: Sequence[str] | None = None
+    lists: Sequence[str] = ()
+    page: str | None = None
+
+    def check(self, query: QueryParams) -> None:
+        """Raise Problem 422 for a parameter that the page does not know, or knows once."""
+        if self.filters is None or self.method != "GET":
+            return
+        for name in query:
+            if name not in (*self.filters, *self.lists, REFUSED):
+                known = ", ".join((*self.filters, *self.lists)) or "none"
+                detail = f"This page does not know the filter {name!r}. It knows {known}."
+                raise Problem(422, "invalid_parameter", detail, parameter=name)
+            if name not in self.lists and len(query.getlist(name)) > 1:
+                raise Problem(422, "invalid_parameter", f"The filter {name} may occur once.", parameter=name)

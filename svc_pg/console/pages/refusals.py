@@ -1,0 +1,105 @@
+"""Lead from a form that was refused to its page, which says why and has what was typed: that can be reloaded.
+
+What was wrong, and what was typed, are in one sealed cookie of a few minutes, and the address of the page names it. So
+Back and a reload send nothing again, and the same page without that name is empty.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from secrets import token_urlsafe
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.pages import cookies
+from svc_pg.console.pages.answers import SeeOther
+from svc_pg.console.pages.own_addresses import referring
+from svc_pg.console.pages.visit import REFUSED, Visit
+from svc_pg.console.requests import Problem
+
+SECONDS: Final = 600
+_PURPOSE: Final = "refusal"
+_SECRETS: Final = frozenset({"code", "headers", "token"})
+"""The fields that are not kept."""
+_KEY: Final = "key"
+_MOST_CHARACTERS: Final = 500
+_GONE: Final = "What you typed could not be kept."
+_UNKNOWN: Final = Problem(
+    HTTPStatus.CONFLICT, "refusal_unknown", "The form was refused, and the reason is known no longer: send it again."
+)
+
+
+@dataclass(frozen=True)
+class SentBackError(Exception):
+    """Raised to lead a form that was refused to another page than its own."""
+
+    problem: Problem
+    address: str
+
+
+def page_of(visit: Visit) -> str:
+    """The page that has the form which was sent: the one that the browser names, else that of the route."""
+    parts = (visit.page or "").removeprefix("/").split("/")
+    own = visit.url(*(visit.params[part[1:]] if part.startswith(":") else part for part in parts))
+    return referring(visit.request, visit.base_path) or own
+
+
+def sent_back(visit: Visit, problem: Problem, address: str, *, whose: str, keeps: bool = True) -> SeeOther:
+    """The way to the page of a form that was refused. ``whose`` is the person who gets to see what was typed."""
+    fields = [(name, text) for name, text in visit.form.multi_items() if name != _KEY]
+    kept = [(name, text) for name, text in fields if name not in _SECRETS] if keeps else []
+    secrets = sorted({name for name, text in fields if name in _SECRETS and text.strip()})
+    lost = f"Type the {' and the '.join(secrets)} again: secrets are not kept." if secrets else ""
+    told: dict[str, Any] = {
+        "id": token_urlsafe(6),
+        "status": problem.status,
+        "code": problem.code,
+        "detail": problem.detail,
+        "members": problem.members,
+        "retry": problem.headers.get("Retry-After"),
+        "request": visit.request.request_id,
+        "fields": kept,
+        "lost": lost if keeps else _GONE if fields else "",
+    }
+    short = told | {"members": {}, "detail": (problem.detail or "")[:_MOST_CHARACTERS]}
+    for each in (told, told | {"fields": [], "lost": _GONE}, short | {"fields": [], "lost": _GONE}):
+        plain = json.loads(json.dumps(each, default=str))
+        sealed = visit.sealer.sealed(plain, purpose=_PURPOSE, whose=whose, seconds=SECONDS)
+        if len(sealed) <= cookies.MAX_CHARACTERS:
+            break
+    cookie = visit.cookies.write(cookies.REFUSED, sealed, seconds=SECONDS)
+    return SeeOther(_with(address, told["id"]), (cookie,))
+
+
+def with_refusal(visit: Visit) -> Visit:
+    """The visit of a page to which a form was sent back, with what was wrong and what was typed."""
+    name = visit.query.get(REFUSED)
+    if visit.request.method != "GET" or name is None:
+        return visit
+    for told in _found(visit):
+        if told["id"] == name:
+            retry = {"Retry-After": told["retry"]} if told["retry"] else {}
+            problem = Problem(told["status"], told["code"], told["detail"], headers=retry, **told["members"])
+            form = QueryParams([(field, text) for field, text in told["fields"]])
+            return replace(visit, refusal=problem, refused_request=told["request"], lost=told["lost"], form=form)
+    return replace(visit, refusal=_UNKNOWN)
+
+
+def _found(visit: Visit) -> Sequence[Mapping[str, Any]]:
+    """What the cookies tell this person, or anybody. The portal is also sent the console's."""
+    people = {visit.whose, ""}
+    opened = (
+        visit.sealer.opened(text, purpose=_PURPOSE, whose=whose)
+        for text in visit.cookies.read_all(visit.request, cookies.REFUSED)
+        for whose in people
+    )
+    return [each for each in opened if isinstance(each, dict)]
+
+
+def _with(address: str, name: str) -> str:
+    parts = urlsplit(address)
+    query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key != REFUSED]
+    return f"{parts.path}?{urlencode([*query, (REFUSED, name)], quote_via=quote)}"
