@@ -65,7 +65,8 @@ def made(installed: str) -> Iterator[dict[str, str]]:
     with psycopg.connect(installed) as conn:
         conn.execute(
             "truncate svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue, svc.webhook_endpoints,"
-            " svc.webhook_delivery_attempts, svc.tenants, svc.console_tokens, svc.console_forms cascade"
+            " svc.webhook_delivery_attempts, svc.tenants, svc.console_tokens, svc.console_portal_links,"
+            " svc.console_forms cascade"
         )
 
 
@@ -133,10 +134,16 @@ KINDS: Final = {
     "delete a tenant": Kind(
         "/tenants/{tenant}", "/tenants/{tenant}/delete", {"name": "Acme"}, CHANGES.format("tenants", "DELETE")
     ),
+    "make a portal link": Kind(
+        "/tenants/{tenant}",
+        "/portal-links",
+        {"tenant": "{tenant}", "lasts": "900"},
+        "select count(*) from svc.console_portal_links",
+    ),
     "add a token": Kind(
         "/tokens/new", "/tokens", {"name": "nightly", "permission": "read", "days": "7"}, EVENTS.format("token_added")
     ),
-    "revoke a token": Kind("/tokens", "/tokens/{token}/revoke", {}, EVENTS.format("token_revoked")),
+    "revoke a token": Kind("/tokens/{token}/revoke", "/tokens/{token}/revoke", {}, EVENTS.format("token_revoked")),
 }
 
 
