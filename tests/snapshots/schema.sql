@@ -1326,6 +1326,12 @@ create function svc.redact_svc_webhook_endpoints(p_row jsonb, p_newer jsonb)
     returns jsonb language sql stable parallel safe;
 
 create function svc.send(event text, payload json, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
+    returns uuid language plpgsql;
+
+create function svc.send(event text, payload jsonb, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
+    returns uuid language plpgsql;
+
+create function svc.send(event text, payload text, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
     returns uuid language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
@@ -1609,7 +1615,7 @@ create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp wit
     returns TABLE(delivery_id uuid, key_id bigint, sequence bigint) language sql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_refuse(p_event text, p_payload json, p_idempotency_key text, p_tenant text, p_delay interval, p_key text)
+create function svc.webhook_refuse(p_event text, p_payload text, p_idempotency_key text, p_tenant text, p_delay interval, p_key text)
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
@@ -1619,6 +1625,10 @@ create function svc.webhook_refuse_event(p_event text)
 
 create function svc.webhook_refuse_other(p_message uuid, p_event text, p_payload json)
     returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_refuse_text(p_payload text)
+    returns void language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_until uuid, p_series uuid, p_is_dry boolean, p_batch integer)
@@ -1946,8 +1956,12 @@ grant execute on function svc.redact_svc_console_tokens to svc_admin;
 grant execute on function svc.redact_svc_console_tokens to svc_writer;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_admin;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_writer;
-grant execute on function svc.send to svc_admin;
-grant execute on function svc.send to svc_sender;
+grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_admin;
+grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_sender;
+grant execute on function svc.send(text, jsonb, text, text, interval, text, text) to svc_admin;
+grant execute on function svc.send(text, jsonb, text, text, interval, text, text) to svc_sender;
+grant execute on function svc.send(text, text, text, text, interval, text, text) to svc_admin;
+grant execute on function svc.send(text, text, text, text, interval, text, text) to svc_sender;
 grant execute on function svc.send_many to svc_admin;
 grant execute on function svc.send_many to svc_sender;
 grant execute on function svc.send_many to svc_writer;
@@ -2030,6 +2044,7 @@ grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_refuse_other to svc_admin;
+grant execute on function svc.webhook_refuse_text to svc_admin;
 grant execute on function svc.webhook_replay to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
 grant execute on function svc.webhook_retry_one to svc_admin;
