@@ -1104,7 +1104,7 @@ create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[
     set enable_hashjoin=off
     set enable_mergejoin=off;
 
-create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid)
+create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid, p_printed text[] DEFAULT '{}'::text[])
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
@@ -1450,7 +1450,7 @@ create function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text)
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_document(p_payload json)
-    returns jsonb language plpgsql immutable
+    returns TABLE(document jsonb, most_values integer, problem text) language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
@@ -1467,8 +1467,12 @@ create function svc.webhook_existing_delivery(p_delivery uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_filter_problem(p_filter text, p_document jsonb)
-    returns text language plpgsql immutable
+create function svc.webhook_filter_problem(p_filter text, p_steps bigint, p_document jsonb, p_values integer, p_problem text, p_until timestamp with time zone)
+    returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_filter_steps(p_filter text)
+    returns integer language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_free_keys(p_now timestamp with time zone)
@@ -1577,6 +1581,10 @@ create function svc.webhook_park(p_endpoints uuid[], p_now timestamp with time z
 
 create function svc.webhook_patterns(p_event text)
     returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_payload_problem(p_filter text, p_payload json)
+    returns text language sql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_ping(p_endpoint uuid)
@@ -2009,6 +2017,7 @@ grant select on table svc.webhook_event_types to svc_reader;
 grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
 grant execute on function svc.webhook_filter_problem to svc_admin;
+grant execute on function svc.webhook_filter_steps to svc_admin;
 grant execute on function svc.webhook_free_keys to svc_admin;
 grant delete, insert, select, update on table svc.webhook_freed to svc_admin;
 grant select on table svc.webhook_freed to svc_reader;
@@ -2032,6 +2041,7 @@ grant execute on function svc.webhook_park to svc_admin;
 grant delete, insert, select, update on table svc.webhook_parked_endpoints to svc_admin;
 grant select on table svc.webhook_parked_endpoints to svc_reader;
 grant execute on function svc.webhook_patterns to svc_admin;
+grant execute on function svc.webhook_payload_problem to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;

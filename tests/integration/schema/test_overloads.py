@@ -61,7 +61,7 @@ def test_each_overload_is_an_object_and_a_second_install_changes_none(conn: psyc
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_lost_overload_is_missing_and_comes_back(conn: psycopg.Connection[Any], kind: str) -> None:
-    conn.execute(f"drop function {SEND[kind]}")  # type: ignore[arg-type]
+    conn.execute(f"drop function {SEND[kind]}")
     assert differing(conn) == {SEND[kind]: "missing"}
     made = schema.install(conn, CONFIG)
     assert [step.identity for step in made if step.kind == "function"] == [SEND[kind]]
@@ -71,7 +71,7 @@ def test_a_lost_overload_is_missing_and_comes_back(conn: psycopg.Connection[Any]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_overload_that_somebody_changed_is_tampered_alone(conn: psycopg.Connection[Any], kind: str) -> None:
-    conn.execute(f"alter function {SEND[kind]} set search_path = public")  # type: ignore[arg-type]
+    conn.execute(f"alter function {SEND[kind]} set search_path = public")
     assert differing(conn) == {SEND[kind]: "tampered"}
     schema.install(conn, CONFIG)
     assert differing(conn) == {}
@@ -79,7 +79,7 @@ def test_an_overload_that_somebody_changed_is_tampered_alone(conn: psycopg.Conne
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_overload_with_rights_for_all_loses_them(conn: psycopg.Connection[Any], kind: str) -> None:
-    conn.execute(f"grant execute on function {SEND[kind]} to public")  # type: ignore[arg-type]
+    conn.execute(f"grant execute on function {SEND[kind]} to public")
     assert list(differing(conn)) == [f"function {SEND[kind].replace(', ', ',')}"]
     schema.install(conn, CONFIG)
     assert differing(conn) == {}
@@ -108,9 +108,9 @@ def test_an_old_overload_goes_before_the_tables_are_installed(conn: psycopg.Conn
 @pytest.mark.parametrize("by_script", [False, True])
 def test_a_database_of_one_function_gets_all(conn: psycopg.Connection[Any], *, by_script: bool) -> None:
     """As it was installed when svc.send was a single function, which was recorded by its name."""
-    definition = scalar(conn, f"select pg_get_functiondef('{SEND['text']}'::regprocedure)")  # type: ignore[arg-type]
+    definition = scalar(conn, f"select pg_get_functiondef('{SEND['text']}'::regprocedure)")
     for signature in SEND.values():
-        conn.execute(f"drop function {signature}")  # type: ignore[arg-type]
+        conn.execute(f"drop function {signature}")
     conn.execute(re.sub("payload text", "payload json", definition))
     conn.execute("delete from svc.installed_objects where identity like 'svc.send(%'")
     conn.execute(

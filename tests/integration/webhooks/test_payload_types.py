@@ -95,7 +95,7 @@ def test_a_prepared_statement_takes_parameters_with_and_without_types(
     seller: psycopg.Connection[Any], types: LiteralString, expected: str
 ) -> None:
     seller.execute("prepare sending" + types + " as select svc.send($1, $2)")
-    message = scalar(seller, f"execute sending('order.created', '{ORDER}')")  # type: ignore[arg-type]
+    message = scalar(seller, f"execute sending('order.created', '{ORDER}')")
     assert stored(seller, message) == expected
 
 
@@ -141,12 +141,12 @@ def test_a_text_that_is_nested_too_deeply_is_refused_in_our_words(seller: psycop
 def test_each_type_has_the_limits_of_the_others(seller: psycopg.Connection[Any], kind: str) -> None:
     for payload, problem in ((None, "cannot be null"), (json.dumps("x" * 262_143), "too large")):
         with pytest.raises(psycopg.Error, match=problem) as caught:
-            seller.execute(f"select svc.send('order.created', %s::{kind})", (payload,))  # type: ignore[arg-type]
+            seller.execute(f"select svc.send('order.created', %s::{kind})", (payload,))
         assert caught.value.sqlstate == "SV101"
         seller.rollback()
         seller.execute("set role seller")
     largest = json.dumps("x" * 262_142)
-    seller.execute(f"select svc.send('order.created', %s::{kind})", (largest,))  # type: ignore[arg-type]
+    seller.execute(f"select svc.send('order.created', %s::{kind})", (largest,))
 
 
 @pytest.mark.parametrize("kind", ["text", "json", "jsonb"])
@@ -154,14 +154,14 @@ def test_a_role_without_rights_is_told_which(database: str, kind: str) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("set role passer_by")
         with pytest.raises(AccessError) as caught, translating():
-            conn.execute(f"select svc.send('order.created', '{{}}'::{kind})")  # type: ignore[arg-type]
+            conn.execute(f"select svc.send('order.created', '{{}}'::{kind})")
     assert "send, read or admin of [grants]" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("first", ["text", "json", "jsonb"])
 def test_an_idempotency_key_knows_the_message_whatever_its_type(seller: psycopg.Connection[Any], first: str) -> None:
     ids = {
-        scalar(seller, f"select svc.send('order.created', '{ORDER}'::{kind}, 'once')")  # type: ignore[arg-type]
+        scalar(seller, f"select svc.send('order.created', '{ORDER}'::{kind}, 'once')")
         for kind in (first, "text", "json", "jsonb")
     }
     assert len(ids) == 1
