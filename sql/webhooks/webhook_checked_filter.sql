@@ -2,8 +2,8 @@
 -- payload. What is left takes time in proportion to the payload: it compares no two paths, because lax mode goes
 -- through all elements of both by itself, and has no path of the whole payload within a filter of elements. In strict
 -- mode only wildcards and ranges go through elements, and there may be one. Arithmetic, string() and decimal() would
--- take long on numbers of thousands of digits, such as 1e100000. All this is found in the canonical text, in which keys and texts are quoted, numbers are
--- written out and redundant parentheses are gone.
+-- take long on numbers of thousands of digits, such as 1e100000. All this is found in the canonical text, in which
+-- keys and texts are quoted, numbers are written out and redundant parentheses are gone.
 create or replace function svc.webhook_checked_filter(p_filter text) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

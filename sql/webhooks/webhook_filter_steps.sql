@@ -9,7 +9,7 @@ declare
 begin
     return length(v_path) - length(translate(v_path, '$@.[', ''))
          + 3 * (length(v_path) - length(translate(v_path, '?', '')))
-         + 64 * (length(v_path) - length(regexp_replace(v_path, '([a-z])[(]', '\1', 'g')));
+         + 64 * (length(v_path) - length(regexp_replace(v_path, '([a-z])[(]', E'\\1', 'g')));
 end
 $svc$;
 revoke all on function svc.webhook_filter_steps(text) from public;
