@@ -98,7 +98,7 @@ begin
                        ) = 2 then (select row_to_json(payload.*) from (select after."id" as "id", before."status" as "oldStatus") as payload) end as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
                        null::text as tenant
-                  -- paired by key, as jsonb: every type converts to it, or is printed; a single row is paired with itself
+                  -- paired by key, as jsonb: every type converts to it or is printed; one row is paired with itself
                   from new_rows as after left join old_rows as before
                     on case when not v_is_one then jsonb_build_array(after."id") else '[]' end
                      = case when not v_is_one then jsonb_build_array(before."id") else '[]' end

@@ -49,7 +49,7 @@ begin
               from (
                 select (select row_to_json(payload.*) from (select after."order_id" as "order_id", after."place" as "place") as payload) as payload,
                        null::text as tenant
-                  -- paired by key, as jsonb: every type converts to it, or is printed; a single row is paired with itself
+                  -- paired by key, as jsonb: every type converts to it or is printed; one row is paired with itself
                   from new_rows as after left join old_rows as before
                     on case when not v_is_one then jsonb_build_array(after."order_id", after."place") else '[]' end
                      = case when not v_is_one then jsonb_build_array(before."order_id", before."place") else '[]' end
