@@ -12,7 +12,12 @@ from svc_pg.table_names import TableName, quoted, unquoted
 CHANGE_EVENTS: Final = "change_events"
 SEND_CHANGES: Final = "send_changes"
 
+OVERLOADED: Final = ("send",)
+"""The names that several of our functions have, each in a file of its own: send.sql.j2, send.json.sql."""
+
 _IDENTITY: Final = re.compile(r'(?P<name>"(?:[^"]|"")*"|(?!").*?) on (?P<table>.*)', re.DOTALL)
+
+_REVOKED: Final = re.compile(r"^revoke all on function (?P<signature>\S+\([^()]*\)) from public;$", re.MULTILINE)
 
 ObjectKind = Literal["function", "view", "trigger"]
 
@@ -44,7 +49,8 @@ class Trigger(NamedTuple):
 class SchemaObject:
     """One function, view or trigger and the SQL that creates or replaces it.
 
-    ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger. ``audited_table`` is
+    ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger; for a function of
+    several of its name it is the signature, as the catalog prints it: ``svc.send(text, json)``. ``audited_table`` is
     set for those that record or send the changes of a table, and ``leaves_out`` says which changes it does not record.
     """
 
@@ -60,6 +66,25 @@ class SchemaObject:
     def source_sha256(self) -> str:
         """The fingerprint of the SQL."""
         return self.recorded_sha256 or sha256(self.sql.encode()).hexdigest()
+
+
+def name_of(identity: str) -> str:
+    """The name of a function or view in schema ``svc``."""
+    name = identity.removeprefix("svc.")
+    plain = name.partition("(")[0]
+    return plain if plain in OVERLOADED else name
+
+
+def signature(sql: str) -> str:
+    """The identity of the function that this SQL makes, if others have its name: install revokes rights of it."""
+    match = _REVOKED.search(sql)
+    assert match is not None, sql  # noqa: S101 - it is our own text
+    return match["signature"]
+
+
+def is_overload(identity: str) -> bool:
+    """True if the function is one of several that may have its name."""
+    return name_of(identity) in OVERLOADED
 
 
 def sends_changes(identity: str) -> bool:

@@ -1,9 +1,9 @@
 -- The given filter of an endpoint; an error if it is no SQL/JSON path, or no predicate, or could take long on a large
 -- payload. What is left takes time in proportion to the payload: it compares no two paths, because lax mode goes
 -- through all elements of both by itself, and has no path of the whole payload within a filter of elements. In strict
--- mode only wildcards and ranges go through elements, and there may be one. Arithmetic would take long on numbers of
--- thousands of digits. All this is found in the canonical text, in which keys and texts are quoted, numbers are
--- written out and redundant parentheses are gone.
+-- mode only wildcards and ranges go through elements, and there may be one. Arithmetic, string() and decimal() would
+-- take long on numbers of thousands of digits, such as 1e100000. All this is found in the canonical text, in which
+-- keys and texts are quoted, numbers are written out and redundant parentheses are gone.
 create or replace function svc.webhook_checked_filter(p_filter text) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
@@ -33,6 +33,7 @@ begin
             when v_path ~ E'\\mlike_regex\\M' then 'contains like_regex'
             when v_path ~ E'\\*\\*' then 'contains **'
             when v_path ~ E'\\.keyvalue\\(' then 'contains keyvalue()'
+            when v_path ~ E'\\.(string|decimal)\\(' then 'contains string() or decimal()'
             when v_path ~ E'\\$""' then 'contains a variable'
             when v_path ~ E'\\[[^]]*[$@]' then 'contains a path in a subscript'
             when regexp_replace(v_path, E'\\[(\\*|last - \\d{1,9})\\]|\\.\\*', '', 'g') ~ '[-+*/%] |[-+][$@(]'

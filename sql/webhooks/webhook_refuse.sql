@@ -1,6 +1,6 @@
 -- Raise the error for a message that cannot be sent, by what is wrong with it.
 create or replace function svc.webhook_refuse(
-    p_event text, p_payload json, p_idempotency_key text, p_tenant text, p_delay interval, p_key text
+    p_event text, p_payload text, p_idempotency_key text, p_tenant text, p_delay interval, p_key text
 ) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -24,12 +24,12 @@ begin
         raise exception 'a webhook payload cannot be null'
             using errcode = 'SV101', hint = 'Send {} for an empty payload.';
     end if;
-    if octet_length(p_payload::text) > 262144 then
+    if octet_length(p_payload) > 262144 then
         raise exception 'webhook payload is too large' using errcode = 'SV101',
-            detail = format('%s bytes, limit 262144', octet_length(p_payload::text)),
+            detail = format('%s bytes, limit 262144', octet_length(p_payload)),
             hint = 'Send a reference to the data instead.';
     end if;
     perform svc.webhook_refuse_event(p_event);
 end
 $svc$;
-revoke all on function svc.webhook_refuse(text, json, text, text, interval, text) from public;
+revoke all on function svc.webhook_refuse(text, text, text, text, interval, text) from public;

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from svc_pg.schema_objects import ObjectKind, SchemaObject
+from svc_pg.schema_objects import ObjectKind, SchemaObject, is_overload
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
@@ -52,6 +52,11 @@ class Status:
         if self.state == "missing":
             return "create"
         return "remove" if self.state == "orphan" else "replace"
+
+    @property
+    def is_overload(self) -> bool:
+        """True if it is a function that can be one of several of its name."""
+        return self.kind == "function" and is_overload(self.identity)
 
     @property
     def is_left(self) -> bool:

@@ -20,7 +20,7 @@ Statement = tuple[LiteralString, tuple[object, ...]]
 # One round trip: if the event has a schema, nothing is sent unless the payload is known to fit that very schema
 _SEND: Final = """
 select case when e.schema is null or e.sha256 = %s
-            then svc.send(%s, %s::text::json, %s, %s, %s::interval, %s, %s)::text end as id,
+            then svc.send(%s, %s, %s, %s, %s::interval, %s, %s)::text end as id,
        case when e.sha256 <> %s then e.schema::text end as schema
 """
 _SEND_MANY: Final = """

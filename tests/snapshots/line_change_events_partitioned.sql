@@ -30,6 +30,7 @@ set enable_nestloop = off  -- the plan is kept from a first statement of one row
 set jit = off  -- if a nested loop is the only plan, its price would have it compiled
 as $svc$
 -- made by svc-pg from its configuration for shop.Order Line; change it there
+#variable_conflict use_column
 declare
     v_payload json;
     v_payloads json[] := '{}'::json[];
@@ -38,7 +39,7 @@ declare
     v_is_one boolean;
 begin
     if has_table_privilege('pg_authid'::regclass, 'update') then
-        perform svc.audit_refuse_superuser('shop.Order Line', tg_relid);
+        perform svc.audit_refuse_superuser('shop.Order Line', tg_relid, array[]::text[]);
     end if;
     if tg_op = 'UPDATE' then
         v_is_one := not exists (select from old_rows offset 1);
@@ -48,7 +49,7 @@ begin
               from (
                 select (select row_to_json(payload.*) from (select after."order_id" as "order_id", after."place" as "place") as payload) as payload,
                        null::text as tenant
-                  -- paired by key, as jsonb because every type converts to it; a single row is paired with itself
+                  -- paired by key, as jsonb: every type converts to it or is printed; one row is paired with itself
                   from new_rows as after left join old_rows as before
                     on case when not v_is_one then jsonb_build_array(after."order_id", after."place") else '[]' end
                      = case when not v_is_one then jsonb_build_array(before."order_id", before."place") else '[]' end

@@ -1125,7 +1125,7 @@ create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[
     set enable_hashjoin=off
     set enable_mergejoin=off;
 
-create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid)
+create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid, p_printed text[] DEFAULT '{}'::text[])
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
@@ -1351,6 +1351,12 @@ create function svc.redact_svc_webhook_endpoints(p_row jsonb, p_newer jsonb)
     returns jsonb language sql stable parallel safe;
 
 create function svc.send(event text, payload json, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
+    returns uuid language plpgsql;
+
+create function svc.send(event text, payload jsonb, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
+    returns uuid language plpgsql;
+
+create function svc.send(event text, payload text, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
     returns uuid language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
@@ -1473,7 +1479,7 @@ create function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text)
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_document(p_payload json)
-    returns jsonb language plpgsql immutable
+    returns TABLE(document jsonb, most_values integer, problem text) language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
@@ -1490,8 +1496,12 @@ create function svc.webhook_existing_delivery(p_delivery uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_filter_problem(p_filter text, p_document jsonb)
-    returns text language plpgsql immutable
+create function svc.webhook_filter_problem(p_filter text, p_steps bigint, p_document jsonb, p_values integer, p_problem text, p_until timestamp with time zone)
+    returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_filter_steps(p_filter text)
+    returns integer language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_free_keys(p_now timestamp with time zone)
@@ -1602,6 +1612,10 @@ create function svc.webhook_patterns(p_event text)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_payload_problem(p_filter text, p_payload json)
+    returns text language sql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_ping(p_endpoint uuid)
     returns SETOF svc.webhook_deliveries language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1638,7 +1652,7 @@ create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp wit
     returns TABLE(delivery_id uuid, key_id bigint, sequence bigint) language sql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_refuse(p_event text, p_payload json, p_idempotency_key text, p_tenant text, p_delay interval, p_key text)
+create function svc.webhook_refuse(p_event text, p_payload text, p_idempotency_key text, p_tenant text, p_delay interval, p_key text)
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
@@ -1648,6 +1662,10 @@ create function svc.webhook_refuse_event(p_event text)
 
 create function svc.webhook_refuse_other(p_message uuid, p_event text, p_payload json)
     returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_refuse_text(p_payload text)
+    returns void language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_until uuid, p_series uuid, p_is_dry boolean, p_batch integer)
@@ -1991,8 +2009,12 @@ grant execute on function svc.redact_svc_console_tokens to svc_admin;
 grant execute on function svc.redact_svc_console_tokens to svc_writer;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_admin;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_writer;
-grant execute on function svc.send to svc_admin;
-grant execute on function svc.send to svc_sender;
+grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_admin;
+grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_sender;
+grant execute on function svc.send(text, jsonb, text, text, interval, text, text) to svc_admin;
+grant execute on function svc.send(text, jsonb, text, text, interval, text, text) to svc_sender;
+grant execute on function svc.send(text, text, text, text, interval, text, text) to svc_admin;
+grant execute on function svc.send(text, text, text, text, interval, text, text) to svc_sender;
 grant execute on function svc.send_many to svc_admin;
 grant execute on function svc.send_many to svc_sender;
 grant execute on function svc.send_many to svc_writer;
@@ -2043,6 +2065,7 @@ grant select on table svc.webhook_event_types to svc_reader;
 grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
 grant execute on function svc.webhook_filter_problem to svc_admin;
+grant execute on function svc.webhook_filter_steps to svc_admin;
 grant execute on function svc.webhook_free_keys to svc_admin;
 grant delete, insert, select, update on table svc.webhook_freed to svc_admin;
 grant select on table svc.webhook_freed to svc_reader;
@@ -2066,6 +2089,7 @@ grant execute on function svc.webhook_park to svc_admin;
 grant delete, insert, select, update on table svc.webhook_parked_endpoints to svc_admin;
 grant select on table svc.webhook_parked_endpoints to svc_reader;
 grant execute on function svc.webhook_patterns to svc_admin;
+grant execute on function svc.webhook_payload_problem to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;
@@ -2078,6 +2102,7 @@ grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_refuse_other to svc_admin;
+grant execute on function svc.webhook_refuse_text to svc_admin;
 grant execute on function svc.webhook_replay to svc_admin;
 grant execute on function svc.webhook_replay_finished to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;

@@ -65,7 +65,7 @@ select concat(format('create function svc.%I(%s)', p.proname, pg_get_function_ar
               case when p.prosecdef then ' security definer' end,
               (select string_agg(chr(10) || '    set ' || setting, '') from unnest(p.proconfig) setting), ';')
   from pg_proc p join pg_language l on l.oid = p.prolang
- where p.pronamespace = 'svc'::regnamespace order by p.proname
+ where p.pronamespace = 'svc'::regnamespace order by p.proname, oidvectortypes(p.proargtypes)
 """
 # The rights of everybody but the owner
 _RIGHTS: Final = """
@@ -82,7 +82,9 @@ with object (kind, name, owner, acl) as (
      where c.relnamespace = 'svc'::regnamespace and a.attacl is not null
      group by c.relname, c.relowner, a.attacl::text
     union all
-    select 'function', 'svc.' || p.proname, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+    select 'function', 'svc.' || p.proname || case when count(*) over (partition by p.proname) > 1 then
+               format('(%s)', oidvectortypes(p.proargtypes)) else '' end,
+           p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
       from pg_proc p where p.pronamespace = 'svc'::regnamespace
 )
 select format('grant %s%s %s to %s;', string_agg(lower(x.privilege_type), ', ' order by x.privilege_type),

@@ -8,6 +8,7 @@ from psycopg import sql
 from psycopg.sql import SQL, Composable, Identifier
 
 from svc_pg.capture.postgres.expressions import texts
+from svc_pg.capture.postgres.images import json_value, query_json
 from svc_pg.capture.table import Table
 from svc_pg.config import OnChange
 from svc_pg.config.change_events import ChangeOperation, RowValue
@@ -36,8 +37,9 @@ def identity(table: Table) -> list[str]:
 
 
 def pairing_key(row: Row, table: Table) -> Composable:
-    """The value by which a row before is paired with the row after; every type has a form in jsonb."""
-    return SQL("jsonb_build_array({})").format(_columns(row, identity(table)))
+    """The value by which a row before is paired with the row after; all types are in jsonb, or printed."""
+    values = (_json(table, RowValue(row, column), row) for column in identity(table))
+    return SQL("jsonb_build_array({})").format(SQL(", ").join(values))
 
 
 def for_operation(table: Table, rule: OnChange, operation: ChangeOperation, redacted: Set[str]) -> Rule:
@@ -45,18 +47,18 @@ def for_operation(table: Table, rule: OnChange, operation: ChangeOperation, reda
     row: Row = "before" if operation == "DELETE" else "after"
     key = {column: RowValue("row", column) for column in identity(table) if column not in redacted}
     guard = texts(sorted(redacted))
-    payload = _object(rule.values or key, row)
+    payload = _object(table, rule.values or key, row)
     if rule.payload == "row":
         sent = texts(column for column in table.columns if column not in redacted)
-        payload = SQL("svc.webhook_row(row_to_json({}.*), {}, {})").format(_ROWS[row], sent, guard)
+        payload = SQL("svc.webhook_row({}, {}, {})").format(query_json(table, _ROWS[row]), sent, guard)
     elif rule.payload is not None and redacted:
-        payload = _GUARDED.format(_ROWS[row], guard, payload)
+        payload = _guarded(redacted, payload)
     return Rule(
         event=rule.event,
         payload=payload,
-        thin=_object(key, row, truncated=True),
+        thin=_object(table, key, row, truncated=True),
         is_thin=rule.payload is None,
-        tenant=SQL("null::text") if rule.tenant is None else _TENANT.format(_text(RowValue("row", rule.tenant), row)),
+        tenant=SQL("null::text") if rule.tenant is None else _tenant(table, rule.tenant, row),
         key=_order_key(table, rule, row, redacted),
         conditions=_conditions(table, rule, operation),
     )
@@ -72,12 +74,12 @@ def _order_key(table: Table, rule: OnChange, row: Row, redacted: Set[str]) -> Co
     if not rule.key_parts:
         return None
     value = SQL(" || ").join(
-        sql.Literal(part) if isinstance(part, str) else _text(part, row) for part in rule.key_parts
+        sql.Literal(part) if isinstance(part, str) else _text(table, part, row) for part in rule.key_parts
     )
     columns = {part.column for part in rule.key_parts if isinstance(part, RowValue)}
     if not redacted or columns <= set(identity(table)):
         return value
-    return _GUARDED.format(_ROWS[row], texts(sorted(redacted)), value)
+    return _guarded(redacted, value)
 
 
 def _conditions(table: Table, rule: OnChange, operation: ChangeOperation) -> list[Composable]:
@@ -109,14 +111,21 @@ def _columns(row: Row, columns: Iterable[str]) -> Composable:
     return SQL(", ").join(_value(RowValue(row, column), row) for column in columns)
 
 
-# Null if a redacted column is gone, which may have another name now; then only the key is sent
-_GUARDED: Final = SQL("""case when svc.webhook_row(row_to_json({}.*), '{{}}', {}) is not null then {} end""")
+def _guarded(redacted: Set[str], value: Composable) -> Composable:
+    """Null if a redacted column is gone, which may have another name now; then only the key is sent."""
+    return _GUARDED.format(texts(sorted(redacted)), sql.Literal(len(redacted)), value)
 
 
-def _object(values: Mapping[str, RowValue], row: Row, *, truncated: bool = False) -> Composable:
+_GUARDED: Final = SQL("""case when (
+                           select count(*) from pg_attribute a
+                            where a.attrelid = tg_relid and a.attname::text = any ({}) and not a.attisdropped
+                       ) = {} then {} end""")
+
+
+def _object(table: Table, values: Mapping[str, RowValue], row: Row, *, truncated: bool = False) -> Composable:
     """A JSON object, made from a row because functions take at most 100 arguments."""
     fields: list[Composable] = [
-        SQL("{} as {}").format(_value(value, row), Identifier(name)) for name, value in values.items()
+        SQL("{} as {}").format(_json(table, value, row), Identifier(name)) for name, value in values.items()
     ]
     if truncated:
         fields.append(SQL("true as truncated"))
@@ -127,5 +136,13 @@ def _value(value: RowValue, row: Row) -> Composable:
     return SQL("{}.{}").format(_ROWS[row if value.source == "row" else value.source], Identifier(value.column))
 
 
-def _text(value: RowValue, row: Row) -> Composable:
-    return SQL("{}::text").format(_value(value, row))
+def _json(table: Table, value: RowValue, row: Row) -> Composable:
+    return json_value(table, value.column, _value(value, row))
+
+
+def _text(table: Table, value: RowValue, row: Row) -> Composable:
+    return json_value(table, value.column, _value(value, row), is_text=True)
+
+
+def _tenant(table: Table, column: str, row: Row) -> Composable:
+    return _TENANT.format(_text(table, RowValue("row", column), row))

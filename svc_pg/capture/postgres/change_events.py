@@ -142,6 +142,7 @@ def _function(
         key_after=pairing_key("after", table),
         has_updates="UPDATE" in operations,
         keys_may_repeat=table.keys_may_repeat,
+        printed=[*table.printed, *table.printed_lists],
         has_when=any(rule.when is not None for rule in rules),
         has_keys=any(rule.key for rule in rules),
         operations=[

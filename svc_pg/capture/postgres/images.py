@@ -20,6 +20,15 @@ _SAFE_BYTES: Final = 500_000
 """No compression packs a value that jsonb cannot hold, of 256 MB, into a row of this size."""
 _COMMA: Final = SQL(", ")
 _TO_JSONB: Final = SQL("to_jsonb({})")
+_ROW_TO_JSON: Final = SQL("row_to_json({})")
+# The queries within run once a statement; the second, which is slow, only if there is such a column
+_IF_TYPES_ARE_KNOWN: Final = SQL("""case when exists (
+                           select from pg_attribute a
+                            where a.attrelid = tg_relid and a.attnum > 0 and not a.attisdropped
+                              and a.atttypid >= 16384 and a.attname::text <> all ({})
+                       ) and exists (
+                           select from svc.audit_columns(tg_relid) c where c.type is null and c.name <> all ({})
+                       ) then {} else {} end""")
 _TOLERANT: Final = SQL("svc.audit_image({}, {}, true)")
 _TG_RELID: Final = SQL("tg_relid")
 # num_nulls and format take any type as it is; IS NULL of a composite, or a cast to text, would not
@@ -78,6 +87,27 @@ def locked_image(table: Table, row: Composable) -> Composable:
     return _LISTED.format(_TOLERANT.format(SQL('"svc listed"'), relation), _columns(table, _column_of(row)))
 
 
+def query_json(table: Table, row: Composable) -> Composable:
+    """The same as ``json``, in the order of the columns.
+
+    The keys are those of the columns that the table has now. If a column has another type since, which is not
+    PostgreSQL's own, or is newer, or if columns are gone beside printed ones, it is as slow as ``careful_image``.
+    """
+    whole = SQL("{}.*").format(row)  # the name alone could be that of a column
+    careful = SQL("to_json({})").format(careful_image(whole))
+    known = _listed_if_known(table, row, _ROW_TO_JSON, careful) if _printed(table) else _ROW_TO_JSON.format(whole)
+    return _IF_TYPES_ARE_KNOWN.format(
+        texts(sorted({*_printed(table), *table.domains})), texts(sorted(_printed(table))), careful, known
+    )
+
+
+def json_value(table: Table, column: str, value: Composable, *, is_text: bool = False) -> Composable:
+    """The value of a column as it may become JSON; if ``is_text`` is true, as text."""
+    if is_text:
+        return _TEXT.format(value) if column in _printed(table) else SQL("{}::text").format(value)
+    return _texts(table, lambda _: value).get(column, value)
+
+
 def _printed(table: Table) -> Sequence[str]:
     return (*table.printed, *table.printed_lists)
 
@@ -106,7 +136,7 @@ def _with_query_texts(table: Table, image: Composable, row: Composable) -> Compo
     return SQL("({} || {})").format(image, _OF_PRESENT.format(query))
 
 
-def _listed_if_known(table: Table, row: Composable, image: SQL) -> Composable:
+def _listed_if_known(table: Table, row: Composable, image: SQL, careful: Composable | None = None) -> Composable:
     """The image of all columns one by one, unless the table has other columns now."""
     known = texts(sorted((*table.columns, *table.virtual)))
     return _LISTED_IF_KNOWN.format(
@@ -115,7 +145,7 @@ def _listed_if_known(table: Table, row: Composable, image: SQL) -> Composable:
         _columns(table, Identifier),
         row,
         known,
-        careful_image(row),
+        careful or careful_image(row),
     )
 
 

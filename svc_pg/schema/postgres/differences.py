@@ -29,7 +29,7 @@ from svc_pg.schema.postgres.inventory import AlteredObject
 from svc_pg.schema.postgres.target import Target, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import sends_changes
+from svc_pg.schema_objects import is_overload, sends_changes
 from svc_pg.table_names import TableName
 
 
@@ -77,8 +77,17 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     ]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
-    # removals come last, and those of tables first among them: their views call functions of the schema
-    return sorted(found, key=lambda entry: 0 if entry.action != "remove" else 1 if entry.audited_table else 2)
+    return sorted(found, key=_position)
+
+
+def _position(entry: Status) -> int:
+    """Removals come last, and those of tables first among them: their views call functions of the schema.
+
+    But overloads that are not ours come first of all, because calls and functions could mean them.
+    """
+    if entry.action != "remove":
+        return 1
+    return 0 if entry.is_overload else 2 if entry.audited_table else 3
 
 
 def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
@@ -96,6 +105,10 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
             (table, sends) in served for table in (entry.audited_table, entry.moved_to)
         )
 
+    def is_foreign(entry: ObjectState) -> bool:
+        is_unknown = entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded
+        return is_unknown and not is_overload(entry.identity)
+
     return [
         Status(
             kind=entry.kind,
@@ -103,7 +116,7 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
             state=entry.state,
             sql=entry.item.sql if entry.item else entry.drop_sql or "",
             audited_table=entry.audited_table,
-            is_foreign=entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded,
+            is_foreign=is_foreign(entry),
             is_superseded=is_superseded(entry),
             moved_to=entry.moved_to,
             is_of_dropped_table=entry.state == "orphan" and entry.audited_table in dropped,

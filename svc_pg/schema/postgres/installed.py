@@ -14,14 +14,15 @@ from svc_pg.schema.postgres import scope
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.scope import Scope
 from svc_pg.schema.status import State
-from svc_pg.schema_objects import OBJECT_KINDS, ObjectKind, SchemaObject
+from svc_pg.schema_objects import OBJECT_KINDS, OVERLOADED, ObjectKind, SchemaObject
 
 _RECORDED: Final = """
 select kind, identity, audited_table, source_sha256, catalog_sha256,
        postgres_major = current_setting('server_version_num')::integer / 10000 as is_of_this_postgres
   from svc.installed_objects
 """
-_OVERLOADED: Final = """
+# Those of OVERLOADED have an identity each
+_REPEATED: Final = """
 select 'svc.' || proname from pg_proc
  where pronamespace = to_regnamespace('svc') and proname = any ($1) group by proname having count(*) > 1
 """
@@ -77,7 +78,7 @@ class ObjectState:
 
 def found_sql(*, is_scoped: bool = False) -> LiteralString:
     """The query of the functions, views and triggers in the catalog; with the parameters of a Scope, of these."""
-    return render("installed/objects.sql.j2", is_scoped=is_scoped)
+    return render("installed/objects.sql.j2", is_scoped=is_scoped, overloaded=OVERLOADED)
 
 
 def compare(conn: Connection[Any], installation: Installation, wanted: Iterable[SchemaObject]) -> list[ObjectState]:
@@ -145,12 +146,12 @@ def create(conn: Connection[Any], items: Sequence[SchemaObject]) -> None:
     except (InvalidFunctionDefinition, InvalidTableDefinition):  # another result, other parameter names or columns
         for item in items:
             _replace(conn, item)
-    overloaded = {identity for (identity,) in scope.execute(conn, _OVERLOADED, [limits.names])}
+    repeated = {identity for (identity,) in scope.execute(conn, _REPEATED, [limits.names])}
     for item in items:
-        if item.identity in overloaded:
+        if item.identity in repeated:
             _recreate(conn, item)
     columns = zip(*((item.kind, item.identity, item.audited_table, item.source_sha256) for item in items), strict=True)
-    scope.execute(conn, render("installed/record.sql.j2"), [*limits.params, *map(list, columns)])
+    scope.execute(conn, render("installed/record.sql.j2", overloaded=OVERLOADED), [*limits.params, *map(list, columns)])
 
 
 def _replace(conn: Connection[Any], item: SchemaObject) -> None:

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString
+from typing import Any, LiteralString
 
 from psycopg import Connection, RawCursor
 from psycopg.rows import tuple_row
 
-from svc_pg.schema_objects import SchemaObject, Trigger
+from svc_pg.schema_objects import SchemaObject, Trigger, name_of
 from svc_pg.table_names import TableName
-
-_SCHEMA: Final = "svc."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Scope:
             if item.kind == "trigger":
                 tables.append(Trigger.parse(item.identity).table)
             else:
-                names.append(item.identity.removeprefix(_SCHEMA))
+                names.append(name_of(item.identity))
         return cls(names, list(dict.fromkeys(tables)))
 
     @property

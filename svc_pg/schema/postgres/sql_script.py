@@ -24,7 +24,7 @@ from svc_pg.schema.postgres.target import guards, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status, steps_of
-from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
+from svc_pg.schema_objects import OBJECT_KINDS, OVERLOADED, SchemaObject
 
 
 class _Change(NamedTuple):
@@ -150,5 +150,5 @@ def _step(step: Status) -> str:
     if step.kind == "view" and step.action == "replace":
         return title + render("script/replace_view.sql.j2", identity=step.identity, create=step.sql)
     if step.kind == "function" and step.action == "replace":
-        return title + render("script/drop_function.sql.j2", identity=step.identity) + step.sql
+        return title + render("script/drop_function.sql.j2", identity=step.identity, overloaded=OVERLOADED) + step.sql
     return title + step.sql

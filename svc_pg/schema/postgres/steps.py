@@ -45,11 +45,11 @@ class Plan:
         return cls(target, steps, by_table, present, present.revision, lacks)
 
     def removals(self, *, prune: bool) -> list[Status]:
-        """The steps that are taken last: all removals but those beside something new of the same table."""
+        """The steps that are taken last: all removals but overloads, and those beside what is new of a table."""
         return [
             step
             for step in self.steps
-            if step.action == "remove" and _table(step, self.target) not in self.target.tables
+            if step.action == "remove" and not step.is_overload and _table(step, self.target) not in self.target.tables
             if prune or not step.needs_prune
         ]
 

@@ -26,7 +26,7 @@ from svc_pg.render import render
 from svc_pg.schema.postgres import access
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
-from svc_pg.schema_objects import ObjectKind, SchemaObject
+from svc_pg.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.webhooks.worker.backoff import max_attempts
 
 # Each file has one function or view, of the same name
@@ -108,10 +108,12 @@ def _rendered(kind: ObjectKind, folders: tuple[str, ...], **values: Hashable) ->
         for folder in folders
         for file in files("svc_pg.sql").joinpath(folder).iterdir()
     ]
-    return [
-        SchemaObject(kind, f"svc.{template.name.split('.')[0]}", render(str(template), **values))
-        for template in sorted(templates)
-    ]
+    return [_object(kind, template, render(str(template), **values)) for template in sorted(templates)]
+
+
+def _object(kind: ObjectKind, template: PurePosixPath, sql: str) -> SchemaObject:
+    name = template.name.split(".")[0]
+    return SchemaObject(kind, signature(sql) if name in OVERLOADED else f"svc.{name}", sql)
 
 
 def guards() -> list[SchemaObject]:

@@ -83,7 +83,7 @@ _STATEMENTS: Final = {
 _MAKE_SILENT: Final = r"""
 do $$
 declare
-    v_send text := pg_get_functiondef('svc.send'::regproc);
+    v_send text := pg_get_functiondef('svc.send(text, text, text, text, interval, text, text)'::regprocedure);
     v_silent text := regexp_replace(v_send, 'found and not pg_try_advisory_xact_lock_shared\([^)]*\)', 'false');
 begin
     if v_silent = v_send or v_silent ~ 'advisory' then

@@ -328,9 +328,10 @@ create table shop.typed_by_statement (id int primary key, m shop.mood, j json);
 create table shop.ruled (id int primary key, n int);
 create table shop.sent (id int primary key, n int);
 create table shop.sent_typed (id int primary key, m shop.mood);
+create table shop.sent_ruled (id int primary key, m shop.mood);
 """
-PLAIN = ("plain", "typed", "typed_by_statement", "sent")
-REFUSED = ("ruled", "sent_typed")
+PLAIN = ("plain", "typed", "typed_by_statement", "sent", "sent_typed")
+REFUSED = ("ruled", "sent_ruled")
 
 
 @pytest.mark.parametrize("way", ["reassign owned by {} to postgres", "alter role {} superuser"])
@@ -341,8 +342,9 @@ def test_code_of_others_never_runs_as_a_superuser_who_became_the_owner_of_a_capt
     rules.audit = AuditConfig(tables=[AuditedTable(name=f"shop.{name}") for name in (*PLAIN, *REFUSED)])
     rules.audit.tables[2].level = "statement"
     rules.audit.enrich("shop.ruled", "*", label="changed", when={"sql": "shop.spy()"})
-    for name in ("sent", "sent_typed"):
-        rules.webhooks.on_change(f"shop.{name}", ["INSERT"], event="mood.changed", payload="row")
+    for name in ("sent", "sent_typed", "sent_ruled"):
+        when = "before is null or shop.spy()" if name == "sent_ruled" else None
+        rules.webhooks.on_change(f"shop.{name}", ["INSERT"], event="mood.changed", payload="row", when=when)
     with copied(maintenance, postgres, template=shop_template) as conninfo, new_role(postgres) as app:
         execute(conninfo, "grant all on schema shop to {}; grant usage on schema shop to public", app)
         execute(conninfo, "set role {}; " + TAKEN_OVER, app)
@@ -358,6 +360,15 @@ def test_code_of_others_never_runs_as_a_superuser_who_became_the_owner_of_a_capt
                     conn.execute(f"update shop.{name} set later = 'high'".encode())
                     assert log(conn)[-1]["after_data"]["later"] == "high"
                 conn.execute("insert into shop.sent values (1)")
+                conn.execute("insert into shop.sent_typed values (1, 'low')")
+                assert (
+                    scalar(conn, "select payload ->> 'm' from svc.webhook_messages where payload::text ~ 'low'")
+                    == "low"
+                )
+                conn.execute("alter table shop.sent alter column n type shop.mood using null")
+                with pytest.raises(psycopg.errors.InsufficientPrivilege, match=r"shop\.sent.* superuser"):
+                    conn.execute("insert into shop.sent values (2)")
+                conn.execute("alter table shop.sent alter column n type integer using null")
                 for name in REFUSED:
                     with pytest.raises(
                         psycopg.errors.InsufficientPrivilege, match=f"shop.{name}.* superuser"
@@ -367,7 +378,7 @@ def test_code_of_others_never_runs_as_a_superuser_who_became_the_owner_of_a_capt
                 assert seen(conninfo) == set()
                 found = {entry.identity: entry.sql for entry in schema.status(conn, rules) if entry.state != "ok"}
                 mends = [sql for identity, sql in found.items() if identity.startswith("superuser ")]
-                assert len(mends) == len((*PLAIN, *REFUSED)) + 2  # of which two are recorded and sent
+                assert len(mends) == len((*PLAIN, *REFUSED)) + 3  # of which three are recorded and sent
                 conn.execute("\n".join(mends).encode())
                 conn.execute("insert into shop.plain values (3)")
                 conn.execute("insert into shop.sent values (3)")

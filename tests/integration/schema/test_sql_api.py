@@ -26,15 +26,19 @@ select a.attname, format_type(a.atttypid, a.atttypmod), col_description(a.attrel
  where a.attrelid = ('svc.' || %s)::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum
 """
 _FUNCTIONS: Final = """
-select p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), obj_description(p.oid, 'pg_proc')
-  from pg_proc p where p.pronamespace = 'svc'::regnamespace and p.proname = any(%s) order by p.proname
+select distinct on (p.proname) p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+       obj_description(p.oid, 'pg_proc')
+  from pg_proc p where p.pronamespace = 'svc'::regnamespace and p.proname = any(%s)
+ order by p.proname, oidvectortypes(p.proargtypes) desc -- of several the one for text
 """
 # All others have the name of their part before their own
 PUBLIC: Final = sorted(
-    name
-    for part in ("audit", "console", "webhooks")
-    for name in (file.name.split(".")[0] for file in (SQL / part).iterdir())
-    if not name.startswith(f"{part.removesuffix('s')}_")
+    {
+        name
+        for part in ("audit", "console", "webhooks")
+        for name in (file.name.split(".")[0] for file in (SQL / part).iterdir())
+        if not name.startswith(f"{part.removesuffix('s')}_")
+    }
 )
 
 

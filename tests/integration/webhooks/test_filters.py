@@ -88,7 +88,11 @@ def test_filters_and_tenants_and_patterns_hold_together(database: str, db: psyco
         ("$.amount > 100", '{"text": "\\u0000"}', "jsonb cannot hold the payload: unsupported Unicode"),
         ("$.amount > 100", '{"amount": 1e200000}', "jsonb cannot hold the payload: value overflows numeric"),
         ("$.amount > 100", "[" * 5000 + "]" * 5000, None),
-        ("$.amount > 100 && " * 50 + "$.n == 1", "[" + "1," * 2500 + "1]", "too many values (2501)"),
+        (
+            "$.amount > 100 && " * 50 + "$.n == 1",
+            "[" + "1," * 12000 + "1]",
+            "too many values (12001) for its steps (102)",
+        ),
     ],
 )
 def test_what_cannot_be_decided_fails_without_an_attempt_and_names_the_filter(
@@ -134,7 +138,8 @@ def test_a_payload_is_converted_only_if_a_wanting_endpoint_has_a_filter(
     [paused] = filtered(database, "$.n == 1", tenant="paused")
     db.execute("update svc.webhook_endpoints set status = 'disabled', disabled_reason = '' where id = %s", (paused,))
     db.execute("""
-        create or replace function svc.webhook_document(p_payload json) returns jsonb language plpgsql as
+        create or replace function svc.webhook_document(p_payload json)
+        returns table (document jsonb, most_values integer, problem text) language plpgsql as
         'begin raise ''converted''; end'
     """)
     for tenant in (None, "acme", "paused"):
@@ -154,8 +159,9 @@ def test_a_payload_is_converted_once_for_many_filters(database: str, db: psycopg
     db.execute("create sequence conversions")
     db.execute("grant usage on sequence conversions to public")
     db.execute("""
-        create or replace function svc.webhook_document(p_payload json) returns jsonb language plpgsql as
-        'begin perform nextval(''public.conversions''); return jsonb_build_array(1, p_payload); end'
+        create or replace function svc.webhook_document(p_payload json)
+        returns table (document jsonb, most_values integer, problem text) language plpgsql as
+        'begin perform nextval(''public.conversions''); document := p_payload; most_values := 1; return next; end'
     """)
     webhooks.send(db, "order.created", {"n": 1})
     webhooks.send_many(db, "order.created", [{"n": 1}, {"n": 2}])
@@ -191,8 +197,9 @@ def test_a_payload_that_cannot_be_converted_is_tried_once(database: str, db: psy
     db.execute("create sequence conversions")
     db.execute("grant usage on sequence conversions to public")
     db.execute("""
-        create or replace function svc.webhook_document(p_payload json) returns jsonb language plpgsql as
-        'begin perform nextval(''public.conversions''); return ''"too deep"''::jsonb; end'
+        create or replace function svc.webhook_document(p_payload json)
+        returns table (document jsonb, most_values integer, problem text) language plpgsql as
+        'begin perform nextval(''public.conversions''); problem := ''too deep''; return next; end'
     """)
     webhooks.send(db, "order.created", {"n": 1})
     assert states(db) == dict.fromkeys(hooks, "failed")

@@ -49,7 +49,7 @@ def test_the_examples_in_sql_send(shop: psycopg.Connection[Any]) -> None:
     [statements] = examples("sending.md", "Plain SQL", "sql")
     for statement in statements.strip().splitlines():
         shop.execute(statement)
-    assert scalar(shop, PAYLOADS) == ['{"id": 7}', '{"id": 7}', '{"id":7,"total":12345678901234567.10}']
+    assert scalar(shop, PAYLOADS) == ['{"id": 7}', '{"id": 7}', '{"id": 7, "total": 12345678901234567.10}']
     assert scalar(shop, "select array_agg(idempotency_key) from svc.webhook_messages") == [None, "order-7", None]
 
 

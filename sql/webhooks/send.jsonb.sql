@@ -1,0 +1,15 @@
+-- svc.send of a payload that is jsonb already, such as that of to_jsonb: of the text that jsonb has of it.
+-- Has no SET, which would cost more than the call; hence the qualified names.
+create or replace function svc.send(
+    event text, payload jsonb, idempotency_key text default null, tenant text default null, delay interval default '0',
+    trace_context text default null, key text default null
+) returns uuid
+language plpgsql
+as $svc$
+begin
+    return svc.send(event, payload::pg_catalog.text, idempotency_key, tenant, delay, trace_context, key);
+end
+$svc$;
+revoke all on function svc.send(text, jsonb, text, text, interval, text, text) from public;
+comment on function svc.send(text, jsonb, text, text, interval, text, text) is
+    'The same for a payload of type jsonb.';
