@@ -93,7 +93,7 @@ def _named(characters: list[str]) -> str:
 
 
 def _name(character: str) -> str:
-    return _CONTROLS.get(character) or unicodedata.name(character, "")
+    return _CONTROLS.get(character, unicodedata.name(character, ""))
 
 
 def _longest(before: str, after: str, most: int) -> int:

@@ -37,7 +37,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/tenants",
         tenants.listed,
         place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
-        filters=PAGES,
+        filters=["text", *PAGES],
     ),
     PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
     PageRoute("POST", "/tenants", tenants.add),
