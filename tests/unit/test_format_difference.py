@@ -13,8 +13,8 @@ from svc_pg.audit import FieldDiff, Snapshot
 
 
 def text(before: object, after: object) -> str:
-    sides = (Snapshot(json.dumps(value, ensure_ascii=False)) for value in (before, after))
-    return field_text(FieldDiff("f", *sides))
+    was, now = (Snapshot(json.dumps(value, ensure_ascii=False)) for value in (before, after))
+    return field_text(FieldDiff("f", was, now))
 
 
 @pytest.mark.parametrize(
