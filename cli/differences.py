@@ -12,7 +12,7 @@ from svc_pg.query import fetch
 
 from . import output, records
 from .database import connect, log_instead
-from .format_difference import ERASED, field_text, time_text
+from .format_difference import ERASED, actor_text, field_text, time_text
 from .json_text import printable
 from .options import Json, PostgresUrl
 
@@ -80,7 +80,7 @@ def _show_difference(entry: audit.Entry) -> None:
             part
             for part in (
                 time_text(entry.timestamp),
-                printable(entry.actor_id or f"({entry.db_user})"),
+                actor_text(entry.actor_id, entry.db_user),
                 entry.operation,
                 printable(entry.table_name),
                 printable(entry.record_id or ""),

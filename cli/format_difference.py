@@ -5,6 +5,7 @@ from typing import Final
 
 from svc_pg.audit import Entry, FieldDiff, Snapshot, State, diff
 from svc_pg.errors import QueryError
+from svc_pg.look_alikes import alike, common_ends, is_mixed
 
 from .json_text import printable
 
@@ -12,6 +13,8 @@ ERASED: Final = "(erased)"
 """The text in place of a value that svc-pg erase took away."""
 _TOO_DEEP: Final = "(nested too deeply to be compared)"
 _LONGEST: Final = 60  # characters of a value in a line
+_BEFORE: Final = 15  # characters before the first that differs, of values whose beginning is left out
+_AFTER: Final = 20  # characters that a line has from the first that differs
 _MOST_FIELDS: Final = 20  # in a line
 
 
@@ -34,13 +37,32 @@ def field_text(field: FieldDiff, *, is_erased: bool = False) -> str:
         return f"{name}: {value_text(field.after)}"
     if field.after is None:
         return f"{name}: {value_text(field.before)} removed"
-    return f"{name}: {value_text(field.before)} -> {value_text(field.after)}"
+    note = alike(field.before.text, field.after.text)
+    was, now = printable(field.before.text), printable(field.after.text)
+    head = _left_out(was, now)
+    return f"{name}: {_shown(was, head)} -> {_shown(now, head)}" + (f" ({note})" if note else "")
 
 
 def value_text(value: Snapshot | None) -> str:
     """A value, shortened to fit into a line."""
-    text = "null" if value is None else printable(value.text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return "null" if value is None else _shown(printable(value.text), 0)
+
+
+def _left_out(before: str, after: str) -> int:
+    """The characters at the beginning of both values that a line leaves out, so that it has the first that differs."""
+    head, _ = common_ends(before, after)
+    return 0 if head < _LONGEST - _AFTER or before == after else head - _BEFORE
+
+
+def _shown(text: str, left_out: int) -> str:
+    shown = "…" + text[left_out:] if left_out else text
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def actor_text(actor_id: str | None, db_user: str | None) -> str:
+    """The actor, or else the user of the database; a name that may be made to look like another is called so."""
+    name = printable(actor_id or (f"({db_user})" if db_user else "(nobody named)"))
+    return f"{name} (letters of several scripts)" if is_mixed(actor_id or "") else name
 
 
 def time_text(time: datetime) -> str:

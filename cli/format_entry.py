@@ -7,7 +7,7 @@ import typer
 
 from svc_pg.audit.entry import Entry
 
-from .format_difference import differences
+from .format_difference import actor_text, differences
 from .json_text import printable
 
 _COLOURS: Final = {"INSERT": "green", "UPDATE": "yellow", "DELETE": "red", "TRUNCATE": "red"}
@@ -18,7 +18,7 @@ def line(entry: Entry) -> str:
     operation = typer.style(entry.operation.ljust(8), fg=_COLOURS.get(entry.operation))
     parts = [
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
-        printable(entry.actor_id or (f"({entry.db_user})" if entry.db_user else "(nobody named)")),
+        actor_text(entry.actor_id, entry.db_user),
         operation,
         printable(entry.table_name) + _part(entry),
         printable(entry.record_id or ""),

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NoReturn
 
+from svc_pg.unseen import seen_json
+
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}:,]|[^][{}:,"\s]+')
 _DEEPEST: Final = 20  # further levels are not indented, or a small text could become a huge one
 
@@ -41,8 +43,8 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with everything that a terminal could obey written as in JSON: ``\\u001b``."""
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    """The text with everything that a terminal could obey, or nobody sees, written as in JSON: ``\\u001b``."""
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in seen_json(text))
 
 
 def printable_lines(text: str) -> str:

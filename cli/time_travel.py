@@ -10,7 +10,7 @@ from svc_pg import audit, durations
 
 from . import output, records
 from .database import connect, log_instead
-from .format_difference import ERASED, differences, time_text, value_text
+from .format_difference import ERASED, actor_text, differences, time_text, value_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records
 from .options import After, Json, Limit, PostgresUrl, readable_time
@@ -49,7 +49,7 @@ def history(
         end = "" if state.moved_to is None else f"now {printable(state.moved_to)}"
         _line(
             time_text(state.valid_from),
-            printable(state.actor_id or f"({state.db_user})"),
+            actor_text(state.actor_id, state.db_user),
             state.operation.ljust(8),
             end or (ERASED if state.is_erased else differences(state)),
             f"[entry {state.entry_id}]",
@@ -124,7 +124,7 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
             since = "" if origin.known_since is None else f" before {time_text(origin.known_since)}"
             who = [f"not known{since}"]
         else:
-            actor = printable(origin.actor_id or f"({origin.db_user})")
+            actor = actor_text(origin.actor_id, origin.db_user)
             who = [time_text(origin.changed_at), actor, str(origin.operation), f"[entry {origin.entry_id}]"]
         _line(printable(origin.field).ljust(width), value, *who)
 
@@ -136,8 +136,8 @@ def _show_row(row: audit.PastRow) -> None:
     if row.other_data is not None and not row.is_erased:
         output.words(f"also recorded, redacted or of other columns than those of now: {printable(row.other_data.text)}")
     if row.valid_from is not None:
-        actor = row.actor_id or f"({row.db_user})"
-        output.words(f"since {time_text(row.valid_from)}, by {printable(actor)}, {row.operation}, entry {row.entry_id}")
+        actor = actor_text(row.actor_id, row.db_user)
+        output.words(f"since {time_text(row.valid_from)}, by {actor}, {row.operation}, entry {row.entry_id}")
 
 
 def _row_json(row: audit.PastRow) -> Mapping[str, object]:

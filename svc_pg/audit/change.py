@@ -7,8 +7,10 @@ from typing import Final
 
 from svc_pg import times
 from svc_pg.audit.entry import Operation
-from svc_pg.bidi import isolated
+from svc_pg.audit.value_texts import sides
 from svc_pg.config.audited_table import Severity
+from svc_pg.look_alikes import MIXED, is_mixed
+from svc_pg.unseen import blanks, marked
 
 MAX_FIELDS: Final = 20
 MAX_CHARACTERS: Final = 200
@@ -19,13 +21,16 @@ MAX_CHARACTERS: Final = 200
 class FieldChange:
     """A field of an update. A value is its text, cut after 200 characters; None is null, or not recorded.
 
-    If ``is_redacted``, the log has no value, or a disguised one.
+    Marks stand in the texts for characters and blanks that nobody sees, and quotes around one that could be taken for
+    a value of another type. ``note`` tells how two values differ that look the same. If ``is_redacted``, the log has
+    no value, or a disguised one.
     """
 
     name: str
     before: str | None
     after: str | None
     is_redacted: bool
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,12 @@ class Change:
     @property
     def who(self) -> str:
         """The actor, else the user of the database: the content of an element ``bdi``, which it cannot end."""
-        return isolated(self.actor or self.db_user or "somebody")
+        return marked(self.actor or self.db_user or "somebody")
+
+    @property
+    def doubt(self) -> str:
+        """The reason to look twice at the actor's name, or an empty text."""
+        return MIXED if is_mixed(self.actor or "") else ""
 
     @property
     def ago(self) -> str:
@@ -73,4 +83,23 @@ class Change:
 
 def cut(text: str | None) -> str | None:
     """A text as a change shows it: the content of an element ``bdi``, as ``Change.who``."""
-    return None if text is None else isolated(text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…")
+    return None if text is None else marked(_cut(text))
+
+
+def field_change(name: str, before: object, after: object, *, is_redacted: bool) -> FieldChange:
+    """A field with its values: None, a text, or what is written as JSON."""
+    both = sides(before, after)
+    shown = [None if text is None else _cut(text) for text in (both.before, both.after)]
+    note = "" if is_redacted else both.note
+    if not note and shown[0] is not None and shown[0] == shown[1]:
+        note = f"They differ after the first {MAX_CHARACTERS} characters"
+    was, now = (None if text is None else _spaced(text) for text in shown)
+    return FieldChange(marked(_cut(name)), was, now, is_redacted, note)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"
+
+
+def _spaced(text: str) -> str:
+    return marked("".join(piece for _, piece in blanks(text)))

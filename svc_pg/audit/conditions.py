@@ -95,6 +95,13 @@ class HasWords:
 
 
 @dataclass(frozen=True, slots=True)
+class HasFact:
+    """A member of the context has this value, for example a request's id or an address."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class OfAnyDatabase:
     """The entry is of any database of the server: without it, of the connection's, or of a table that is named."""
 
@@ -111,6 +118,7 @@ Condition = (
     | BeforeTransaction
     | Contains
     | HasWords
+    | HasFact
     | OfAnyDatabase
 )
 

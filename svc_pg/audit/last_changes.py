@@ -7,13 +7,14 @@ from typing import Any, Final, LiteralString
 
 from svc_pg.audit import log
 from svc_pg.audit.bounded_ids import bounded
-from svc_pg.audit.change import Change, FieldChange, cut
+from svc_pg.audit.change import Change, cut, field_change
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.entry import keyset
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.last_changes import change_of_entry, changes_of, is_known
 from svc_pg.audit.portable.statements import Steps, arun, run
 from svc_pg.audit.record_ids import record_id
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
 from svc_pg.dbapi import rows, values_of
 from svc_pg.dialects import dialect_of
@@ -42,17 +43,19 @@ select pg_catalog.json_build_object(
            'fields', (
                select pg_catalog.json_agg(pg_catalog.json_build_object(
                           'name', left(c.name, 201),
-                          'before', left(b.value, 201),
-                          'after', left(a.value, 201),
+                          'before', left(b.value operator(pg_catalog.#>>) '{}', 201),
+                          'after', left(a.value operator(pg_catalog.#>>) '{}', 201),
+                          'before_type', jsonb_typeof(b.value),
+                          'after_type', jsonb_typeof(a.value),
                           'is_redacted', coalesce(
                               audit_logs.redacted_fields operator(pg_catalog.&&) array[c.name, '*'], false
                           )
                       ) order by c.position)
                  from pg_catalog.unnest(audit_logs.changed_fields) with ordinality c(name, position)
-                 left join jsonb_each_text(
+                 left join jsonb_each(
                      case jsonb_typeof(audit_logs.before_data) when 'object' then audit_logs.before_data end
                  ) b on b.key = c.name
-                 left join jsonb_each_text(
+                 left join jsonb_each(
                      case jsonb_typeof(audit_logs.after_data) when 'object' then audit_logs.after_data end
                  ) a on a.key = c.name
                 where c.position <= 20
@@ -162,7 +165,7 @@ def _changes(found: Iterable[Any]) -> list[Change]:
 
 def _change(found: dict[str, Any]) -> Change:
     fields = [
-        FieldChange(str(cut(each["name"])), cut(each["before"]), cut(each["after"]), each["is_redacted"])
+        field_change(each["name"], _side(each, "before"), _side(each, "after"), is_redacted=each["is_redacted"])
         for each in found["fields"] or ()
     ]
     return Change(
@@ -179,3 +182,9 @@ def _change(found: dict[str, Any]) -> Change:
         fields=fields,
         more_fields=max(0, (found["field_count"] or 0) - len(fields)),
     )
+
+
+def _side(field: dict[str, Any], side: str) -> object:
+    """The beginning of a value, a text or JSON."""
+    text = field[side]
+    return text if text is None or field[f"{side}_type"] == "string" else Snapshot(text)

@@ -14,6 +14,7 @@ from svc_pg.audit.conditions import (
     Column,
     Condition,
     Contains,
+    HasFact,
     HasWords,
     Is,
     Missable,
@@ -25,8 +26,7 @@ from svc_pg.audit.conditions import (
     Without,
 )
 from svc_pg.audit.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
-from svc_pg.audit.selection import Selection
-from svc_pg.config.audit import Search
+from svc_pg.audit.selection import Search, Selection
 from svc_pg.pagination import ALL, Filter, Keyset, Listing, Row
 from svc_pg.query import Query
 
@@ -45,6 +45,12 @@ _WITHOUT: Final[dict[Missable, LiteralString]] = {
 _CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
 _HAS_WORDS: Final[LiteralString] = (
     "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
+)
+
+# an object in the condition of the function, which others would fail
+_HAS_FACT: Final[LiteralString] = (
+    "exists (select from jsonb_each_text(case jsonb_typeof(context) when 'object' then context end) f"
+    " where f.value = %s)"
 )
 
 
@@ -119,6 +125,8 @@ def _with(found: Filter, condition: Condition) -> Filter:
             return found.where(_CONTAINS, text, text)
         case HasWords(words):
             return found.where(_HAS_WORDS, words)
+        case HasFact(value):
+            return found.where(_HAS_FACT, value)
         case OfAnyDatabase():
             return found
 

@@ -11,6 +11,7 @@ from svc_pg.audit.conditions import (
     Column,
     Condition,
     Contains,
+    HasFact,
     HasWords,
     Is,
     ListColumn,
@@ -153,6 +154,11 @@ class AuditQuery(Selection):
         """Entries that have these words in their snapshots or description: see ``svc_pg.audit.search``."""
         check_texts(words)
         return self._where(HasWords(words))
+
+    def with_fact(self, value: str) -> Self:
+        """Entries whose context has this value, as a request's id or an address: see ``svc_pg.audit.search``."""
+        check_texts(value)
+        return self._where(HasFact(value))
 
     def of_any_database(self) -> Self:
         """Entries of all databases of the server, where the log is one for all: on MySQL and MariaDB.

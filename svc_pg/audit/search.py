@@ -1,4 +1,4 @@
-"""Search snapshots, stretch by stretch: an answer never takes longer than its stretch, however long the log is."""
+"""Search snapshots and contexts, stretch by stretch: no answer takes longer than its stretch, however long the log."""
 
 import json
 from collections.abc import Awaitable
@@ -17,6 +17,8 @@ from svc_pg.pagination import Keyset, Page, Row, encode
 from svc_pg.query import Query, afetch
 
 MAX_ENTRIES: Final = 10_000
+MAX_CONTEXTS: Final = 100_000
+"""Of a search of contexts alone, which are small."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Of the snapshots as they are stored."""
 
@@ -93,6 +95,13 @@ def with_text(query: AuditQuery, words: str) -> AuditQuery:
     return query.with_words(words)
 
 
+def with_fact(query: AuditQuery, value: str) -> AuditQuery:
+    """Entries of whose context a member has this value."""
+    if not value.strip():
+        raise QueryError("a search needs a value")
+    return query.with_fact(value)
+
+
 async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
     """Raise QueryError if PostgreSQL cannot read the words of a search."""
     try:
@@ -107,6 +116,7 @@ async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
 async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_bytes: int) -> Page[Row]:
     """A page of a list with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
+    If it looks into contexts alone, they are the next 100,000 entries, or fewer if that takes too long.
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
     than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
     the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
@@ -123,8 +133,9 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
         by_index = replace(wanted, keyset=_by_condition(wanted)).alist(conn, max_bytes=max_bytes)
         if (page := await _in_time(conn, by_index)) is not None:
             return page
+    most = MAX_CONTEXTS if wanted.searches == {"context"} else MAX_ENTRIES
     for share in _SHARES:
-        entries = max(1, MAX_ENTRIES // share)
+        entries = max(1, most // share)
         if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
             return found.page
     raise QueryCanceled("a search of few entries takes too long")
@@ -156,7 +167,8 @@ async def _stretch(
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
     looked_at = wanted.range if wanted.position is None else wanted.range.where(keyset.beyond, *wanted.position)
     text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
-    ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, MAX_BYTES), _End))
+    size = MAX_BYTES * (MAX_CONTEXTS if wanted.searches == {"context"} else 1)  # which reads no snapshot
+    ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, size), _End))
     if not ends:
         page = await wanted.alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Literal, cast
 
-from svc_pg.audit.conditions import Condition, Contains, HasWords, Is, range_of
+from svc_pg.audit.conditions import Condition, Contains, HasFact, HasWords, Is, range_of
 from svc_pg.audit.entry import FIELDS, Entry, Order, position
-from svc_pg.config.audit import Search
 from svc_pg.pagination import Paged
+
+Search = Literal["contains", "text", "context"]
+"""A search, for which a page looks at a stretch of the log; of contexts there is no index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Selection(Paged[Entry]):
 
     @property
     def searches(self) -> frozenset[Search]:
-        """The searches of snapshots among the conditions."""
-        kinds: dict[type[Condition], Search] = {Contains: "contains", HasWords: "text"}
+        """The searches of snapshots and contexts among the conditions."""
+        kinds: dict[type[Condition], Search] = {Contains: "contains", HasWords: "text", HasFact: "context"}
         return frozenset(kinds[type(each)] for each in self.conditions if type(each) in kinds)
 
     def _read(self, cursor: str) -> Sequence[object]:

@@ -79,6 +79,8 @@ returning
 _SET_STATUS: Final = "select " + COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
 _DELETE: Final = "select " + COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
 
+_CALLED: Final[LiteralString] = "strpos(lower(e.description || ' ' || split_part(e.url, '?', 1)), lower(%s)) > 0"
+
 
 @dataclass(frozen=True, slots=True)
 class EndpointQuery(Listing[Endpoint]):
@@ -93,6 +95,10 @@ class EndpointQuery(Listing[Endpoint]):
     def tenant(self, tenant: str) -> Self:
         """Endpoints of one tenant."""
         return self._where("tenant = %s", tenant)
+
+    def called(self, words: str) -> Self:
+        """Endpoints with these letters in their description or URL, but for the URL's query, which may be a token."""
+        return self._where(_CALLED, words)
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These endpoints."""

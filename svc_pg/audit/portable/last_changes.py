@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from svc_pg.audit.change import MAX_FIELDS, Change, FieldChange, cut
+from svc_pg.audit.change import MAX_FIELDS, Change, cut, field_change
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.portable.entries import default_schema_of, one, page
 from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import SQLITE, Phrases, names_default_schema
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.audit.selection import Selection
-from svc_pg.encoding import encode
 from svc_pg.table_names import TableName
 
 _PAGE_BYTES = 4 * 1024 * 1024
@@ -65,7 +64,7 @@ def _change(entry: Entry, now: datetime) -> Change:
         severity=entry.severity,
         description=cut(entry.description),
         fields=[
-            FieldChange(str(cut(name)), _text(before.get(name)), _text(after.get(name)), bool(redacted & {name, "*"}))
+            field_change(name, before.get(name), after.get(name), is_redacted=bool(redacted & {name, "*"}))
             for name in changed[:MAX_FIELDS]
         ],
         more_fields=max(0, len(changed) - MAX_FIELDS),
@@ -78,7 +77,3 @@ def _members(snapshot: Any) -> Mapping[str, Any]:
     except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return cut(value) if value is None or isinstance(value, str) else cut(encode(value).decode())

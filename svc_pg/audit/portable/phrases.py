@@ -12,6 +12,7 @@ from svc_pg.audit.conditions import (
     BeforeTransaction,
     Condition,
     Contains,
+    HasFact,
     HasWords,
     Is,
     Missable,
@@ -212,9 +213,9 @@ def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condi
             return found.where("xact_id < %s", min(xact_id, HIGHEST))
         case OfAnyDatabase():
             return found
-        case Contains() | HasWords():
+        case Contains() | HasWords() | HasFact():
             raise UnsupportedQueryError(
-                "snapshots can be searched in an audit log on PostgreSQL only",
+                "snapshots and contexts can be searched in an audit log on PostgreSQL only",
                 hint="Select by table, record, actor, changed fields or time.",
             )
 

@@ -99,7 +99,7 @@ class EntryRoutes:
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
         if listed.around is not None or listed.query.position is not None or listed.query.searches:
-            refuse("after", "cannot be combined with around, cursor, before, contains or text")
+            refuse("after", "cannot be combined with around, cursor, before, contains, context or text")
         try:
             return await self.log.follow(listed.query, cursor)
         except QueryError as error:
@@ -109,7 +109,7 @@ class EntryRoutes:
 
     async def _around(self, session: Session, listed: _Listed, entry_id: str) -> Page[Entry]:
         if listed.query.position is not None or listed.query.searches:
-            refuse("around", "cannot be combined with cursor, before, contains or text")
+            refuse("around", "cannot be combined with cursor, before, contains, context or text")
         try:
             if session.tenant is not None:  # the entry itself would come, whoever's it is
                 await visible_entry(self.log, session, entry_id)
@@ -139,5 +139,5 @@ class EntryRoutes:
 
 def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:
     """Without endpoints, if the session may not see the query of their URLs: a search would find it by guesses."""
-    is_hidden = wanted.searches and not permits(session.permissions, "write")
+    is_hidden = wanted.searches - {"context"} and not permits(session.permissions, "write")
     return wanted.without(resource=[ENDPOINTS]) if is_hidden else wanted

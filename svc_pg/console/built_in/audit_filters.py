@@ -113,6 +113,9 @@ SEARCHES: Final[Filters] = {
     "contains": FilterParameter(
         search.contains, "entries of which a snapshot has these members: a JSON object, as jsonb @> compares"
     ),
+    "context": FilterParameter(
+        search.with_fact, "entries whose context has this value, for example the id of a request or an address"
+    ),
     "text": FilterParameter(
         search.with_text, 'entries with these words in their snapshots or description; "of a phrase", or, -without'
     ),

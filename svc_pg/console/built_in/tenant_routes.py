@@ -17,7 +17,7 @@ from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in.tenants import aend_access
-from svc_pg.pagination import Page
+from svc_pg.pagination import Listing, Page
 from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
 
 if TYPE_CHECKING:
@@ -77,6 +77,10 @@ class TenantRoutes:
         self._console = console
         self._table = table
         self._tenants = Tenants(table)
+        self._filters: dict[str, FilterParameter[Listing[Tenant]]] = {
+            "text": FilterParameter(self._tenants.called, "tenants with these letters in their name"),
+            **PAGE,
+        }
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -87,7 +91,7 @@ class TenantRoutes:
                 handler=self._list,
                 is_compressed=True,
                 summary="Tenants, by name",
-                query=documented(PAGE),
+                query=documented(self._filters),
                 response=Page[Tenant],
                 errors=_MISSING,
             ),
@@ -162,7 +166,7 @@ class TenantRoutes:
             return ConsoleResponse(200, await unlisted(conn, self._tenants))
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(self._tenants.query(), request.query, PAGE)
+        wanted = filtered(self._tenants.query(), request.query, self._filters)
         async with self._answering(self._console.connection()) as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 

@@ -1,7 +1,7 @@
 """Tenants in ``svc.tenants``, or in a table of the application: read, add, rename, remove."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
@@ -54,6 +54,7 @@ _ROW: Final = """{id}::text as id, {name}::text as name, {created}::timestamptz 
        {updated}::timestamptz as updated_at"""
 _ALL: Final = "select {row} from {table}"
 _IS_NAMED: Final = "{name} is not null"
+_IS_CALLED: Final = "strpos(lower({name}::text), lower(%s)) > 0"
 _BY_NAME: Final = " order by {name}, {id}"
 _BEYOND: Final = "({name}, {id}) > (%s, %s)"
 _BY_NAME_BACKWARDS: Final = " order by {name} desc, {id} desc"
@@ -103,6 +104,10 @@ class Tenants:
             read=lambda cursor: decode(cursor, str, str),
         )
         return Listing(by_name, ALL.where(self._text(_IS_NAMED)))
+
+    def called(self, wanted: Listing[Tenant], words: str) -> Listing[Tenant]:
+        """Those of a query with these letters in their name."""
+        return replace(wanted, filter=wanted.filter.where(self._text(_IS_CALLED), words))
 
     async def find(self, conn: AsyncConnection[Any], tenant_id: str, *, is_locked: bool = False) -> Tenant | None:
         """The tenant with this id; ``is_locked`` locks it until the end of the transaction."""

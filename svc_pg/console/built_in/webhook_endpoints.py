@@ -44,6 +44,9 @@ _FILTERS: Final[dict[str, FilterParameter[EndpointQuery]]] = {
     "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(STATUSES)),
     "tenant": FilterParameter(EndpointQuery.tenant, "endpoints of one tenant"),
     "event": FilterParameter(EndpointQuery.event, "endpoints that get this event"),
+    "text": FilterParameter(
+        EndpointQuery.called, "endpoints with these letters in their description or URL, but for the URL's query"
+    ),
     "ids": FilterParameter(
         lambda wanted, text: wanted.ids(text.split(",")), "these endpoints, with commas between their ids"
     ),

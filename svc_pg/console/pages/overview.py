@@ -13,7 +13,7 @@ from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit.changes import OPERATIONS, short, who
+from svc_pg.console.pages.audit.changes import OPERATIONS, short, twins, who
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.integrity import integrity
@@ -101,8 +101,10 @@ async def _of_log(visit: Visit, window: str) -> Values:
     """
     counted = await visit.api.get(Facets, "audit", "facets", query={"since": window})
     tables = next((each.values for each in counted.facets if each.name == "resource"), [])[:_ROWS]
+    found = await _changes(visit, window)
     return {
-        "changes": await _changes(visit, window),
+        "changes": found,
+        "twins": twins(found),
         "counted": counted,
         "tables": [(count, charts.share(count.entries, tables[0].entries)) for count in tables],
         "events": await _events(visit),

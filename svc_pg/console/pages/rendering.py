@@ -11,10 +11,11 @@ from svc_pg import __version__
 from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.numbers import duration, figure
-from svc_pg.console.pages.unseen import marked
 from svc_pg.console.pages.visit import Visit
+from svc_pg.look_alikes import MIXED, is_mixed, twins
 from svc_pg.plurals import counted
 from svc_pg.times import exact, instant, left, relative
+from svc_pg.unseen import blanks, isolated, marked, seen_json, unseen
 
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
@@ -24,20 +25,31 @@ ENVIRONMENT: Final = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-ENVIRONMENT.globals |= {"version": __version__, "states": states}
+ENVIRONMENT.globals |= {"version": __version__, "states": states, "mixed_words": MIXED}
 ENVIRONMENT.filters |= {
     "number": "{:,}".format,
     "counted": counted,
     "figure": figure,
     "duration": duration,
     "browser": browser,
+    "blanks": blanks,
+    "isolated": isolated,
+    "marked": marked,
+    "seen_json": seen_json,
+    "twins": twins,
+    "unseen": unseen,
 }
+ENVIRONMENT.tests["mixed"] = is_mixed
 
 _BDI: Final = re.compile(r"(<bdi\b[^>]*>)(.*?)(?=</bdi>)", re.DOTALL)
 
 
 def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
-    """A page as UTF-8. Templates see the visit, its addresses, and the values of the page."""
+    """A page as UTF-8. Templates see the visit, its addresses, and the values of the page.
+
+    Texts of others stand in elements ``bdi``, whose content gets marks here; or, where no element can, as in a title,
+    they come through the filter ``isolated``.
+    """
     made = ENVIRONMENT.get_template(f"{template}.html").render(
         values,
         visit=visit,

@@ -39,7 +39,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         tenants.listed,
         is_compressed=True,
         place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
-        filters=PAGES,
+        filters=["text", *PAGES],
     ),
     PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
     PageRoute("POST", "/tenants", tenants.add, page="/new-tenant"),

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
 from svc_pg.audit.last_changes import change_of
@@ -22,6 +22,8 @@ from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 from svc_pg.integrations.django.entry_list import AFTER, LARGE, EntryList, is_id
 from svc_pg.integrations.django.filters import OperationFilter, SeverityFilter, TableFilter
 from svc_pg.integrations.django.models import Entry
+from svc_pg.integrations.django.texts import named, theirs
+from svc_pg.unseen import seen_json
 
 if TYPE_CHECKING:
     _EntryAdmin = admin.ModelAdmin[Entry]
@@ -38,13 +40,13 @@ _FIELDS: Final = (
     "operation",
     "record",
     "who",
-    "tenant_id",
+    "tenant",
     "db_user",
     "db_role",
-    "label",
+    "words",
     "severity",
-    "compliance",
-    "description",
+    "tags",
+    "reason",
     "changes",
     "before",
     "after",
@@ -161,22 +163,43 @@ class EntryAdmin(_EntryAdmin):
     def what(self, entry: Entry) -> str:
         """The operation, and the fields that it changed or the rule's words for it."""
         words = entry.description or entry.label or ", ".join(entry.changed_fields or ())
-        return f"{entry.operation} {words}".rstrip()[:200]
+        return format_html("{} {}", entry.operation, theirs(words[:200])) if words else entry.operation
 
     @admin.display(description="record")
     def record(self, entry: Entry) -> str:
         """The table and key, which lead to all entries of the record."""
         if entry.record_id is None:
-            return str(entry.table_name)
-        return self._link(f"{entry.table_name} {entry.record_id}", _of_record(entry))
+            return theirs(entry.table_name)
+        text = format_html("{} {}", theirs(entry.table_name), theirs(entry.record_id))
+        return self._link(text, _of_record(entry))
 
     @admin.display(description="actor")
     def who(self, entry: Entry) -> str:
         """The actor, who leads to all entries of the same; without one, the user of the database."""
         if entry.actor_id is None:
-            return f"{entry.db_user} (a user of the database)" if entry.db_user else "-"
+            return format_html("{} (a user of the database)", theirs(entry.db_user)) if entry.db_user else "-"
         name = getattr(entry, "actor", None) or records.names_of({entry.actor_id}).get(entry.actor_id, entry.actor_id)
-        return self._link(name, {"actor_id": entry.actor_id})
+        return self._link(named(name), {"actor_id": entry.actor_id})
+
+    @admin.display(description="tenant")
+    def tenant(self, entry: Entry) -> str:
+        """The tenant."""
+        return theirs(entry.tenant_id or "") or "-"
+
+    @admin.display(description="label")
+    def words(self, entry: Entry) -> str:
+        """The label that a rule gave."""
+        return theirs(entry.label or "") or "-"
+
+    @admin.display(description="compliance")
+    def tags(self, entry: Entry) -> str:
+        """The tags that a rule gave."""
+        return format_html_join(", ", "{}", ((theirs(tag),) for tag in entry.compliance or ())) or "-"
+
+    @admin.display(description="description")
+    def reason(self, entry: Entry) -> str:
+        """The description that a rule gave."""
+        return theirs(entry.description or "") or "-"
 
     @admin.display(description="changed fields")
     def changes(self, entry: Entry) -> str:
@@ -192,17 +215,17 @@ class EntryAdmin(_EntryAdmin):
     @admin.display(description="before")
     def before(self, entry: Entry) -> str:
         """The row before the change, up to 64 KiB of it."""
-        return getattr(entry, "before_data_text", None) or "-"
+        return _json(entry, "before_data_text")
 
     @admin.display(description="after")
     def after(self, entry: Entry) -> str:
         """The row after the change, up to 64 KiB of it."""
-        return getattr(entry, "after_data_text", None) or "-"
+        return _json(entry, "after_data_text")
 
     @admin.display(description="context")
     def facts(self, entry: Entry) -> str:
         """The facts that the application gave about the request."""
-        return getattr(entry, "context_text", None) or "-"
+        return _json(entry, "context_text")
 
     @admin.display(description="transaction")
     def transaction(self, entry: Entry) -> str:
@@ -212,6 +235,10 @@ class EntryAdmin(_EntryAdmin):
     def _link(self, text: str, wanted: Mapping[str, str]) -> str:
         address = _entries_url(self.admin_site, **wanted)
         return format_html('<a href="{}">{}</a>', address, text) if address else text
+
+
+def _json(entry: Entry, name: str) -> str:
+    return theirs(seen_json(getattr(entry, name, None) or "")) or "-"
 
 
 def _of_record(entry: Entry) -> dict[str, str]:

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from svc_pg.audit.entry import OPERATIONS, SEVERITIES
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
+from svc_pg.unseen import isolated
 
 # from each name to the next, by the index that begins with it
 _TABLES: Final = """
@@ -69,7 +70,7 @@ class TableFilter(_ColumnFilter):
             with bounded(using), connections[using].cursor() as cursor:
                 is_sqlite = connections[using].vendor == "sqlite"
                 cursor.execute(_TABLES.replace("svc.audit_logs", "svc_audit_logs") if is_sqlite else _TABLES)
-                return [(name, name) for (name,) in cursor.fetchall()]
+                return [(name, isolated(name)) for (name,) in cursor.fetchall()]
         except LogIsSlow:
             return []
 

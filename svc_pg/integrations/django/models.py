@@ -14,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from svc_pg.audit.entry import OPERATIONS, SEVERITIES
+from svc_pg.unseen import isolated
 
 # As Django's quoting leaves it
 _TABLES: Final = {"sqlite": "svc_audit_logs", "mysql": "`svc`.`audit_logs`"}
@@ -91,4 +92,4 @@ class Entry(models.Model):
         verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:
-        return f"{self.operation} {self.table_name} {self.record_id or ''}".rstrip()
+        return f"{self.operation} {isolated(self.table_name)} {isolated(self.record_id or '')}".rstrip()

@@ -37,7 +37,9 @@ ADDRESS: Final = "javascript:alert(4)//https://shop.example"
 UNBROKEN: Final = "W" * 300
 HUGE: Final = HOSTILE * (2**20 // len(HOSTILE.encode()) + 1)
 """More than 1 MB."""
-TABLE: Final = '<b hx-get=/planted>"'
+TURNED: Final = "\u0645\u0631\u062d\u0628\u0627"
+"""Letters that are read from the right."""
+TABLE: Final = f'<b hx-get=/planted>"{TURNED}'
 _INSERT: Final = sql.SQL("insert into {table} values (%s, %s)").format(table=sql.Identifier(TABLE))
 TERM: Final = "Initech"
 """Finds something."""
@@ -46,7 +48,7 @@ CONFIG: Final = Config(
         tables=[
             AuditedTable(name="public.customer", redact=["password_hash"]),
             AuditedTable(name="public.orders"),
-            AuditedTable(name='public."<b hx-get=/planted>"""'),
+            AuditedTable(name=f'public."<b hx-get=/planted>""{TURNED}"'),
         ]
     ),
     webhooks=WebhooksConfig(
@@ -81,8 +83,8 @@ create table customer (
     id bigint primary key, name text not null, email text not null, website text, note text, password_hash text
 );
 create table orders (id bigint primary key, customer_id bigint not null, total numeric(10, 2), status text);
-create table {table} (id text primary key, value jsonb);
-""").format(table=sql.Identifier(TABLE))
+create table {table} (id text primary key, value jsonb, {column} text default 'x');
+""").format(table=sql.Identifier(TABLE), column=sql.Identifier(f"c\u200b{TURNED}"))
 
 
 class Partner:
@@ -220,6 +222,17 @@ def _past(conninfo: str) -> None:
                 conn.execute(_INSERT, (f"{HOSTILE}/../{number}", Jsonb({HOSTILE: [ADDRESS, {"deep": UNBROKEN}]})))
                 conn.execute("delete from customer where id = %s", [10 + number])
                 webhooks.send(conn, "order.placed", {HOSTILE: note[: 2**17], "url": ADDRESS}, tenant="globex")
+                audit.capture_log(
+                    conn,
+                    f"table {TURNED}",
+                    "UPDATE",
+                    before={HOSTILE: "a", "b": None, "n": 1, "c": "ann"},
+                    after={HOSTILE: "a ", "b": "not set", "n": "1", "c": "\u0430nn", "s": ""},
+                    label=f"{number}{HOSTILE}",
+                    compliance=[HOSTILE[:100]],
+                    severity="high",
+                    description=HOSTILE,
+                )
                 webhooks.send(
                     conn, "order.shipped", [UNBROKEN, None, number], idempotency_key=f"{HOSTILE[:100]}{number}"
                 )

@@ -11,6 +11,7 @@ from svc_pg.settings import Permission
 from tests.e2e.browser.hostile_shop import TERM, Shop
 from tests.e2e.browser.person import person, walked
 from tests.integration.console.serving import PREFIX
+from tests.support.isolation import unisolated
 from tests.support.page_laws import Inspection, broken_laws, keyboard_laws
 from tests.support.walking import Form, Walk
 
@@ -76,6 +77,21 @@ def test_no_link_is_dead_and_what_somebody_may_not_do_is_not_offered_and_is_refu
             if form.action not in own:  # an action for everybody may be one upon what is somebody else's
                 is_open = everything.pattern("POST", form.action) in FOR_EVERYBODY
                 assert sent(reader, form, SAME_ORIGIN) == (404 if is_open else 403), form
+
+
+def test_no_text_of_others_turns_around_our_words_or_hides_its_characters(shop: Shop) -> None:
+    for permission in PERMISSIONS:
+        with signed_in(shop, permission) as client:
+            walk, pages = new_walk(first_page(shop, client), shop, each=4), dict[str, str]()
+
+            def look(address: str, client: httpx.Client = client, pages: dict[str, str] = pages) -> str:
+                pages[address] = opened(client, address)
+                return pages[address]
+
+            broken = {
+                f"{path}: {each}" for address, path in walk.pages(look) for each in unisolated(pages.pop(address))
+            }
+        assert broken == set(), "\n".join(sorted(broken))
 
 
 def new_walk(start: str, shop: Shop, *, each: int = 2) -> Walk:

@@ -68,8 +68,8 @@ def test_changes_are_newest_first_with_actor_time_words_and_fields(conn: psycopg
     assert (update.label, update.severity) == ("email changed", "high")
     assert update.description == "mara changed email from a@exmaple.com to a@example.com"
     assert [astuple(field) for field in update.fields] == [
-        ("email", "a@exmaple.com", "a@example.com", False),
-        ("notes", "", None, False),
+        ("email", "a@exmaple.com", "a@example.com", False, ""),
+        ("notes", "", None, False, ""),
     ]
     assert timedelta() <= update.age < timedelta(minutes=5)
     assert abs(datetime.now(UTC) - update.timestamp - update.age) < timedelta(minutes=1)
@@ -83,8 +83,8 @@ def test_redacted_fields_are_named_and_have_no_value_that_the_log_has_not(conn: 
     found = audit.last_changes(conn, "customer", 1)
     fields = {field.name: field for field in found[0].fields}
     assert fields.keys() == {"password_hash", "card"}
-    assert astuple(fields["password_hash"]) == ("password_hash", None, None, True)
-    assert astuple(fields["card"]) == ("card", "****1111", "****2222", True)
+    assert astuple(fields["password_hash"]) == ("password_hash", None, None, True, "")
+    assert astuple(fields["card"]) == ("card", "****1111", "****2222", True, "")
     assert (found[0].actor, found[0].db_user) == (None, "postgres")
     assert SECRET not in repr(found)
 
@@ -93,7 +93,24 @@ def test_large_values_come_cut(conn: psycopg.Connection) -> None:
     deletion, update, _ = audit.last_changes(conn, "public.customer", 2)
     [field] = update.fields
     assert field.before == field.after == LARGE[:200] + "…"
+    assert field.note == "They differ after the first 200 characters"
     assert (deletion.operation, deletion.fields) == ("DELETE", [])
+
+
+def test_values_that_look_the_same_are_told_apart(conn: psycopg.Connection) -> None:
+    before = {"a": "ann", "b": "x", "c": 1, "d": None, "e": "a\r\n", "f": {"k": "v"}}
+    after = {"a": "\u0430nn", "b": "x ", "c": "1", "d": "not set", "e": "a\n", "f": '{"k": "v"}'}
+    conn.execute("select set_config('svc.actor_id', %s, true)", ["\u0430nn\u200b"])
+    audit.capture_log(conn, "public.alike", "UPDATE", record_id="1", before=before, after=after)
+    [change] = audit.last_changes(conn, "alike", "1")
+    fields = {field.name: (field.before, field.after, field.note) for field in change.fields}
+    assert fields["a"][2].endswith("after has U+0430 CYRILLIC SMALL LETTER A")
+    assert fields["b"] == ("x", "x␣", "These look alike: after has U+0020 SPACE")
+    assert fields["c"] == ("1", '"1"', "Before is a number, after is a text")
+    assert fields["d"] == (None, '"not set"', "")
+    assert fields["e"] == ("a⟨CR⟩↵", "a↵", "These look alike: before has U+000D CARRIAGE RETURN")
+    assert fields["f"] == ('{"k": "v"}', '"{\\"k\\": \\"v\\"}"', "Before is an object, after is a text")
+    assert (change.who, "several scripts" in change.doubt) == ("\u0430nn⟨U+200B⟩", True)
 
 
 def test_many_fields_and_long_words_are_cut_and_counted(conn: psycopg.Connection) -> None:
@@ -121,7 +138,7 @@ def test_snapshots_that_are_no_objects_are_no_fields(conn: psycopg.Connection, s
         [snapshot, snapshot],
     )
     [change] = audit.last_changes(conn, "odd", 1)
-    assert [astuple(field) for field in change.fields] == [("a", None, None, False)]
+    assert [astuple(field) for field in change.fields] == [("a", None, None, False, "")]
 
 
 def test_keys_of_every_kind_find_their_record(conn: psycopg.Connection) -> None:

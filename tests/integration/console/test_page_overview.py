@@ -89,7 +89,7 @@ def test_the_worst_problem_comes_first_and_leads_to_its_endpoint(busy: httpx.Cli
     note = page.text.partition('class="note bad"')[2].partition("</div>")[0]
     assert "<bdi>Acme ERP</bdi>\nbegan to fail" in note
     assert "3 hr ago" in note
-    assert "The endpoint answered 503, 41 times in a row; 15 deliveries have no attempt left" in note
+    assert "The endpoint answered 503, 41 times in a row</bdi>; 15 deliveries have no attempt left" in note
     rows = page.text.partition("Endpoints that need you")[2].partition("</table>")[0]
     states = [state for state in ("Held back", "Paused", "Disabled") if state in rows]
     assert states == ["Held back", "Paused", "Disabled"]

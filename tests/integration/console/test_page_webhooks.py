@@ -167,7 +167,7 @@ def test_the_command_of_the_page_verifies_the_signature(
     command = command.replace("whsec_...", endpoint.secret)
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=20)
     assert done.stdout.strip() == signature
-    [curl] = re.findall(r'<pre class="sr" id="curl">(.*?)</pre>', page, re.DOTALL)
+    [curl] = re.findall(r'<pre class="sr" id="curl"[^>]*>(.*?)</pre>', page, re.DOTALL)
     assert curl.splitlines()[0] == command.splitlines()[3] or "printf %s" in curl
     assert "X-Key" not in curl
 

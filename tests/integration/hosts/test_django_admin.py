@@ -17,8 +17,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import path
 
 from svc_pg.integrations.django import bounds
+from svc_pg.unseen import marked
 from tests.integration.actor import django_shop
 from tests.integration.hosts.pages import HOSTILE, Page
+from tests.support.isolation import unisolated
 from tests.support.postgres import new_database
 
 LIST = "/admin/svc_pg/entry/"
@@ -199,12 +201,15 @@ def test_hostile_and_large_values_are_words_on_every_page_of_the_admin(mara: Cli
     for entry in all_ids("record_id in ('2', '3')"):
         html = page(mara, f"{LIST}{entry}/change/")
         assert "<script>alert" not in html
+        assert unisolated(html) == []
         assert len(html) < 600_000
     for address in (LIST, "/admin/shop/customer/2/history/", "/admin/shop/customer/"):
         html = page(mara, address)
         assert "<script>alert" not in html
+        assert unisolated(html) == [] or address == "/admin/shop/customer/"  # of the application itself
         assert len(html) < 100_000
-    assert HOSTILE in Page(page(mara, LIST)).words
+    assert marked(HOSTILE) in Page(page(mara, LIST)).words
+    assert "\u202e" not in Page(page(mara, LIST)).words
 
 
 @pytest.mark.parametrize("entry", ["0", "999999", "-1", "x", "1e3", "%D9%A7", "9" * 40, "1%00"])

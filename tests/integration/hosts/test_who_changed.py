@@ -18,9 +18,11 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from svc_pg import audit
 from svc_pg.integrations.django import records
 from svc_pg.integrations.jinja import add_templates
+from svc_pg.unseen import marked
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.hosts.pages import HOSTILE, LARGE, Page
 from tests.support.documents import examples
+from tests.support.isolation import unisolated
 
 INCLUDE = '<h1>Customer</h1>{% include "svc_pg/who_changed.html" %}'
 TABLE = HOSTILE.replace(".", "")
@@ -75,7 +77,7 @@ def test_the_documented_page_says_if_there_are_no_changes(site: httpx.Client) ->
 
 def test_the_documented_page_shows_hostile_values_as_words_and_large_ones_cut(site: httpx.Client) -> None:
     html = site.get("/customers/2").text
-    assert HOSTILE in Page(html).words
+    assert marked(HOSTILE) in Page(html).words
     assert "script" not in Page(html).elements
     assert re.search(r"<del><bdi>[^<]+</bdi></del> <ins><bdi>[^<]+</bdi></ins>", html)
     assert len(html) < 10_000
@@ -161,7 +163,7 @@ class TestInDjango:
 
     def test_hostile_values_are_words_also_if_escaping_is_off(self) -> None:
         html = django_page('{% autoescape off %}{% who_changed "public.customer" 2 %}{% endautoescape %}')
-        assert HOSTILE in Page(html).words
+        assert marked(HOSTILE) in Page(html).words
         assert "<script" not in html
         assert len(html) < 10_000
 
@@ -194,11 +196,26 @@ class TestInDjango:
         environment = Environment(loader=DictLoader({"page": '{% include "svc_pg/who_changed.html" %}'}))
         add_templates(environment)
         with psycopg.connect(shop_database) as conn:
-            changes = audit.last_changes(conn, "public.customer", 1)
+            conn.execute("select set_config('svc.actor_id', %s, true)", ["\u0430nn"])
+            audit.capture_log(
+                conn,
+                "public.alike",
+                "UPDATE",
+                record_id="1",
+                before={"a": "ann", "b": None, "\u0645": ""},
+                after={"a": "\u0430nn", "b": "not set", "\u0645": "x "},
+                label="\u202e",
+            )
+            changes = [*audit.last_changes(conn, "public.customer", 1), *audit.last_changes(conn, "alike", "1")]
+            conn.rollback()
         ours = engines["django"].get_template("svc_pg/who_changed.html").render({"changes": changes})
         theirs = environment.get_template("page").render(changes=changes)
         assert Page(ours).words.replace(" ", "") == Page(theirs).words.replace(" ", "")
         assert (Page(ours).classes, Page(ours).elements) == (Page(theirs).classes, Page(theirs).elements)
+        for page in (ours, theirs):
+            assert unisolated(page) == []
+            assert "CYRILLIC SMALL LETTER A" in page
+            assert {"svc-note", "svc-doubt", "svc-unset"} <= Page(page).classes
 
 
 def shouted(actors: set[str]) -> dict[str, str]:
@@ -208,6 +225,6 @@ def shouted(actors: set[str]) -> dict[str, str]:
 def test_every_class_of_the_snippet_is_documented(rendered: str) -> None:
     document = Path(__file__).parents[3] / "docs" / "applications.md"
     documented = set(CLASSES.findall(document.read_text(encoding="utf-8")))
-    used = Page(rendered).classes
+    used = Page(rendered).classes | {"svc-note", "svc-doubt", "svc-unset"}
     assert used <= documented | {"svc-medium", "svc-high"}
     assert {"svc-insert", "svc-update", "svc-delete", "svc-snapshot", "svc-fields", "svc-severity"} <= used

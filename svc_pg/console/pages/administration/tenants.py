@@ -22,12 +22,16 @@ Shape = TypeVar("Shape")
 
 
 async def listed(visit: Visit) -> Answer:
-    """All tenants, by name."""
-    page = await visit.api.get(Page[Tenant], "tenant", "tenants", query=visit.list_query())
-    is_first = not page.prev_cursor
+    """All tenants by name, or those with some letters in their names."""
+    wanted = {"text": visit.query["text"]} if visit.query.get("text") else {}
+    page = await visit.api.get(Page[Tenant], "tenant", "tenants", query=visit.list_query(**wanted))
+    is_first = not page.prev_cursor and not wanted
     unlisted = await visit.api.get(Unlisted, "tenant", "unlisted") if is_first else _NONE
     use = await _use(visit, [tenant.id for tenant in page])
-    return Html("tenants", {"tenants": page, "use": use, "unlisted": unlisted, "most": MOST_COUNTED})
+    return Html(
+        "tenants",
+        {"tenants": page, "use": use, "unlisted": unlisted, "most": MOST_COUNTED, "wanted": wanted.get("text")},
+    )
 
 
 async def new(visit: Visit) -> Answer:

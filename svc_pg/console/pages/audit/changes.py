@@ -1,12 +1,14 @@
 """Entries of the audit log for people: a sentence, an icon, and the fields that changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 
+from svc_pg import look_alikes
 from svc_pg.audit.entry import Entry, Operation, is_erased
-from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared, written
+from svc_pg.audit.value_texts import Sides, sides, written
+from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
 from svc_pg.console.pages.visit import Visit
 
 LIST: Final = (
@@ -41,13 +43,19 @@ OPERATIONS: Final[dict[Operation, OperationWords]] = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a change. A side that is None had no value; ``is_disguised`` values are not the real ones."""
+    """One field of a change. A side that is None had no value; ``is_disguised`` values are not the real ones.
+
+    ``note`` tells how two values differ that look the same. ``absent`` is the side, before or after, that did not even
+    have the field where the other has no value.
+    """
 
     name: str
     before: Value | None
     after: Value | None
     is_changed: bool
     is_disguised: bool
+    note: str = ""
+    absent: str = ""
 
 
 def title(entry: Entry) -> str:
@@ -85,23 +93,51 @@ def who(entry: Entry) -> str:
     return entry.actor_id if entry.actor_id is not None else entry.db_user or "nobody named"
 
 
+def twins(entries: Iterable[Entry], others: Iterable[str | None] = ()) -> frozenset[str]:
+    """The actors of a list, and others beside it, that look like another one there."""
+    return look_alikes.twins({*map(who, entries), *(name for name in others if name is not None)})
+
+
 def fields(entry: Entry) -> list[Field]:
     """All fields of the snapshots: those that changed first, in the order of the columns."""
     before, after = ({}, {}) if is_erased(entry) else (_members(entry.before_data), _members(entry.after_data))
     redacted = set(entry.redacted_fields or [])
     changed = set(entry.changed_fields or [])
     names = list(dict.fromkeys([*after, *before, *sorted(changed), *sorted(redacted - {"*"})]))
+    has_sides = entry.before_data is not None and entry.after_data is not None
     found = []
     for name in names:
         is_disguised = bool(redacted & {name, "*"})
-        was, now = before.get(name), after.get(name)
-        sides: tuple[Value | None, Value | None] = (_one(before, name), _one(after, name))
-        if was is not None and now is not None and was != now:
-            sides = compared(written(was), written(now))
-        has_sides = entry.before_data is not None and entry.after_data is not None
+        both = sides(before.get(name), after.get(name))
         is_changed = name in changed if has_sides else name in before or name in after
-        found.append(Field(name, *sides, is_changed=is_changed, is_disguised=is_disguised))
+        found.append(
+            Field(
+                name,
+                *pair(both),
+                is_changed=is_changed,
+                is_disguised=is_disguised,
+                note="" if is_disguised else both.note,
+                absent=_absent(name, before, after) if has_sides else "",
+            )
+        )
     return sorted(found, key=lambda field: not field.is_changed)
+
+
+def pair(both: Sides) -> tuple[Value | None, Value | None]:
+    """The two sides of a field; if both have a value, what differs is marked."""
+    if both.before is not None and both.after is not None and both.before != both.after:
+        return compared(both.before, both.after)
+    return _alone(both.before), _alone(both.after)
+
+
+def _alone(text: str | None, *, longest: int = LONGEST) -> Value | None:
+    return None if text is None else alone(text, longest=longest)
+
+
+def _absent(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    if before.get(name) is not None or after.get(name) is not None or (name in before) == (name in after):
+        return ""
+    return "after" if name in before else "before"
 
 
 def state(entry: Entry) -> list[Field]:
@@ -109,14 +145,15 @@ def state(entry: Entry) -> list[Field]:
     after, redacted = {} if is_erased(entry) else _members(entry.after_data), set(entry.redacted_fields or [])
     names = list(dict.fromkeys([*after, *sorted(redacted - {"*"})]))
     return [
-        Field(name, None, _one(after, name, longest=_FACT), is_changed=False, is_disguised=bool(redacted & {name, "*"}))
+        Field(
+            name,
+            None,
+            _alone(sides(None, after.get(name)).after, longest=_FACT),
+            is_changed=False,
+            is_disguised=bool(redacted & {name, "*"}),
+        )
         for name in names
     ]
-
-
-def _one(members: dict[str, Any], name: str, *, longest: int = LONGEST) -> Value | None:
-    value = members.get(name)
-    return None if value is None else alone(written(value), longest=longest)
 
 
 def _members(snapshot: Any) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Values of snapshots for people: the differing part marked, what is long cut with its size."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from svc_pg.encoding import encode
+from svc_pg.look_alikes import common_ends
 
 LONGEST: Final = 240
 """The characters of a value that are shown."""
@@ -32,14 +32,6 @@ class Value:
     size: int | None
 
 
-def written(value: Any) -> str:
-    """A value as people read it: a text without quotes, anything else as JSON."""
-    try:
-        return value if isinstance(value, str) else encode(value).decode()
-    except RecursionError:
-        return "(nested too deeply to be shown here)"
-
-
 def alone(text: str, *, longest: int = LONGEST) -> Value:
     """A value that is compared with nothing."""
     return _value([Part("same", text)], text, longest)
@@ -47,10 +39,7 @@ def alone(text: str, *, longest: int = LONGEST) -> Value:
 
 def compared(before: str, after: str) -> tuple[Value, Value]:
     """Two values, of which the part between their common beginning and end is marked."""
-    most = min(len(before), len(after))
-    head = _longest(most, lambda length: before[:length] == after[:length])
-    tail = _longest(most - head, lambda length: before[len(before) - length :] == after[len(after) - length :])
-    head, tail = _at_words(before, after, head, tail)
+    head, tail = _at_words(before, after, *common_ends(before, after))
     return _marked(before, head, tail, "gone"), _marked(after, head, tail, "new")
 
 
@@ -67,15 +56,6 @@ def _word(text: str) -> int:
     """The length of the word at the beginning; 0 if it is long."""
     length = next((index for index, character in enumerate(text) if not character.isalnum()), len(text))
     return length if length <= _WORD else 0
-
-
-def _longest(most: int, is_same: Callable[[int], bool]) -> int:
-    """The greatest length, up to ``most``, for which this is true; it is for all shorter ones."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if is_same(middle) else (low, middle - 1)
-    return low
 
 
 def _marked(text: str, head: int, tail: int, kind: Kind) -> Value:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.audit.facets import Facets
+from svc_pg.audit.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.states import SEVERITIES
@@ -33,7 +34,7 @@ _EXCLUDED: Final = {
     f"not{_WORDS[name]}" if name != "resource" else "notResource": f"Not {_WORDS[name].lower()}"
     for name in ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
 }
-_SEARCH: Final = {"text": "Words", "contains": "Contains"}
+_SEARCH: Final = {"text": "Words", "contains": "Contains", "context": "Request or address"}
 WORDS: Final[Mapping[str, str]] = {**_WORDS, **_EXCLUDED, **_SEARCH}
 _AGO: Final = {"1h": "1 hour ago", "24h": "24 hours ago", "7d": "7 days ago", "30d": "30 days ago"}
 _SHOWN: Final = 8
@@ -70,6 +71,16 @@ def used(visit: Visit) -> dict[str, list[str]]:
 def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """The filters that counts have too."""
     return {name: values for name, values in filters.items() if name not in _SEARCH}
+
+
+def is_search(filters: Mapping[str, Sequence[str]]) -> bool:
+    """True if the page shows what a search finds."""
+    return not _SEARCH.keys().isdisjoint(filters)
+
+
+def most_searched(filters: Mapping[str, Sequence[str]]) -> int:
+    """The entries that a page looks at."""
+    return MAX_CONTEXTS if _SEARCH.keys() & filters.keys() == {"context"} else MAX_ENTRIES
 
 
 def unfollowed(filters: Mapping[str, Sequence[str]]) -> list[str]:

@@ -9,10 +9,11 @@ from svc_pg import durations
 from svc_pg.audit.as_of import PastRow
 from svc_pg.audit.blame import FieldOrigin
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.value_texts import sides, written
 from svc_pg.console.pages.addresses import written as written_time
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
-from svc_pg.console.pages.audit.differences import Value, alone, compared, written
+from svc_pg.console.pages.audit.differences import Value, alone
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -42,12 +43,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class FieldThen:
-    """A field then and now, and who set it last."""
+    """A field then and now, how they differ if they look the same, and who set it last."""
 
     name: str
     then: Side
     now: Side
     is_same: bool
+    note: str
     origin: FieldOrigin | None
 
 
@@ -163,13 +165,12 @@ def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigi
 
 
 def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldThen:
-    was, here = _text(name, then), _text(name, now)
-    sides = [None if text is None else alone(text) for text in (was, here)]
-    if was is not None and here is not None and was != here:
-        sides = [*compared(was, here)]
+    both = sides(_value(name, then), _value(name, now))
+    was, here = changes.pair(both)
     unknown = _unknown(name, then), _unknown(name, now)
-    is_same = was == here and unknown[0] == unknown[1]
-    return FieldThen(name, Side(sides[0], unknown[0]), Side(sides[1], unknown[1]), is_same, origin)
+    is_same = both.before == both.after and unknown[0] == unknown[1]
+    note = "" if any(unknown) else both.note
+    return FieldThen(name, Side(was, unknown[0]), Side(here, unknown[1]), is_same, note, origin)
 
 
 def _unknown(name: str, row: PastRow) -> str | None:
@@ -195,12 +196,12 @@ def _unnamed(row: PastRow) -> list[tuple[str, Value]]:
     return [(name, alone(text)) for name, text in _other(row).items() if name not in row.values]
 
 
-def _text(name: str, row: PastRow) -> str | None:
-    """A value as people read it; None if it is null."""
+def _value(name: str, row: PastRow) -> object:
+    """A value; None if it is null."""
     value = row.values[name]
     if value.text == "null":
         return _other(row).get(name)
     try:
-        return written(value.value)
+        return value.value
     except (ValueError, RecursionError):
         return str(value)

@@ -21,7 +21,7 @@ from svc_pg.webhooks.event_types import EventType
 from svc_pg.webhooks.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
-FILTERS: Final = ("tenant", "event")
+FILTERS: Final = ("tenant", "event", "text")
 
 
 @dataclass(frozen=True, slots=True)
