@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from typer.core import TyperCommand, TyperGroup
 
 import svc_pg
-from svc_pg.pydantic_errors import reason
+from svc_pg.formats.pydantic_errors import reason
 
 from . import output
 

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from svc_pg import durations
-from svc_pg.audit.conditions import Among, AtLeast, Condition, Is, Overlaps, Since, Without
+from svc_pg.audit.log.conditions import Among, AtLeast, Condition, Is, Overlaps, Since, Without
 from svc_pg.errors import SvcError
+from svc_pg.formats import durations
 
 _OPTIONS: Final[Mapping[str, str]] = {
     "table_name": "table",

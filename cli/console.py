@@ -12,9 +12,9 @@ from svc_pg.console.prefix import PREFIX
 from svc_pg.console.sign_in import portal_links, shell_links, tenants
 from svc_pg.console.sign_in import sessions as stored
 from svc_pg.console.tokens import new_connection_token
+from svc_pg.database.query import fetch, fetch_one
 from svc_pg.errors import NotFoundError
-from svc_pg.plurals import counted
-from svc_pg.query import fetch, fetch_one
+from svc_pg.formats.plurals import counted
 from svc_pg.settings import Settings
 
 from . import output, records

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.addresses import origin, page_url, unreachable
 from svc_pg.settings import Settings
+from svc_pg.settings.addresses import origin, page_url, unreachable
 
 from . import output
 

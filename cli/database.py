@@ -13,9 +13,9 @@ from urllib.parse import quote
 import psycopg
 import typer
 
-from svc_pg import database_addresses, time_formats
-from svc_pg.conninfo import FORMS, NEVER_PREPARE, Conninfo
-from svc_pg.database_addresses import DatabaseAddress, MySqlServer, SqliteFile
+from svc_pg.database import addresses, datestyle
+from svc_pg.database.addresses import DatabaseAddress, MySqlServer, SqliteFile
+from svc_pg.database.conninfo import FORMS, NEVER_PREPARE, Conninfo
 from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
@@ -33,9 +33,9 @@ def address(database_url: str | None) -> DatabaseAddress:
     Raises ConfigError if it cannot be read.
     """
     if database_url is not None:
-        return database_addresses.parse(database_url, name="--database-url")
+        return addresses.parse(database_url, name="--database-url")
     configured = Settings.load().database_url
-    return database_addresses.parse(configured.get_secret_value() if configured else "", name="DATABASE_URL")
+    return addresses.parse(configured.get_secret_value() if configured else "", name="DATABASE_URL")
 
 
 def conninfo(database_url: str | None, *, instead: str | None = None) -> Conninfo:
@@ -87,7 +87,7 @@ def open_database(database_url: str | None) -> Iterator[Any]:
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
     try:
         conn = psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=NEVER_PREPARE)
-        time_formats.choose(conn)
+        datestyle.choose(conn)
         return conn
     except psycopg.OperationalError as error:
         if not database.is_distinct:

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
-from svc_pg.audit.log import entry as entry_of
+from svc_pg.audit.read.audit_query import entry as entry_of
+from svc_pg.database.query import fetch
 from svc_pg.errors import NotFoundError
-from svc_pg.query import fetch
 
 from . import output, records
 from .database import connect, log_instead

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 
 from . import output, records
 from .database import connect

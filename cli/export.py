@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.audit.export import expected
-from svc_pg.audit.export import export as export_entries
-from svc_pg.audit.export_fields import ExportReport
-from svc_pg.plurals import counted
+from svc_pg.audit.export.exporting import expected
+from svc_pg.audit.export.exporting import export as export_entries
+from svc_pg.audit.log.export_fields import ExportReport
+from svc_pg.formats.plurals import counted
 
 from . import output
 from .database import open_database

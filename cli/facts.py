@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from psycopg.errors import InsufficientPrivilege
 
-from svc_pg.dialects import dialect_of
+from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import AccessError, NotInstalledError
 
 Fact = TypeVar("Fact")

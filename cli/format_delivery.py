@@ -1,9 +1,9 @@
 """Print deliveries, and what holds those of an endpoint up."""
 
-from svc_pg.query import fetch_one
-from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint
-from svc_pg.webhooks.endpoint_stats import stats
+from svc_pg.database.query import fetch_one
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.endpoints.endpoint_stats import stats
 
 from . import output, records
 from .database import connect

@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.audit import Entry, FieldDiff, Snapshot, State, diff
 from svc_pg.errors import QueryError
-from svc_pg.look_alikes import alike, common_ends, is_mixed
+from svc_pg.formats.look_alikes import alike, common_ends, is_mixed
 
 from .json_text import printable
 

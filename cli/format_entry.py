@@ -5,7 +5,7 @@ from typing import Final
 
 import typer
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
 
 from .format_difference import actor_text, differences
 from .json_text import printable

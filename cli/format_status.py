@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
+from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema import Status
-from svc_pg.schema_objects import sends_changes
 
 _FEW: Final = 10
 _BY_WEIGHT: Final = ("outdated", "missing", "orphan", "ok")  # the others have lines of their own

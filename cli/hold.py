@@ -6,7 +6,7 @@ import typer
 from psycopg import IsolationLevel
 
 from svc_pg import audit
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 
 from . import output, records
 from .database import connect

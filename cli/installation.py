@@ -7,9 +7,9 @@ from typing import Final
 from psycopg.errors import InsufficientPrivilege
 
 from svc_pg.config import Config
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import not_installed
-from svc_pg.table_names import TableName
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NoReturn
 
-from svc_pg.unseen import seen_json
+from svc_pg.formats.unseen import seen_json
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}:,]|[^][{}:,"\s]+')
 _DEEPEST: Final = 20  # further levels are not indented, or a small text could become a huge one

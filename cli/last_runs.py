@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from svc_pg import durations
-from svc_pg.last_runs import LastRun, last_runs
-from svc_pg.query import fetch
+from svc_pg.database.query import fetch
+from svc_pg.formats import durations
+from svc_pg.status.last_runs import LastRun, last_runs
 
 from . import facts, output
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from psycopg.errors import QueryCanceled
 
-from svc_pg import durations
-from svc_pg.webhooks import backlog
-from svc_pg.webhooks.backlog import Backlog
+from svc_pg.formats import durations
+from svc_pg.webhooks.traffic import backlog
+from svc_pg.webhooks.traffic.backlog import Backlog
 
 from . import facts, output, records
 

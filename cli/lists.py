@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from svc_pg.pagination import Page, Paged, Row
+from svc_pg.database.pagination import Page, Paged, Row
 
 from . import output, records
 from .database import connect

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.follow import follow as follow_entries
-from svc_pg.encoding import encode
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.follow import follow as follow_entries
+from svc_pg.formats.encoding import encode
 
 from . import output
 from .database import open_database

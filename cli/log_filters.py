@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import durations
-from svc_pg.audit.entry import OPERATIONS, SEVERITIES
-from svc_pg.audit.log import AuditQuery, query
+from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
+from svc_pg.audit.read.audit_query import AuditQuery, query
+from svc_pg.formats import durations
 
 from .completion import one_of
 from .options import point_in_time

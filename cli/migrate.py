@@ -9,7 +9,7 @@ import typer
 
 import svc_pg
 from svc_pg import Config
-from svc_pg.dialects import dialect_of
+from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import ConfigError, SvcError
 from svc_pg.schema.export.django_project import read_project
 from svc_pg.schema.export.orm_migrations import alembic_address, alembic_ini, alembic_revision, django_migration

@@ -11,8 +11,8 @@ import typer
 from psycopg import Connection
 
 from svc_pg import audit
-from svc_pg.dialects import dialect_of
-from svc_pg.query import Query, fetch_one
+from svc_pg.database.dialects import dialect_of
+from svc_pg.database.query import Query, fetch_one
 
 from . import records
 from .database import connect

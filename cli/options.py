@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 from typer.models import OptionInfo
 
-from svc_pg import durations
+from svc_pg.formats import durations
 
 DatabaseUrl = Annotated[
     str | None,
@@ -55,13 +55,13 @@ def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
 
 
 def point_in_time(*, meaning: str) -> OptionInfo:
-    """An option whose text ``svc_pg.durations.point_in_time`` can read."""
+    """An option whose text ``svc_pg.formats.durations.point_in_time`` can read."""
     option: OptionInfo = typer.Option(callback=readable_time, metavar="DURATION|TIME", help=meaning)
     return option
 
 
 def readable_time(text: str | None) -> str | None:
-    """A text that ``svc_pg.durations.point_in_time`` can read. Raises wrong usage."""
+    """A text that ``svc_pg.formats.durations.point_in_time`` can read. Raises wrong usage."""
     try:
         if text is not None:
             durations.point_in_time(text)

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from rich.console import Console
 
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 
 
 def is_shown() -> bool:

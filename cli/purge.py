@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import Config, durations
-from svc_pg.audit import retention
-from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
+from svc_pg import Config
+from svc_pg.audit.keep import retention
+from svc_pg.audit.log.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.errors import SvcError
-from svc_pg.plurals import counted
+from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
 
 from . import output, records
 from .database import open_database

@@ -4,8 +4,8 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from svc_pg import durations
-from svc_pg.encoding import encode
+from svc_pg.formats import durations
+from svc_pg.formats.encoding import encode
 
 from . import json_text, output
 

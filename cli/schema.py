@@ -7,13 +7,13 @@ import typer
 from psycopg.errors import QueryCanceled
 
 from svc_pg import Config, schema
-from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
-from svc_pg.dialects import dialect_of
+from svc_pg.database.dialects import dialect_of
+from svc_pg.database.query import fetch
 from svc_pg.errors import RemovalRefusedError
-from svc_pg.plurals import counted
-from svc_pg.query import fetch
+from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
+from svc_pg.status.attribution import PREPARE, Attribution, attribution
 
 from . import facts, format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
 from .database import open_database

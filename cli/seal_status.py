@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from svc_pg import audit, durations
+from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
+from svc_pg.formats import durations
 
 from . import facts, output, records
 

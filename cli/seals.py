@@ -12,7 +12,7 @@ from svc_pg.audit.seals.copies import append_new, appending, check_copies, line_
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.errors import SvcError
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 from svc_pg.settings import Settings
 
 from . import output, records

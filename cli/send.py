@@ -13,9 +13,9 @@ from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
 from svc_pg import webhooks
+from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import AccessError, PayloadError, UnknownEventError
-from svc_pg.plurals import counted
-from svc_pg.query import Query, fetch, scalar
+from svc_pg.formats.plurals import counted
 
 from . import json_text, output
 from .completion import events

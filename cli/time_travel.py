@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import audit, durations
+from svc_pg import audit
+from svc_pg.formats import durations
 
 from . import output, records
 from .database import connect, log_instead

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 import typer
 from psycopg import Connection
 
-from svc_pg import Config, Settings, durations, webhooks
-from svc_pg.plurals import counted
-from svc_pg.query import Query, fetch, fetch_one
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg import Config, Settings, webhooks
+from svc_pg.database.query import Query, fetch, fetch_one
+from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Changed, Delivery
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 from . import output, records
 from .completion import events, one_of

@@ -8,10 +8,10 @@ from typing import Annotated, Final, cast
 import typer
 
 from svc_pg import Config, Settings
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoint_fields import ORDERINGS, SIGNATURES, URL_BY, Changes, needs_keys
-from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
+from svc_pg.database.query import fetch_one
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints.endpoint_fields import ORDERINGS, SIGNATURES, URL_BY, Changes, needs_keys
+from svc_pg.webhooks.endpoints.endpoint_rows import EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.secrets import KeyRing

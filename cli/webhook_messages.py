@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import durations
-from svc_pg.plurals import counted
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import message_queries, traffic_queries
-from svc_pg.webhooks.traffic_queries import STEPS, TimedBucket
+from svc_pg.database.query import fetch_one
+from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
+from svc_pg.webhooks.messages import message_queries
+from svc_pg.webhooks.traffic import traffic_queries
+from svc_pg.webhooks.traffic.traffic_queries import STEPS, TimedBucket
 
 from . import output, records
 from .completion import events, one_of

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.query import fetch_one
+from svc_pg.database.query import fetch_one
 
 from . import new_tenant, output, records
 from .console_address import Url, base_of, warn_of

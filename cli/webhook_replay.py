@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 from psycopg import Connection
 
-from svc_pg import durations
-from svc_pg.plurals import counted
-from svc_pg.query import Query, fetch_one
-from svc_pg.webhooks import replay_queries
-from svc_pg.webhooks.replay_queries import REPLAY_BY, REPLAY_STATUSES, Replayed
+from svc_pg.database.query import Query, fetch_one
+from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
+from svc_pg.webhooks.deliveries import replay_queries
+from svc_pg.webhooks.deliveries.replay_queries import REPLAY_BY, REPLAY_STATUSES, Replayed
 
 from . import output, records
 from .completion import events, one_of

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import Settings, durations
-from svc_pg.plurals import counted
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_health, reencryption
-from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoint_health import EndpointHealth
-from svc_pg.webhooks.endpoint_rows import STATUSES, Endpoint
-from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
+from svc_pg import Settings
+from svc_pg.database.query import fetch_one
+from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.endpoints import endpoint_health, reencryption
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
+from svc_pg.webhooks.endpoints.endpoint_rows import STATUSES, Endpoint
+from svc_pg.webhooks.endpoints.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.secrets import KeyRing
 
 from . import (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from svc_pg import Config
 from svc_pg.audit import SealKey
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.maintenance import Maintenance
-from svc_pg.sealer import Sealer
+from svc_pg.maintenance.sealer import Sealer
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker

@@ -10,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from cli.app import COMMANDS, load
-from svc_pg import Config, durations
+from svc_pg import Config
+from svc_pg.formats import durations
 
 NAMES: Final = {
     "svc_pg.integrations.asgi": ["ActorMiddleware"],

@@ -17,8 +17,8 @@ import psycopg
 from psycopg import Connection, Cursor
 from psycopg.types.json import Json
 
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.database.query import fetch_one, scalar
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 

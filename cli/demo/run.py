@@ -17,10 +17,10 @@ import aiohttp
 import psycopg
 
 from svc_pg import audit
-from svc_pg.embedded_postgres import embedded_postgres
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import SvcError
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.testing.embedded_postgres import embedded_postgres
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker

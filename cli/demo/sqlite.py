@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from svc_pg import Config, audit, schema
-from svc_pg.encoding import encode
+from svc_pg.formats.encoding import encode
 from svc_pg.integrations.sqlite import with_audit
 
 from .. import output, tables

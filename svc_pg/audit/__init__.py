@@ -1,24 +1,26 @@
 """Record who changed what in which table, and read it."""
 
 from svc_pg.audit.actors import aactor, actor
-from svc_pg.audit.as_of import AsOf, PastRow, as_of
-from svc_pg.audit.blame import FieldOrigin, ablame, blame
-from svc_pg.audit.change import Change, FieldChange
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
-from svc_pg.audit.diff import Diff, FieldDiff, PatchStep, diff
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.erasure import ErasureReport, aerase, erase
-from svc_pg.audit.export import aexport, export
-from svc_pg.audit.export_fields import ExportReport
-from svc_pg.audit.follow import follow
-from svc_pg.audit.holds import Hold, ahold, alift_hold, hold, holds, lift_hold
-from svc_pg.audit.last_changes import alast_changes, last_changes
-from svc_pg.audit.log import AuditQuery, query
-from svc_pg.audit.manual import capture_log
-from svc_pg.audit.purge_report import PurgeReport
-from svc_pg.audit.record_history import History, State, history
-from svc_pg.audit.retention import apurge, purge
-from svc_pg.audit.revert import arevert, revert
+from svc_pg.audit.export.exporting import aexport, export
+from svc_pg.audit.keep.erasure import ErasureReport, aerase, erase
+from svc_pg.audit.keep.holds import Hold, ahold, alift_hold, hold, holds, lift_hold
+from svc_pg.audit.keep.manual import capture_log
+from svc_pg.audit.keep.retention import apurge, purge
+from svc_pg.audit.log.change import Change, FieldChange
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import ExportReport
+from svc_pg.audit.log.purge_report import PurgeReport
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
+from svc_pg.audit.past.blame import FieldOrigin, ablame, blame
+from svc_pg.audit.past.diff import Diff, FieldDiff, PatchStep, diff
+from svc_pg.audit.past.record_history import History, State, history
+from svc_pg.audit.past.revert import arevert, revert
+from svc_pg.audit.read.audit_query import AuditQuery, query
+from svc_pg.audit.read.follow import follow
+from svc_pg.audit.read.last_changes import alast_changes, last_changes
+from svc_pg.audit.read.transaction import transaction
 from svc_pg.audit.seals.finding import Finding
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.lag import SealLag, aseal_lag, seal_lag
@@ -28,9 +30,7 @@ from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import aseal, seal
 from svc_pg.audit.seals.stored import aseals, seals
 from svc_pg.audit.seals.verification import Verification, averify, verify
-from svc_pg.audit.snapshot import Snapshot
-from svc_pg.audit.transaction import transaction
-from svc_pg.last_verification import LastVerification
+from svc_pg.status.last_verification import LastVerification
 
 __all__ = [
     "Actor",

@@ -8,7 +8,7 @@ from svc_pg.capture.dialect import Column, Dialect, Operation, RowName
 from svc_pg.config import Condition
 from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import ConfigError
-from svc_pg.sql_text import Sql, chained, sql
+from svc_pg.rendering.sql_text import Sql, chained, sql
 
 TRUE: Final = sql("1 = 1")
 FALSE: Final = sql("1 = 0")

@@ -6,7 +6,7 @@ from typing import Final, Literal, Protocol
 
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
-from svc_pg.sql_text import Sql, sql
+from svc_pg.rendering.sql_text import Sql, sql
 
 Kind = Literal[
     "any", "number", "text", "boolean", "json", "bytes", "bits", "date", "datetime", "timestamp", "time", "shape"

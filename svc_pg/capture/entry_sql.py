@@ -10,7 +10,7 @@ from svc_pg.capture.conditions import FALSE, Rows, applies
 from svc_pg.capture.dialect import Column, Dialect, Operation, RowName
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import EnrichmentRule, description
-from svc_pg.sql_text import Sql, chained, joined, sql
+from svc_pg.rendering.sql_text import Sql, chained, joined, sql
 
 NULL: Final = sql("null")
 

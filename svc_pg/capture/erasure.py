@@ -7,8 +7,8 @@ from typing import Final
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.table import check_column
 from svc_pg.config.erasure import Reference
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.table_names import TableName
 
 _INTEGERS: Final = ("smallint", "integer", "bigint")
 _TEXTS: Final = ("text", "character")  # may have any key as the application writes it

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from svc_pg.config import AuditedTable
+from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.errors import ConfigError, UnknownTableError
-from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
 
 def resolve(

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from svc_pg.capture.table import Table, check_column
 from svc_pg.config import AuditedTable, description
 from svc_pg.config.audited_table import Redaction
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, slots=True)

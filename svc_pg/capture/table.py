@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, UnknownTableError
-from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, slots=True)

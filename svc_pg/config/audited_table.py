@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from svc_pg import durations
 from svc_pg.config import description as descriptions
 from svc_pg.config.condition import Condition
 from svc_pg.config.model import StrictModel, TableText
+from svc_pg.formats import durations
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "*"]
 Severity = Literal["low", "medium", "high", "critical"]

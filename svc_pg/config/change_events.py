@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from svc_pg.config.model import StrictModel, TableText
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 
 ChangeOperation = Literal["INSERT", "UPDATE", "DELETE"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
+from svc_pg.database.table_names import TableName, unquoted
 from svc_pg.errors import ConfigError
-from svc_pg.table_names import TableName, unquoted
 
 _NAME: Final = r'(?:"(?:[^"]|"")+"|[^.()",\s]+)'
 _TABLE: Final = rf"(?P<table>(?:{_NAME}\.)?{_NAME})"

@@ -7,9 +7,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.pydantic_errors import reason
-from svc_pg.table_names import TableName
+from svc_pg.formats.pydantic_errors import reason
 
 Model = TypeVar("Model", bound=BaseModel)
 

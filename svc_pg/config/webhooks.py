@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
-from svc_pg import durations
 from svc_pg.config.change_events import OnChange
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.errors import ConfigError
+from svc_pg.formats import durations
 
 _LONGEST_WAIT = timedelta(days=30)
 

@@ -13,7 +13,7 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Consol
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.tokens import Session, new_connection_token
 from svc_pg.console.webhooks_app import webhooks_app
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 __all__ = [
     "AuthenticatedRequest",

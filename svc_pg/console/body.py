@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers
 
 from svc_pg.console.requests import ConsoleRequest, Problem
-from svc_pg.pydantic_errors import reason
+from svc_pg.formats.pydantic_errors import reason
 
 MAX_DEPTH: Final = 64
 MAX_ERRORS: Final = 20

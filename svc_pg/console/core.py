@@ -26,9 +26,9 @@ from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.tokens import Session
 from svc_pg.console.turns import Turns
-from svc_pg.encoding import encode
+from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
-from svc_pg.query import RawJson
+from svc_pg.formats.encoding import encode
 from svc_pg.settings import Permission
 
 ConsoleHandler = Callable[[ConsoleRequest], ConsoleResponse | Awaitable[ConsoleResponse]]

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from svc_pg import addresses
-from svc_pg.settings import Settings
+from svc_pg.settings import Settings, addresses
 
 EXPOSED_HEADERS: Final = "Retry-After, Location, Content-Disposition, ETag, X-Request-Id, WWW-Authenticate"
 """The headers of responses that a browser would not show to the page without this."""

@@ -13,13 +13,13 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
-from svc_pg import time_formats
-from svc_pg.application_names import CONSOLE
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
-from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 from svc_pg.console.reachability import Reachability
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem, unavailable
+from svc_pg.database import datestyle
+from svc_pg.database.application_names import CONSOLE
+from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
@@ -37,7 +37,7 @@ _ADDRESS: Final = frozenset({"host", "hostaddr", "port", "dbname", "user", "pass
 _UNREACHABLE: Final = "The database cannot be reached at the moment."
 # Statements are short: to compile one takes longer than to run it. The time formats are those of a given pool too.
 _SETTINGS: Final = "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), " + (
-    time_formats.READABLE.replace("{0}", "true")
+    datestyle.READABLE.replace("{0}", "true")
 )
 
 logger = logging.getLogger("svc_pg.console")

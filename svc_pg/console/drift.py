@@ -9,10 +9,10 @@ from typing import Final
 
 import psycopg
 
-from svc_pg.application_names import CONSOLE
 from svc_pg.config import Config
-from svc_pg.conninfo import NEVER_PREPARE
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
+from svc_pg.database.application_names import CONSOLE
+from svc_pg.database.conninfo import NEVER_PREPARE
 from svc_pg.errors import SvcError
 from svc_pg.schema.postgres import differences
 from svc_pg.schema.status import Kind, State, Status

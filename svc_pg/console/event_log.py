@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, Self, get_args
 
+from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Listing, PointInTime, decode
 
 EventName = Literal[
     "link_requested",

@@ -10,7 +10,6 @@ from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 
-from svc_pg.addresses import is_email
 from svc_pg.audit.context import MAX_ID_LENGTH
 from svc_pg.console.bearer import FindSession, SessionOf, bearer_tokens
 from svc_pg.console.clients import is_among
@@ -18,9 +17,10 @@ from svc_pg.console.requests import ConsoleRequest, Problem, explained
 from svc_pg.console.same_origin import refuse_other_sites
 from svc_pg.console.sign_in.permissions import included, permission_of
 from svc_pg.console.tokens import Session, is_own
+from svc_pg.database.storable_texts import refuse_tenant, refuse_unstorable
 from svc_pg.errors import ConfigError, QueryError
 from svc_pg.settings import Settings
-from svc_pg.storable_texts import refuse_tenant, refuse_unstorable
+from svc_pg.settings.addresses import is_email
 
 HostSessionOf = Callable[[ConsoleRequest], Session | Awaitable[Session | None] | None]
 """Finds the session of the application's user who makes a request; None if nobody is signed in. A sync function runs in

@@ -13,9 +13,9 @@ from pydantic import BaseModel, JsonValue
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import models_json_schema
 
-from svc_pg.audit.snapshot import Snapshot
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
-from svc_pg.query import RawJson
 
 REF_TEMPLATE = "#/components/schemas/{model}"
 

@@ -6,11 +6,11 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from starlette.datastructures import QueryParams
 
-from svc_pg import durations
 from svc_pg.console.documentation import TEXT, JsonSchema, Parameter
 from svc_pg.console.requests import Problem
+from svc_pg.database.pagination import DEFAULT_SIZE, MAX_SIZE
 from svc_pg.errors import SvcError
-from svc_pg.pagination import DEFAULT_SIZE, MAX_SIZE
+from svc_pg.formats import durations
 
 Builder = TypeVar("Builder")
 Choice = TypeVar("Choice", bound=str)

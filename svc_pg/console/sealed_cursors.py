@@ -15,7 +15,7 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.parameters import refuse
 from svc_pg.console.tokens import Session
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 Item = TypeVar("Item")
 

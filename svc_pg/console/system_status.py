@@ -10,11 +10,11 @@ from psycopg import AsyncConnection
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
-from svc_pg.horizon_holders import HorizonHolder, horizon_holders
-from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
-from svc_pg.query import Query, afetch, afetch_one
-from svc_pg.webhooks import backlog
-from svc_pg.webhooks.backlog import Backlog
+from svc_pg.database.query import Query, afetch, afetch_one
+from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
+from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
+from svc_pg.webhooks.traffic import backlog
+from svc_pg.webhooks.traffic.backlog import Backlog
 
 _FACTS: Final = """
 select i.version as schema_version, current_setting('server_version') as postgres_version,

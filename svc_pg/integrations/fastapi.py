@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.webhooks.signing import Envelope as Envelope
 from svc_pg.webhooks.signing import assert_webhook_signature, check_secret
-from svc_pg.webhooks.signing_times import TOLERANCE, Tolerance, seconds_of
+from svc_pg.webhooks.signing.signing_times import TOLERANCE, Tolerance, seconds_of
 
 MAX_BYTES: Final = 1024 * 1024
 """The default limit of a body. svc-pg sends at most 256 KiB of payload in it."""

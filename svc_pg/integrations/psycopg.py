@@ -41,8 +41,8 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, current_actor, parameters
+from svc_pg.database.swap_class import become
 from svc_pg.errors import TransactionError
-from svc_pg.subclasses import become
 
 Target = TypeVar(
     "Target", bound=Connection[Any] | AsyncConnection[Any] | ConnectionPool[Any] | AsyncConnectionPool[Any]

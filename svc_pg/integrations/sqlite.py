@@ -9,7 +9,7 @@ import sqlite3
 from typing import Any, TypeVar
 
 from svc_pg.audit.actors.sqlite import answer, answer_async
-from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.database.dialects import dialect_of, driver_connection
 from svc_pg.errors import ConfigError
 
 Target = TypeVar("Target")

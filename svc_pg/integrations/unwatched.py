@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from svc_pg.audit.context import current_actor, is_by_hand
-from svc_pg.warn_once import warn_once
+from svc_pg.database.warn_once import warn_once
 
 _WRITES: Final = re.compile(r"\s*(insert|update|delete|merge|replace|truncate)\b", re.IGNORECASE)
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from svc_pg.config import Config
-from svc_pg.connections import refuse_async
-from svc_pg.dialects import Dialect, dialect_of, driver_connection
+from svc_pg.database.connections import refuse_async
+from svc_pg.database.dialects import Dialect, dialect_of, driver_connection
 from svc_pg.schema.mysql import backfill as mysql_backfill
 from svc_pg.schema.mysql import differences as mysql_differences
 from svc_pg.schema.mysql import install as mysql_install

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from svc_pg.errors import InstallError
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import Sql
 from svc_pg.schema.comparison import Key
 from svc_pg.schema.migration_files import Migration, by_name
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import Sql
 
 
 class Fingerprint(NamedTuple):

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject
 from svc_pg.schema.status import State, Status
-from svc_pg.schema_objects import ObjectKind, SchemaObject
 
 Key = tuple[ObjectKind, str]
 

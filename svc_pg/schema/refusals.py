@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from svc_pg import __version__
-from svc_pg.dialects import Dialect
+from svc_pg.database.dialects import Dialect
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
+from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import sends_changes
 
 
 def refuse_roles(dialect: Dialect, *, roles: bool | None) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from svc_pg.schema_objects import ObjectKind, SchemaObject, is_overload
+from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]

@@ -13,11 +13,11 @@ from psycopg.conninfo import make_conninfo
 
 from svc_pg import schema
 from svc_pg.config import Config
-from svc_pg.connections import psycopg_connection
-from svc_pg.conninfo import Conninfo, libpq
-from svc_pg.embedded_postgres import embedded_postgres
+from svc_pg.database.connections import psycopg_connection
+from svc_pg.database.conninfo import Conninfo, libpq
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, SvcError, UnknownTableError
-from svc_pg.query import scalar
+from svc_pg.testing.embedded_postgres import embedded_postgres
 
 VARIABLE: Final = "SVC_TEST_DATABASE_URL"
 _TEST: Final = re.compile(r"(?:\A|[^a-z])tests?(?:[^a-z]|\Z)", re.IGNORECASE)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 
 from svc_pg.config import Config
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.testing.databases import address_of, connected
 from svc_pg.testing.this_machine import ThisMachine
 from svc_pg.webhooks.http.http1_transport import Http1Transport

@@ -79,7 +79,7 @@ def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_conf
     """The name of a database with your tables and svc-pg, which others are copies of. Nobody may connect to it."""
     import psycopg
 
-    from svc_pg.query import scalar
+    from svc_pg.database.query import scalar
     from svc_pg.testing import databases
 
     with _explained(), databases.connected(svc_server):

@@ -10,14 +10,14 @@ from decimal import Decimal
 from threading import Event
 from typing import Any, Final, Unpack
 
+from svc_pg.database.query import fetch_one
 from svc_pg.errors import WebhookSignatureError
-from svc_pg.query import fetch_one
 from svc_pg.testing.databases import check, connected
 from svc_pg.testing.http_server import serving
 from svc_pg.testing.this_machine import ThisMachine
-from svc_pg.webhooks import endpoint_queries
-from svc_pg.webhooks.endpoint_fields import Options
-from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
+from svc_pg.webhooks.endpoints import endpoint_queries
+from svc_pg.webhooks.endpoints.endpoint_fields import Options
+from svc_pg.webhooks.endpoints.endpoint_rows import EndpointWithSecret
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import assert_webhook_signature
 

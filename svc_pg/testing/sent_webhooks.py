@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import psycopg
 
-from svc_pg.conninfo import Conninfo
-from svc_pg.query import Query, RawJson, afetch, fetch, scalar
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import Query, RawJson, afetch, fetch, scalar
 
 _MOST: Final = 10_000
 # In a transaction the ids are in no order within a millisecond; its commands are

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svc_pg.webhooks import deliveries, endpoints, messages, traffic
-    from svc_pg.webhooks.events import asend, asend_many, send, send_many
+    from svc_pg.webhooks.events.sending import asend, asend_many, send, send_many
     from svc_pg.webhooks.secrets import KeyRing
     from svc_pg.webhooks.signing import assert_webhook_signature, verify_webhook_signature
     from svc_pg.webhooks.worker.worker import Worker
@@ -32,11 +32,11 @@ _MODULES = {"deliveries", "endpoints", "messages", "traffic"}
 _HOMES = {
     "KeyRing": "secrets",
     "Worker": "worker.worker",
-    "asend": "events",
-    "asend_many": "events",
+    "asend": "events.sending",
+    "asend_many": "events.sending",
     "assert_webhook_signature": "signing",
-    "send": "events",
-    "send_many": "events",
+    "send": "events.sending",
+    "send_many": "events.sending",
     "verify_webhook_signature": "signing",
 }
 

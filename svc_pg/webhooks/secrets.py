@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from svc_pg import encryption_keys
 from svc_pg.errors import EncryptionKeyError
+from svc_pg.settings import encryption_keys
 
 if TYPE_CHECKING:
     from svc_pg.settings import Settings

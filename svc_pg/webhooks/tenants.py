@@ -6,7 +6,7 @@ Running one raises NotFoundError if it does not, with the message for one that d
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.query import Query
+from svc_pg.database.query import Query
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, message_key, no_delivery, no_endpoint, no_message
 
 _ENDPOINT: Final = "select e.id::text from svc.webhook_endpoints e where e.id = %s and e.tenant = %s"

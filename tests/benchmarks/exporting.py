@@ -10,7 +10,7 @@ from typing import Any, Final
 import psycopg
 
 from svc_pg import audit
-from svc_pg.audit.export_fields import FORMATS
+from svc_pg.audit.log.export_fields import FORMATS
 from tests.benchmarks.delivery import processor
 
 LEAST_RATE: Final = 300_000

@@ -21,7 +21,7 @@ from typing import Any, Final
 import psycopg
 
 from svc_pg import Config, audit, schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.benchmarks import command, saved
 from tests.benchmarks.exporting import LEAST_RATE, exports, peak_of
 from tests.benchmarks.growth import svg

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.receiver import receiving
 from tests.support.tables import log

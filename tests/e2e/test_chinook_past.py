@@ -14,7 +14,7 @@ from psycopg import sql
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.postgres import new_database
 
 CHINOOK = Path(os.environ.get("SVC_TEST_CHINOOK", Path(__file__).parents[3] / "shared/data/chinook.sql"))

@@ -16,9 +16,9 @@ from psycopg.conninfo import make_conninfo
 from svc_pg import audit, schema, webhooks
 from svc_pg.audit import SealKey
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError
 from svc_pg.maintenance import maintain
-from svc_pg.query import scalar
 from svc_pg.schema import migration_files
 from svc_pg.schema.migration_files import Migration
 from tests.support.documents import examples

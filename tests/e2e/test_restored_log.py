@@ -17,12 +17,12 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit, schema
 from svc_pg.audit import SealKey
-from svc_pg.audit.export_fields import ExportReport
-from svc_pg.audit.follow import follow
-from svc_pg.audit.horizon import horizon
+from svc_pg.audit.log.export_fields import ExportReport
+from svc_pg.audit.read.follow import follow
+from svc_pg.audit.read.horizon import horizon
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.maintenance import maintain
-from svc_pg.query import scalar
 from tests import matrix
 from tests.support.postgres import (
     EMBEDDED_MAJOR,

@@ -12,8 +12,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import Config, schema
 from svc_pg.config import Grants
+from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
-from svc_pg.query import scalar
 from svc_pg.schema.postgres.installation import CAPTURER, ROLES
 from tests.support.commands import svc_pg
 from tests.support.postgres import URL_VARIABLE, new_database, server

@@ -7,7 +7,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from svc_pg.testing.databases import address_beside
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import embedded_programs, new_database, restartable, standby

@@ -16,12 +16,12 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import audit, webhooks
-from svc_pg.audit import search
+from svc_pg.audit.read import search
 from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
+from svc_pg.database.pagination import decode, encode
+from svc_pg.database.query import fetch_one
 from svc_pg.errors import QueryError
-from svc_pg.pagination import decode, encode
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import endpoint_queries
+from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.http.guard import Guard
 from tests.integration.console.conformance import operations
 from tests.integration.console.serving import PREFIX, assert_problem, serving_installed, settings, shop

@@ -16,9 +16,9 @@ from psycopg.conninfo import make_conninfo
 from cli import horizon_holders as command
 from svc_pg import audit
 from svc_pg.console import Console
-from svc_pg.horizon_holders import HorizonHolder, horizon_holders
-from svc_pg.query import fetch, fetch_one, scalar
-from svc_pg.webhooks.backlog import backlog
+from svc_pg.database.query import fetch, fetch_one, scalar
+from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
+from svc_pg.webhooks.traffic.backlog import backlog
 from tests.integration.console.browsing import assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.commands import svc_pg
@@ -74,7 +74,7 @@ def test_who_writes_holds_back_the_log_and_who_reads_only_vacuum(
     done = svc_pg("status", "--json", folder=tmp_path, variables={"DATABASE_URL": database})
     assert f'"pid": {writer}' in done.stdout
     assert "wait" not in done.stderr
-    monkeypatch.setattr("svc_pg.horizon_holders._LONG", timedelta(0))
+    monkeypatch.setattr("svc_pg.status.horizon_holders._LONG", timedelta(0))
     command.tell([found[writer], found[reader]])
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f'Exports, seals and followers of the log wait for session {writer} of "{NAME}" (user ')
@@ -97,7 +97,7 @@ def test_a_role_that_may_not_see_other_sessions_is_told(
     found = holders_of(database, "svc_reader")
     assert not found.keys() & {*open_transactions}
     assert (found[None].kind, found[None].holds_log) == ("hidden", True)
-    monkeypatch.setattr("svc_pg.horizon_holders._MANY", 3)
+    monkeypatch.setattr("svc_pg.status.horizon_holders._MANY", 3)
     command.tell([found[None]])
     assert "wait for a session that this role may not see (grant it pg_read_all_stats); " in capsys.readouterr().err
 
@@ -134,7 +134,7 @@ def size_after_vacuum(conn: psycopg.Connection[Any]) -> int:
 def test_a_slot_is_named_while_vacuum_waits_for_it_and_readers_of_the_log_do_not(
     database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("svc_pg.horizon_holders._MANY", 3)
+    monkeypatch.setattr("svc_pg.status.horizon_holders._MANY", 3)
     with psycopg.connect(database, autocommit=True) as conn:
         oldest = scalar(conn, "select txid_current()")
         with standby(conn, "replica", xmin=oldest, catalog_xmin=0) as pid:

@@ -8,8 +8,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jinja2 import DictLoader
 
-from svc_pg import render as rendering
 from svc_pg.errors import RenderError
+from svc_pg.rendering import templates as rendering
 
 HOSTILE = [
     '"', "'", "\\", "''", "E'", "$", "$$", "$svc", "svc$", "$svc$", "\0", "{{", "}}", "{%", "{#", "%s", "%(x)s", "%",

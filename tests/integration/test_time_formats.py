@@ -11,8 +11,8 @@ from psycopg.sql import SQL, Identifier
 
 from svc_pg import audit, schema, webhooks
 from svc_pg.console import Console
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, NotFoundError
-from svc_pg.query import scalar
 from tests.integration.console.serving import bearer, serving_installed, settings
 from tests.support.commands import svc_pg
 from tests.support.hooks import endpoint, hooks_config, working

@@ -6,7 +6,7 @@ from typing import Final, LiteralString
 
 import psycopg
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.waiting import wait_until
 
 CLAIM: Final[LiteralString] = "insert"

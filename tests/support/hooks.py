@@ -15,8 +15,8 @@ from psycopg.sql import SQL
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.database.query import fetch_one, scalar
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker

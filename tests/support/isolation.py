@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 from typing import Final
 
-from svc_pg.unseen import marked
+from svc_pg.formats.unseen import marked
 
 _TURNING: Final = re.compile("[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]")
 _WRAPPED: Final = re.compile("\u2068[^\u2066-\u2069]*\u2069")

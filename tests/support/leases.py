@@ -2,7 +2,7 @@
 
 import psycopg
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 
 
 def shorten_leases(conninfo: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import pymysql
 import pytest
 
-from svc_pg.dbapi import rows
+from svc_pg.database.dbapi import rows
 from tests import mysql_programs
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, run

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import pymysql
 
 from svc_pg.config import AuditConfig, AuditedTable, Config
-from svc_pg.dbapi import execute, rows
+from svc_pg.database.dbapi import execute, rows
 from svc_pg.schema.mysql.install import install
 
 Connection: TypeAlias = "pymysql.Connection[Any]"

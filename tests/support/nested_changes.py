@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from svc_pg import Config
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
 

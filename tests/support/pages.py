@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from svc_pg.pagination import Paged, Row
+from svc_pg.database.pagination import Paged, Row
 
 
 def all_rows(conn: Any, query: Paged[Row]) -> list[Row]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 
-from svc_pg.query import Query
+from svc_pg.database.query import Query
 
 
 def rows_read(conn: psycopg.Connection[Any], query: Query[Any], *tables: str) -> int:

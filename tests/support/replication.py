@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.waiting import wait_until
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.addresses import SmtpServer, email_or_pattern, is_email, page_url, unreachable
+from svc_pg.settings.addresses import SmtpServer, email_or_pattern, is_email, page_url, unreachable
 
 
 @pytest.mark.parametrize(

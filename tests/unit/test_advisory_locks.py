@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from svc_pg import advisory_locks
-from svc_pg.advisory_locks import Lock
+from svc_pg.database import advisory_locks
+from svc_pg.database.advisory_locks import Lock
 from svc_pg.errors import RenderError
-from svc_pg.render import lock
+from svc_pg.rendering.templates import lock
 
 ROOT = Path(__file__).parents[2]
 CALL = re.compile(r"pg_(?:try_)?advisory_\w+\(([^)]*)\)")

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from svc_pg.rendering.schema_objects import SchemaObject
 from svc_pg.schema.comparison import Found, Recorded, compare
-from svc_pg.schema_objects import SchemaObject
 
 ITEM = SchemaObject("trigger", "t on main.a", "create trigger t", audited_table="main.a")
 FOUND = Found("trigger", ITEM.identity, "c1", "drop trigger t", table="main.a")

@@ -5,7 +5,7 @@ from traceback import format_exception
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg.conninfo import Conninfo, libpq
+from svc_pg.database.conninfo import Conninfo, libpq
 from svc_pg.errors import ConfigError
 
 

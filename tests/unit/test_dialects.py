@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 from sqlalchemy.pool import NullPool
 
-from svc_pg.connections import async_connection, dbapi_connection
-from svc_pg.dialects import dialect_of
+from svc_pg.database.connections import async_connection, dbapi_connection
+from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import ConfigError
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from svc_pg.audit import Entry, Snapshot, diff
 from svc_pg.errors import QueryError
-from svc_pg.webhooks.payloads import json_text
+from svc_pg.webhooks.events.payloads import json_text
 
 names = st.sampled_from(["a", "b", "a/b", "~", "~1", "", "ä"])
 leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=3)

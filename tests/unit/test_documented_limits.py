@@ -11,12 +11,12 @@ from tests.support.documents import ROOT
 PAGE: Final = (ROOT / "docs" / "explanation" / "limits.md").read_text(encoding="utf-8")
 SOURCES: Final = re.findall(r"([\d.,]+)( (?:KiB|MiB|bytes|s|min|h|days?)(?=<))?<!-- (.+?) -->", PAGE)
 UNITS: Final = {"KiB": 1 << 10, "MiB": 1 << 20, "s": 1, "min": 60, "h": 3600, "day": 86_400, "days": 86_400}
-PER_SOURCE: Final = {"svc_pg.audit.search:_TIMEOUT": 1000}
+PER_SOURCE: Final = {"svc_pg.audit.read.search:_TIMEOUT": 1000}
 """Milliseconds, where the page has seconds."""
 SAID_ELSEWHERE: Final = {
-    "svc_pg.webhooks.backlog:MOST_COUNTED",  # a figure of the console says "or more" by itself
-    "svc_pg.webhooks.endpoint_health:MOST_COUNTED",
-    "svc_pg.webhooks.event_types:MOST_COUNTED",
+    "svc_pg.webhooks.traffic.backlog:MOST_COUNTED",  # a figure of the console says "or more" by itself
+    "svc_pg.webhooks.endpoints.endpoint_health:MOST_COUNTED",
+    "svc_pg.webhooks.events.event_types:MOST_COUNTED",
     "svc_pg.audit.seals.restoring:MOST_TRIED",  # how many forged entries a verification looks at twice
     "svc_pg.capture.mysql.expressions:MAX_IDENTIFIER",  # MySQL's own
     "svc_pg.testing.http_server:MAX_BYTES",

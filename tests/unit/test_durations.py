@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from svc_pg.durations import Duration, parse, point_in_time, text
+from svc_pg.formats.durations import Duration, parse, point_in_time, text
 
 UNITS = {
     "ms": timedelta(milliseconds=1),

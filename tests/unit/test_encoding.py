@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from svc_pg.encoding import encode
-from svc_pg.query import RawJson
+from svc_pg.database.query import RawJson
+from svc_pg.formats.encoding import encode
 
 LAST = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))
 """A time that UTC does not have."""

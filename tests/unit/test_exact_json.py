@@ -15,8 +15,8 @@ from hypothesis import strategies as some
 from pydantic import BaseModel, Field, RootModel, TypeAdapter
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from svc_pg.exact_json import NotJsonError, write, write_ascii
-from svc_pg.query import RawJson
+from svc_pg.database.query import RawJson
+from svc_pg.formats.exact_json import NotJsonError, write, write_ascii
 
 KEY = UUID("0190b0f0-0000-7000-8000-000000000000")
 LAST = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))

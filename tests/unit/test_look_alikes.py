@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_pg.confusables import ASCII_OF
-from svc_pg.look_alikes import alike, common_ends, is_mixed, twins
+from svc_pg.formats.confusables import ASCII_OF
+from svc_pg.formats.look_alikes import alike, common_ends, is_mixed, twins
 
 A = "U+0061 LATIN SMALL LETTER A"
 CYRILLIC_A = "U+0430 CYRILLIC SMALL LETTER A"

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from svc_pg import audit
 from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenants
 from svc_pg.console.sign_in import sessions
+from svc_pg.database.pagination import Keyset, Listing, Page, Paged, aware_time, decode
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Listing, Page, Paged, aware_time, decode
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 
 TENANTS = Tenants(SVC_TENANTS)
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
-from svc_pg.pydantic_errors import reason
+from svc_pg.formats.pydantic_errors import reason
 
 
 class Part(Enum):

@@ -11,7 +11,7 @@ from svc_pg.capture.mysql.table import MySqlColumn, MySqlTable
 from svc_pg.capture.mysql.triggers import capture_objects
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 from tests.unit.test_rendered_sql import CUSTOMER, LEFT_OUT, RULES, SNAPSHOTS, UPDATE
 
 KINDS = {"id": "number", "credit": "number", "settings": "json"}

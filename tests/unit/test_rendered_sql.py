@@ -14,7 +14,7 @@ from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import rules_for
 from svc_pg.capture.table import Table
 from svc_pg.config import AuditedTable, OnChange
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 UPDATE = "SVC_TEST_UPDATE_SNAPSHOTS"

@@ -12,7 +12,7 @@ from svc_pg.capture.rules import rules_for
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey
 from svc_pg.capture.sqlite.triggers import capture_objects
 from svc_pg.config import AuditedTable
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 from tests.unit.test_rendered_sql import CUSTOMER, LEFT_OUT, LINE, RULES, SNAPSHOTS, UPDATE
 
 TABLES = {

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from svc_pg.audit import Entry, Snapshot
-from svc_pg.audit.entry import row_of
-from svc_pg.encoding import encode
-from svc_pg.exact_json import write
-from svc_pg.query import RawJson
-from svc_pg.webhooks.payloads import json_text
+from svc_pg.audit.log.entry import row_of
+from svc_pg.database.query import RawJson
+from svc_pg.formats.encoding import encode
+from svc_pg.formats.exact_json import write
+from svc_pg.webhooks.events.payloads import json_text
 
 TEXT = '{"id": 7, "email": "a@example.com", "total": 12345678901234567.10}'
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from jinja2 import DictLoader
 
-from svc_pg import render as rendering
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.errors import RenderError
-from svc_pg.render import render_for
-from svc_pg.sql_text import Sql, chained, joined, sql
+from svc_pg.rendering import templates as rendering
+from svc_pg.rendering.sql_text import Sql, chained, joined, sql
+from svc_pg.rendering.templates import render_for
 
 VALUES = ["it's", "", "a\nb", '"', "\\", "%", "{0}", "Ünï😀", "$svc$", True, False, None, 0, -5, 2**63 - 1, 0.1, -1e300]
 

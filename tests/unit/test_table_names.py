@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.schema_objects import Trigger
-from svc_pg.table_names import TableName
+from svc_pg.rendering.schema_objects import Trigger
 
 parts = st.text(st.sampled_from('ab."\n é') | st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 

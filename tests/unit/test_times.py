@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from svc_pg.times import exact, instant, left, relative
+from svc_pg.formats.human_times import exact, instant, left, relative
 
 NOW = datetime(2026, 3, 12, 14, 32, 8, 125_000, tzinfo=UTC)
 

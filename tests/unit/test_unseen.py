@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_pg.unseen import marked
+from svc_pg.formats.unseen import marked
 
 
 @pytest.mark.parametrize(

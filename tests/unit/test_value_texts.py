@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from svc_pg.audit.value_texts import Sides, sides
+from svc_pg.audit.log.value_texts import Sides, sides
 
 
 @pytest.mark.parametrize(

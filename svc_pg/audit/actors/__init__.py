@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from svc_pg.audit.actors import mysql, postgres, sqlite
 from svc_pg.audit.context import Actor, Id, actor_named, by_hand
-from svc_pg.connections import async_connection, sync_connection
-from svc_pg.dialects import Dialect, dialect_of
+from svc_pg.database.connections import async_connection, sync_connection
+from svc_pg.database.dialects import Dialect, dialect_of
 
 _BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractContextManager[None]]]] = {
     "postgresql": postgres.block,

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from typing import Any, Final
 
 from svc_pg.audit.context import Actor, acting_as, current_actor, parameters
-from svc_pg.dbapi import values_of
+from svc_pg.database.dbapi import values_of
 
 _GET_ACTOR: Final = """
 select hex(convert(@svc_actor_id using utf8mb4)) as actor_id, hex(convert(@svc_tenant_id using utf8mb4)) as tenant_id,

@@ -8,8 +8,8 @@ from psycopg.pq import TransactionStatus
 
 from svc_pg.audit.actors import asyncpg
 from svc_pg.audit.context import Actor, acting_as, current_actor, parameters, within
-from svc_pg.connections import is_asyncpg
-from svc_pg.dbapi import values_of
+from svc_pg.database.connections import is_asyncpg
+from svc_pg.database.dbapi import values_of
 from svc_pg.errors import ConfigError, TransactionError
 
 SET_ACTOR: Final = """

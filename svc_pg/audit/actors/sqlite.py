@@ -14,8 +14,8 @@ from contextvars import copy_context
 from typing import Any
 
 from svc_pg.audit.context import Actor, acting_as, current_actor, parameters
+from svc_pg.database.swap_class import become
 from svc_pg.errors import ConfigError
-from svc_pg.subclasses import become
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from svc_pg.audit.portable.keys import Key, in_order
 from svc_pg.audit.portable.omissions import noticed, omissions_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.pagination import Filter
+from svc_pg.database.pagination import Filter
 
 Image = str | None
 """A snapshot; None stands for absence."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString
 
-from svc_pg.audit import facets, stats
-from svc_pg.audit.facets import Facet, Facets
+from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.portable.entries import wanted
 from svc_pg.audit.portable.keys import forged, time_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.audit.sample import Count
-from svc_pg.audit.selection import Selection
-from svc_pg.audit.stats import AuditStats, Bucket, TimeCount
+from svc_pg.audit.read import facets, stats
+from svc_pg.audit.read.facets import Facet, Facets
+from svc_pg.audit.read.sample import Count
+from svc_pg.audit.read.stats import AuditStats, Bucket, TimeCount
 
 MAX_ENTRIES: Final = 20_000
 """The most entries of a range that are counted: the newest."""
@@ -63,7 +63,7 @@ class _Counted:
 
 
 def counted_facets(phrases: Phrases, selection: Selection, *, tells_reach: bool) -> Steps[Facets]:
-    """As ``svc_pg.audit.facets.afacets``."""
+    """As ``svc_pg.audit.read.facets.afacets``."""
     counted = yield from _counted(phrases, selection, facets.MAX_ENTRIES)
     is_complete = counted.looked_at < facets.MAX_ENTRIES
     tags: Counter[str | None] = Counter()
@@ -91,7 +91,7 @@ def _tags(text: str | None) -> Sequence[str | None]:
 def counted_stats(
     phrases: Phrases, selection: Selection, *, bucket: Bucket | None, tells_reach: bool
 ) -> Steps[AuditStats]:
-    """As ``svc_pg.audit.stats.astats``, without estimates: of a longer range the newest 20,000 entries are counted."""
+    """As ``svc_pg.audit.read.stats.astats``, with no estimates: of a longer range the newest 20,000 count."""
     counted = yield from _counted(phrases, selection, MAX_ENTRIES)
     is_complete = counted.looked_at < MAX_ENTRIES
     unit = bucket or _unit(counted)

@@ -5,8 +5,8 @@ from typing import Final, LiteralString
 
 from svc_pg.audit.portable.phrases import MYSQL, Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.pagination import ALL, Filter
-from svc_pg.table_names import TableName
+from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.table_names import TableName
 
 LOG_SCHEMA: Final = "svc"
 """The database of the log itself, whose connections see all entries."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from svc_pg.dbapi import error_number
+from svc_pg.database.dbapi import error_number
 from svc_pg.errors import AccessError, AppendOnlyError, SvcError, not_installed
 
 BUSY: Final = frozenset({1205, 1213, 3572})

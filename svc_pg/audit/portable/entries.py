@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, LiteralString, cast
 
-from svc_pg.audit.conditions import Among, Condition, Is, OfAnyDatabase
-from svc_pg.audit.entry import FIELDS, Entry, row_of
-from svc_pg.audit.numbers import HIGHEST
+from svc_pg.audit.log.conditions import Among, Condition, Is, OfAnyDatabase
+from svc_pg.audit.log.entry import FIELDS, Entry, row_of
+from svc_pg.audit.log.numbers import HIGHEST
+from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.portable.change_order import by_change
 from svc_pg.audit.portable.databases import of_this_database
 from svc_pg.audit.portable.invalid_texts import in_json
@@ -20,11 +21,10 @@ from svc_pg.audit.portable.phrases import (
     names_default_schema,
 )
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.audit.selection import Selection
-from svc_pg.dialects import dialect_of
+from svc_pg.database.dialects import dialect_of
+from svc_pg.database.pagination import ALL, Filter, Page
+from svc_pg.database.query import RawJson
 from svc_pg.errors import QueryError
-from svc_pg.pagination import ALL, Filter, Page
-from svc_pg.query import RawJson
 
 
 def phrases_of(conn: object) -> Phrases:
@@ -85,7 +85,7 @@ def one(phrases: Phrases, entry_id: int, fields: Sequence[str] = FIELDS) -> Step
 
 
 def around(phrases: Phrases, selection: Selection, entry_id: int, *, max_bytes: int) -> Steps[Page[Entry] | None]:
-    """The entry between those before and after it: see ``svc_pg.audit.around``. None if there is no such entry."""
+    """The entry between those before and after it: see ``svc_pg.audit.read.around``. None if there is no such entry."""
     found = yield from one(phrases, entry_id, selection.fields)
     if found is None:
         return None

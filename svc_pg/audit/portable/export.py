@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import ExportReport, Format
-from svc_pg.audit.export_file import ExportFile
+from svc_pg.audit.export.export_file import ExportFile
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import ExportReport, Format
+from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.portable.entries import entries_of, wanted
 from svc_pg.audit.portable.export_records import RECORDS
 from svc_pg.audit.portable.horizon import horizon
 from svc_pg.audit.portable.keys import beyond, in_order, within
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.audit.selection import Selection
-from svc_pg.pagination import Filter
+from svc_pg.database.pagination import Filter
 
 PART_ENTRIES: Final = 1000
 PART_BYTES: Final = 4 * 1024 * 1024
@@ -38,7 +38,7 @@ def exporting(
     after: str | None,
     is_settled: bool,
 ) -> Steps[ExportReport]:
-    """Write the selected entries to ``file``, the oldest first: see ``svc_pg.audit.export``."""
+    """Write the selected entries to ``file``, the oldest first: see ``svc_pg.audit.export.exporting``."""
     found = yield from wanted(phrases, selection.conditions)
     reach = None
     held_back = 0

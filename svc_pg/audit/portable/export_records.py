@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from typing import Any, Final
 
-from svc_pg.audit.entry import FIELDS as NAMES
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import ARRAYS, FIELDS, FREE_TEXTS, Format
-from svc_pg.audit.snapshot import Snapshot
-from svc_pg.encoding import encode
-from svc_pg.query import RawJson
+from svc_pg.audit.log.entry import FIELDS as NAMES
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import ARRAYS, FIELDS, FREE_TEXTS, Format
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.database.query import RawJson
+from svc_pg.formats.encoding import encode
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _QUOTED: Final = re.compile(r'[",\r\n]')

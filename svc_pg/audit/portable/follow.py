@@ -7,15 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.follow_position import NOW, Position, read
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.portable.entries import page, phrases_of
 from svc_pg.audit.portable.horizon import horizon, outside_transaction, position
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Steps, run
-from svc_pg.audit.selection import Selection
-from svc_pg.dialects import driver_connection
-from svc_pg.pagination import ALL, Page
+from svc_pg.audit.read.follow_position import NOW, Position, read
+from svc_pg.database.dialects import driver_connection
+from svc_pg.database.pagination import ALL, Page
 
 _BATCH: Final = 100
 _PAGE_BYTES: Final = 4 * 1024 * 1024
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 def follow(conn: object, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
-    """The newest page, its oldest entry first, then endlessly the new entries: see ``svc_pg.audit.follow``."""
+    """The newest page, its oldest entry first, then endlessly the new entries: see ``svc_pg.audit.read.follow``."""
     run(conn, outside_transaction(conn))
     newest, cursor = _look(conn, _newest(phrases_of(conn), selection))
     yield from reversed(newest.data)
@@ -47,7 +47,7 @@ def pages(conn: object, selection: Selection, cursor: str, *, pause: timedelta) 
 def following(
     phrases: Phrases, selection: Selection, cursor: str, *, max_bytes: int | None = None
 ) -> Steps[Page[Entry]]:
-    """The entries after ``cursor``, the oldest first, and always the next one: see ``svc_pg.audit.follow_pages``.
+    """The entries after ``cursor``, the oldest first, and always the next one: see ``svc_pg.audit.read.follow_pages``.
 
     ``cursor`` is the one before, or ``start``, or ``now``. Raises QueryError if it is none, AccessError without the
     right to see what is settled.

@@ -12,10 +12,10 @@ from typing import Any, Final
 from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import SQLITE, Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.dbapi import error_number
-from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.database.dbapi import error_number
+from svc_pg.database.dialects import dialect_of, driver_connection
+from svc_pg.database.pagination import Filter
 from svc_pg.errors import ConflictError, QueryError, TransactionError
-from svc_pg.pagination import Filter
 
 _CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
 _IN_TRANSACTION: Final = 1568

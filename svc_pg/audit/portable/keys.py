@@ -7,8 +7,8 @@ from typing import Any, Final, LiteralString
 
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.pagination import Filter
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Filter
 
 _LONG: Final[Sequence[LiteralString]] = ("before_data", "after_data", "context", "description")
 

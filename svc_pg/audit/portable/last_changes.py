@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from svc_pg.audit.change import MAX_FIELDS, Change, cut, field_change
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.change import MAX_FIELDS, Change, cut, field_change
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.portable.entries import default_schema_of, one, page
 from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import SQLITE, Phrases, names_default_schema
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.audit.selection import Selection
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 
 _PAGE_BYTES = 4 * 1024 * 1024
 _IN_SQLITE: Final = "select 1 from sqlite_schema where type in ('table', 'view') and lower(name) = lower(%s)"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
 from typing import Final, LiteralString
 
-from svc_pg.audit.conditions import (
+from svc_pg.audit.log.conditions import (
     Among,
     AtLeast,
     BeforeTransaction,
@@ -23,12 +23,12 @@ from svc_pg.audit.conditions import (
     Until,
     Without,
 )
-from svc_pg.audit.entry import SEVERITIES
-from svc_pg.audit.numbers import HIGHEST
-from svc_pg.encoding import encode
+from svc_pg.audit.log.entry import SEVERITIES
+from svc_pg.audit.log.numbers import HIGHEST
+from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.errors import UnsupportedQueryError
-from svc_pg.pagination import ALL, Filter
-from svc_pg.table_names import DEFAULT_SCHEMA, TableName
+from svc_pg.formats.encoding import encode
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

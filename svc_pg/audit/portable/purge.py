@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.portable.databases import Home, home
 from svc_pg.audit.portable.driver_errors import is_busy
 from svc_pg.audit.portable.entries import default_schema_of
@@ -13,7 +14,6 @@ from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Answer, Statement, Steps
 from svc_pg.audit.portable.written import write_entry
-from svc_pg.audit.purge_report import Ages, PurgeReport
 
 BATCH: Final = 20_000
 

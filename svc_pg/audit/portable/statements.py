@@ -8,8 +8,8 @@ from typing import Any, LiteralString, TypeVar, cast
 
 from svc_pg.audit.portable.driver_errors import translating
 from svc_pg.audit.portable.invalid_texts import read_text
-from svc_pg.dbapi import values_of
-from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.database.dbapi import values_of
+from svc_pg.database.dialects import dialect_of, driver_connection
 
 Result = TypeVar("Result")
 Answer = Sequence[Sequence[Any]]

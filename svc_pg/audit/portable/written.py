@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 from svc_pg.audit.portable.phrases import MYSQL, Phrases
 from svc_pg.audit.portable.session_values import session_values
 from svc_pg.audit.portable.statements import Statement, Steps
-from svc_pg.encoding import encode
+from svc_pg.formats.encoding import encode
 
 _COLUMNS: Final[LiteralString] = (
     "table_name, operation, record_id, before_data, after_data, changed_fields, label, severity, compliance,"

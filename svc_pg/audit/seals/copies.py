@@ -11,12 +11,12 @@ from typing import Any, BinaryIO, Final
 
 from psycopg import Connection
 
-from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.steps import run
 from svc_pg.audit.seals.stored import following, numbered
+from svc_pg.database.query import Query
+from svc_pg.database.retrying import Steps
 from svc_pg.errors import ConflictError, ProofError, SvcError
-from svc_pg.query import Query
 
 _LONGEST_LINE: Final = 16_384
 _PAGE: Final = 1000

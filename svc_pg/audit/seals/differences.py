@@ -8,7 +8,7 @@ from typing import Final
 from svc_pg.audit.seals.finding import Finding, FindingKind
 from svc_pg.audit.seals.leaves import Leaf
 from svc_pg.audit.seals.restoring import ChangedField, restored
-from svc_pg.query import Query
+from svc_pg.database.query import Query
 
 _ELSEWHERE: Final = """
 select id, xact_id, "timestamp"::text as time from svc.audit_logs where id = any (%s::bigint[]) order by id

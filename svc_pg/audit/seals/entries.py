@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.comparison import Comparison
 from svc_pg.audit.seals.differences import Differences
 from svc_pg.audit.seals.finding import Finding
@@ -18,6 +17,7 @@ from svc_pg.audit.seals.removals import (
     returned,
     was_sealed,
 )
+from svc_pg.database.retrying import Steps
 
 Progress = Callable[[int], None]
 

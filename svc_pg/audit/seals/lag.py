@@ -7,7 +7,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.seals.stored import require_sealable
-from svc_pg.query import Query, afetch, fetch
+from svc_pg.database.query import Query, afetch, fetch
 
 _LAG: Final = "select number, sealed_at, lag from svc.audit_seal_lag()"
 

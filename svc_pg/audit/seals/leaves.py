@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Final, Self
 
 from svc_pg.audit.seals.seal import Stretch
-from svc_pg.query import Query
+from svc_pg.database.query import Query
 
 SIZE: Final = 48
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)

@@ -9,17 +9,17 @@ from typing import Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.numbers import number_of
-from svc_pg.audit.patient_steps import Steps
+from svc_pg.audit.log.numbers import number_of
+from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.seals.keys import PublicKeys
 from svc_pg.audit.seals.leaves import CONTENT, CONTENT_DIGEST, WHO, Leaf, digest_of, sha256_of, split
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import require_sealable, sealing_of
 from svc_pg.audit.seals.tree import PathStep, path_to_root, root_above
-from svc_pg.audit.snapshot import Snapshot
+from svc_pg.database.query import Query
+from svc_pg.database.retrying import Steps
 from svc_pg.errors import ConflictError, NotFoundError, ProofError
-from svc_pg.query import Query
 from svc_pg.settings import Settings
 
 KIND: Final = "svc-pg audit proof"

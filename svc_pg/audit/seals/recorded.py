@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.stored import require_sealable
-from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
-from svc_pg.query import Query, afetch, fetch
+from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.database.retrying import Steps
+from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 
 if TYPE_CHECKING:
     from svc_pg.audit.seals.verification import Verification

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.comparison import is_sealed
 from svc_pg.audit.seals.leaves import CONTENT, WHO, Leaf, digest_of, sha256_of
 from svc_pg.audit.seals.stored import numbered
-from svc_pg.query import Query
+from svc_pg.database.query import Query
+from svc_pg.database.retrying import Steps
 
 _BEFORE_ALL: Final = -(2**63)
 _COUNT: Final = "select count(*) as removals from svc.audit_removals"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from svc_pg.audit.seals.leaves import DIGEST, Leaf
-from svc_pg.query import Query, RawJson
+from svc_pg.database.query import Query, RawJson
 
 MOST_TRIED: Final = 20
 _MOST_KEYS: Final = 3

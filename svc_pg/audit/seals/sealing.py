@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import Steps, atake, check_idle, take
 from svc_pg.audit.seals.keys import SealKey
 from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
 from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
 from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_known, require_sealable
 from svc_pg.audit.seals.tree import root_of
-from svc_pg.connections import apsycopg_connection, psycopg_connection
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
+from svc_pg.database.query import Query
+from svc_pg.database.retrying import Steps, atake, check_idle, take
 from svc_pg.errors import ConflictError, ProofError
-from svc_pg.query import Query
 from svc_pg.settings import Settings
 
 MOST_ENTRIES: Final = 32_768

@@ -4,9 +4,9 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import Result, Steps, atake_by, take_by
-from svc_pg.connections import apsycopg_connection, psycopg_connection
-from svc_pg.query import Query, afetch, fetch
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
+from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.database.retrying import Result, Steps, atake_by, take_by
 
 
 def run(conn: Connection[Any], steps: Steps[Result]) -> Result:

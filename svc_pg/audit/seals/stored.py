@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.seal import VERSION, Seal, Stretch
-from svc_pg.dialects import require_postgres
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.pagination import MAX_SIZE, Keyset, Listing, decode
+from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.database.retrying import Steps
 from svc_pg.errors import ProofError
-from svc_pg.pagination import MAX_SIZE, Keyset, Listing, decode
-from svc_pg.query import Query, afetch, fetch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
 """The values of the columns for the beginning and for the end."""

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.chain import Chain
 from svc_pg.audit.seals.comparison import Comparison, compare
 from svc_pg.audit.seals.entries import Progress, SealedEntries
@@ -19,8 +18,9 @@ from svc_pg.audit.seals.seal import VERSION, Seal
 from svc_pg.audit.seals.sealing import MOST_ENTRIES
 from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, Epoch, after, end_of, following, require_sealable
+from svc_pg.database.query import Query
+from svc_pg.database.retrying import Steps
 from svc_pg.errors import ConflictError
-from svc_pg.query import Query
 from svc_pg.settings import Settings
 
 MOST_FINDINGS: Final = 1000

@@ -12,10 +12,10 @@ from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.mysql.triggers import trigger_object, undone
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import AuditedTable
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.schema_objects import SchemaObject
-from svc_pg.sql_text import Sql, joined, sql
-from svc_pg.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject
+from svc_pg.rendering.sql_text import Sql, joined, sql
 
 Audited = Mapping[TableName, tuple[MySqlTable, TableRules]]
 

@@ -8,9 +8,9 @@ from typing import Any, Final, LiteralString
 from svc_pg.capture.dialect import Kind
 from svc_pg.capture.mysql.table import MySqlColumn, MySqlTable
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
-from svc_pg.dbapi import DbApiConnection, rows
+from svc_pg.database.dbapi import DbApiConnection, rows
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import AccessError, ConfigError, UnknownTableError
-from svc_pg.table_names import TableName
 
 _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year"), "number"),

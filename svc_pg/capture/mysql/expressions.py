@@ -12,7 +12,7 @@ from svc_pg.capture.mysql.table import MySqlColumn
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import RenderError
-from svc_pg.sql_text import Sql, checked, joined, sql
+from svc_pg.rendering.sql_text import Sql, checked, joined, sql
 
 MAX_IDENTIFIER: Final = 64  # characters
 _VARIABLES: Final[dict[Variable, Sql]] = {

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from svc_pg.dbapi import DbApiConnection, rows
+from svc_pg.database.dbapi import DbApiConnection, rows
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.table_names import TableName
 
 Event = Literal["DELETE", "UPDATE"]
 

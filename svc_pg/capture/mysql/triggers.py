@@ -10,10 +10,10 @@ from svc_pg.capture.entry_sql import NULL, entry_sql, json_list, record_id, snap
 from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
 from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.rules import TableRules
-from svc_pg.render import render_for
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import Sql, joined, sql
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import Sql, joined, sql
+from svc_pg.rendering.templates import render_for
 
 PREFIX: Final = "00_svc_audit_"
 

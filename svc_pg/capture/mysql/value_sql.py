@@ -6,7 +6,7 @@ from svc_pg.capture.conditions import FALSE, TRUE, value_tests
 from svc_pg.capture.dialect import Column, Dialect
 from svc_pg.capture.mysql.table import MySqlColumn
 from svc_pg.config.condition import Scalar, ValueTest
-from svc_pg.sql_text import Sql, sql
+from svc_pg.rendering.sql_text import Sql, sql
 
 _TIMESTAMP: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',
         date_format('1970-01-01' + interval unix_timestamp({0}) second, '%Y-%m-%dT%H:%i:%s+00:00'))"""

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg.database.query import Query, fetch
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.query import Query, fetch
-from svc_pg.table_names import TableName
 
 # The actions of foreign keys belong to the statement that causes them and share its transition tables, in which a row
 # that was changed twice has two images before and two after, and nothing that pairs them. From each table above, a

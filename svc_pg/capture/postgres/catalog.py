@@ -8,11 +8,11 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection
 
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
+from svc_pg.database.query import Query, RawJson, fetch
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import UnknownTableError
-from svc_pg.query import Query, RawJson, fetch
-from svc_pg.render import render
-from svc_pg.schema_objects import function_name
-from svc_pg.table_names import TableName
+from svc_pg.rendering.schema_objects import function_name
+from svc_pg.rendering.templates import render
 
 _KINDS: Final = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
 _TABLES: Final = "rp"  # pg_class.relkind of an ordinary and of a partitioned table

@@ -14,11 +14,11 @@ from svc_pg.capture.postgres.expressions import parse
 from svc_pg.capture.table import Table, check_column
 from svc_pg.config import OnChange
 from svc_pg.config.change_events import ChangeOperation, RowValue
+from svc_pg.database.storable_texts import MAX_IDENTIFIER_BYTES
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.render import render
-from svc_pg.schema_objects import CHANGE_EVENTS, SEND_CHANGES, SchemaObject, function_name
-from svc_pg.storable_texts import MAX_IDENTIFIER_BYTES
-from svc_pg.table_names import TableName
+from svc_pg.rendering.schema_objects import CHANGE_EVENTS, SEND_CHANGES, SchemaObject, function_name
+from svc_pg.rendering.templates import render
 
 _OPERATIONS: Final[tuple[ChangeOperation, ...]] = ("INSERT", "UPDATE", "DELETE")
 

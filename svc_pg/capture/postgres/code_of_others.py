@@ -6,10 +6,10 @@ from typing import Any, Final, LiteralString
 
 from psycopg import Connection
 
+from svc_pg.database.query import Query, fetch
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
-from svc_pg.query import Query, fetch
-from svc_pg.render import ident
-from svc_pg.table_names import TableName
+from svc_pg.rendering.templates import ident
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules
-from svc_pg.render import render
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.templates import render
 
 SETTINGS: Final = render("capture/backfill_settings.sql")
 """The settings of captures, for the images."""

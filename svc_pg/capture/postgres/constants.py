@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg.database.query import Query, fetch
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.query import Query, fetch
-from svc_pg.render import render
-from svc_pg.table_names import TableName
+from svc_pg.rendering.templates import render
 
 # A text that may begin as that of an array, range or row; a backslash or UESCAPE may hide how it begins
 _CONTAINER: Final = re.compile(r"""['$]\s*[{\[(]|\\|uescape""", re.IGNORECASE)

@@ -6,8 +6,8 @@ from typing import Final
 from psycopg.sql import SQL, Composable, Identifier
 
 from svc_pg.capture.rules import TableRules
-from svc_pg.render import render
-from svc_pg.schema_objects import SchemaObject, function_name
+from svc_pg.rendering.schema_objects import SchemaObject, function_name
+from svc_pg.rendering.templates import render
 
 OWN_COLUMNS: Final = (
     "record_id",

@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.capture.table import Table
 from svc_pg.config import AuditedTable
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 
 
 def _own(

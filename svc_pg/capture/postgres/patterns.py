@@ -7,7 +7,7 @@ from psycopg import Connection
 from svc_pg.capture import patterns
 from svc_pg.capture.postgres.catalog import table_names
 from svc_pg.config import AuditedTable
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 
 
 def resolve(conn: Connection[Any], wanted: list[AuditedTable]) -> dict[TableName, AuditedTable]:

@@ -13,9 +13,9 @@ from svc_pg.capture.postgres.record_keys import AFTER, BEFORE, key_in, lasting_i
 from svc_pg.capture.postgres.recording import recorded, without_ignored
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audit import Unattributed
-from svc_pg.render import render
-from svc_pg.schema_objects import SchemaObject, function_name
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject, function_name
+from svc_pg.rendering.templates import render
 
 _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUNCATE")
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own

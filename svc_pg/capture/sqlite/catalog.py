@@ -10,8 +10,8 @@ from svc_pg.capture.sqlite.definitions import json_columns, names_in_column
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
 from svc_pg.capture.sqlite.table import ROWIDS, SqliteTable, UniqueKey, trigger_name
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import UnknownTableError
-from svc_pg.table_names import TableName
 
 SCHEMA: Final = "main"
 _KINDS: Final = {"view": "a view", "virtual": "a virtual table", "shadow": "a part of a virtual table"}

@@ -11,7 +11,7 @@ from svc_pg.capture.dialect import Column, RowName, Variable
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import RenderError
-from svc_pg.sql_text import Sql, chained, checked, joined, sql
+from svc_pg.rendering.sql_text import Sql, chained, checked, joined, sql
 
 _OLD: Final = sql("old")
 _NEW: Final = sql("new")

@@ -4,9 +4,9 @@ from typing import Final
 
 from svc_pg.capture.log_ids import HIGHEST_ID
 from svc_pg.capture.sqlite.expressions import Sqlite
-from svc_pg.render import render_for
-from svc_pg.schema_objects import SchemaObject
-from svc_pg.sql_text import Sql, sql
+from svc_pg.rendering.schema_objects import SchemaObject
+from svc_pg.rendering.sql_text import Sql, sql
+from svc_pg.rendering.templates import render_for
 
 _GUARDS: Final[dict[str, tuple[Sql, Sql | None]]] = {
     "UPDATE": (sql("update"), None),

@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.capture.dialect import Column
 from svc_pg.capture.table import Table
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 
 ROWIDS: Final = ("rowid", "_rowid_", "oid")
 """The names of the rowid, each unless a column has it."""

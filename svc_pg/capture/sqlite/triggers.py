@@ -11,9 +11,9 @@ from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import ROWIDS, SqliteTable, UniqueKey, trigger_name
 from svc_pg.config.audit import Unattributed
-from svc_pg.render import render_for
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import Sql, chained, joined, sql
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import Sql, chained, joined, sql
+from svc_pg.rendering.templates import render_for
 
 _DIALECT: Final = Sqlite()
 _STORED: Final = Sqlite(new=sql('"svc row"'))

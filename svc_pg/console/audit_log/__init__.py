@@ -6,16 +6,16 @@ from typing import Any, Protocol
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import TextFormat
-from svc_pg.audit.facets import Facets
-from svc_pg.audit.log import AuditQuery
-from svc_pg.audit.purge_report import Ages, PurgeReport
-from svc_pg.audit.stats import AuditStats, Bucket
-from svc_pg.audit.tables import Audited
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import TextFormat
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.stats import AuditStats, Bucket
+from svc_pg.audit.read.tables import Audited
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.tokens import Session
-from svc_pg.pagination import Listing, Page
+from svc_pg.database.pagination import Listing, Page
 
 
 class AuditLog(Protocol):

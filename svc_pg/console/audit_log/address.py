@@ -4,14 +4,14 @@ from importlib.util import find_spec
 
 from pydantic import SecretStr
 
-from svc_pg import database_addresses
 from svc_pg.config import Config
-from svc_pg.conninfo import Conninfo
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.audit_log.portable import PortableLog
 from svc_pg.console.audit_log.postgres import PostgresLog
 from svc_pg.console.database import Database
-from svc_pg.database_addresses import MySqlServer
+from svc_pg.database import addresses
+from svc_pg.database.addresses import MySqlServer
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 
 
@@ -20,7 +20,7 @@ def log_at(address: str | SecretStr | None, database: Database, config: Config) 
     if address is None:
         return PostgresLog(database)
     text = address.get_secret_value() if isinstance(address, SecretStr) else address
-    found = database_addresses.parse(text, name="the address of the audit log")
+    found = addresses.parse(text, name="the address of the audit log")
     if isinstance(found, Conninfo):
         raise ConfigError(
             "the audit log is in the console's own database, or in one of SQLite, MySQL or MariaDB",

@@ -11,12 +11,10 @@ from anyio.to_thread import run_sync
 from psycopg import AsyncConnection
 
 from svc_pg import audit, schema
-from svc_pg.audit.around import check_size
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import SHAPES, TextFormat
-from svc_pg.audit.facets import Facets
-from svc_pg.audit.log import AuditQuery
-from svc_pg.audit.numbers import number_of
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import SHAPES, TextFormat
+from svc_pg.audit.log.numbers import number_of
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.portable import counts, entries
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.export import part_after
@@ -26,17 +24,19 @@ from svc_pg.audit.portable.horizon import horizon
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.purge import purging
 from svc_pg.audit.portable.statements import Statement, Steps, run
-from svc_pg.audit.purge_report import Ages, PurgeReport
-from svc_pg.audit.stats import AuditStats, Bucket
-from svc_pg.audit.tables import Audited
+from svc_pg.audit.read.around import check_size
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.stats import AuditStats, Bucket
+from svc_pg.audit.read.tables import Audited
 from svc_pg.config import Config
 from svc_pg.console.audit_log.connections import Address, opened, problem_of
 from svc_pg.console.audit_log.table_list import listed
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable
 from svc_pg.console.tokens import Session
+from svc_pg.database.pagination import Filter, Listing, Page
 from svc_pg.errors import ConfigError, ConflictError, InstallError, NotFoundError
-from svc_pg.pagination import Filter, Listing, Page
 
 THREADS: Final = 4
 WAIT_SECONDS: Final = 5

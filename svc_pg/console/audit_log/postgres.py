@@ -8,26 +8,26 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit import log
-from svc_pg.audit.around import around
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import TextFormat
-from svc_pg.audit.export_pages import export_pages
-from svc_pg.audit.facets import Facets, afacets
-from svc_pg.audit.follow_pages import following
-from svc_pg.audit.listing import listing
-from svc_pg.audit.log import AuditQuery
-from svc_pg.audit.purge_report import Ages, PurgeReport
-from svc_pg.audit.search import check_words, search
-from svc_pg.audit.stats import AuditStats, Bucket, astats
-from svc_pg.audit.tables import Audited
+from svc_pg.audit.export.export_pages import export_pages
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import TextFormat
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.read import audit_query
+from svc_pg.audit.read.around import around
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.facets import Facets, afacets
+from svc_pg.audit.read.follow_pages import following
+from svc_pg.audit.read.listing import listing
+from svc_pg.audit.read.search import check_words, search
+from svc_pg.audit.read.stats import AuditStats, Bucket, astats
+from svc_pg.audit.read.tables import Audited
 from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.tokens import Session
-from svc_pg.pagination import Listing, Page
-from svc_pg.query import afetch
+from svc_pg.database.pagination import Listing, Page
+from svc_pg.database.query import afetch
 
 _OF_TENANT: Final = "select set_config('svc.tenant_id', %s, true)"
 
@@ -50,7 +50,7 @@ class PostgresLog:
     async def entry(self, entry_id: str) -> Entry | None:
         """The entry with this id."""
         async with self.database.connection() as conn:
-            return next(iter(await afetch(conn, log.entry(entry_id))), None)
+            return next(iter(await afetch(conn, audit_query.entry(entry_id))), None)
 
     async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
         """An entry between those before and after it."""

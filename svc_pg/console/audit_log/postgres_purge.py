@@ -9,10 +9,10 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
 
-from svc_pg.audit import retention
-from svc_pg.audit.patient_steps import Rows, atake_by
-from svc_pg.audit.purge_report import Ages, PurgeReport
-from svc_pg.query import Query, afetch
+from svc_pg.audit.keep import retention
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.database.query import Query, afetch
+from svc_pg.database.retrying import Rows, atake_by
 
 Acting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from svc_pg.audit.tables import Audited, Capture, Rules, rules_of
+from svc_pg.audit.read.tables import Audited, Capture, Rules, rules_of
 from svc_pg.config import AuditConfig
-from svc_pg.pagination import Listing, Page
+from svc_pg.database.pagination import Listing, Page
+from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.schema import Status
-from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
 
 def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[Audited]) -> Page[Audited]:

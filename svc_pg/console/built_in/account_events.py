@@ -9,7 +9,7 @@ from svc_pg.console.event_log import EVENT_NAMES, ConsoleEvent, EventQuery
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 _FILTERS: Final[dict[str, FilterParameter[EventQuery]]] = {
     "event": FilterParameter(EventQuery.event, "events of one kind", one_of(EVENT_NAMES)),

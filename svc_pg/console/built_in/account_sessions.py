@@ -14,7 +14,7 @@ from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import STATES
 from svc_pg.console.sign_in.sessions import SessionQuery, StoredSession
 from svc_pg.console.tokens import Session
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 _FILTERS: Final[dict[str, FilterParameter[SessionQuery]]] = {
     "state": FilterParameter(SessionQuery.state, "sessions that are live, or have ended", one_of(list(STATES))),

@@ -19,10 +19,10 @@ from svc_pg.console.sign_in import program_tokens
 from svc_pg.console.sign_in.lifetimes import STATES
 from svc_pg.console.sign_in.program_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
 from svc_pg.console.sign_in.tenants import KnownTenants
+from svc_pg.database.pagination import Page
+from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.errors import ConflictError, QueryError
-from svc_pg.pagination import Page
 from svc_pg.settings import Permission
-from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
 
 _FILTERS: Final[dict[str, FilterParameter[TokenQuery]]] = {
     "state": FilterParameter(TokenQuery.state, "tokens that are live, or have ended", one_of(list(STATES))),

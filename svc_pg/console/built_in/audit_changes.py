@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.audit import numbers
-from svc_pg.audit.diff import FieldDiff, diff
-from svc_pg.audit.revert import arevert
-from svc_pg.audit.snapshot import Snapshot
+from svc_pg.audit.log import numbers
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.past.diff import FieldDiff, diff
+from svc_pg.audit.past.revert import arevert
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.body import pointer
 from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry, unknown_transaction, visible_entry
@@ -15,8 +15,8 @@ from svc_pg.console.documentation import TEXT
 from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
+from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
-from svc_pg.storable_texts import check_texts
 
 _MOST_LEFT: Final = 100
 _MOST_REFUSALS: Final = 100

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.audit.facets import Facets
-from svc_pg.audit.stats import BUCKETS, AuditStats, Bucket
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.stats import BUCKETS, AuditStats, Bucket
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
 from svc_pg.console.documentation import one_of

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from svc_pg.audit.entry import ALWAYS, Entry
-from svc_pg.audit.follow_position import NOW, START
-from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.log.entry import ALWAYS, Entry
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.follow_position import NOW, START
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
 from svc_pg.console.built_in.audit_lookup import page_of, unknown_entry, visible_entry
@@ -17,8 +17,8 @@ from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.tokens import Session
+from svc_pg.database.pagination import Page
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
-from svc_pg.pagination import Page
 
 _SomeOfEntry = Annotated[Entry, Partial(*ALWAYS)]
 

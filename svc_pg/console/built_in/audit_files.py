@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, get_args
 
-from svc_pg import durations
-from svc_pg.audit.export_fields import TextFormat
-from svc_pg.audit.log import query
-from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport, ages_of
+from svc_pg.audit.log.export_fields import TextFormat
+from svc_pg.audit.log.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport, ages_of
+from svc_pg.audit.read.audit_query import query
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
@@ -20,6 +19,7 @@ from svc_pg.console.parameters import FilterParameter, documented, filtered, one
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.errors import QueryError
+from svc_pg.formats import durations
 
 _MEDIA_TYPES: Final[dict[TextFormat, str]] = {
     "ndjson": "application/x-ndjson",

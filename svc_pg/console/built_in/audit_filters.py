@@ -7,9 +7,9 @@ from typing import Any, Final, TypeVar, get_args
 
 from pydantic.alias_generators import to_camel
 
-from svc_pg.audit import search
-from svc_pg.audit.entry import ALWAYS, FIELDS, OPERATIONS, SEVERITIES, Order
-from svc_pg.audit.log import MAX_VALUES, MISSING, AuditQuery, query
+from svc_pg.audit.log.entry import ALWAYS, FIELDS, OPERATIONS, SEVERITIES, Order
+from svc_pg.audit.read import search
+from svc_pg.audit.read.audit_query import MAX_VALUES, MISSING, AuditQuery, query
 from svc_pg.console.documentation import TEXT, JsonSchema, one_of
 from svc_pg.console.parameters import PAGE, FilterParameter, point_in_time, whole_number
 from svc_pg.console.tokens import Session

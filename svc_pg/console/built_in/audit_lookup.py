@@ -1,15 +1,15 @@
 """Look up what a route names in the log: an entry or a page, or the problem that there is none."""
 
-from svc_pg.audit import numbers
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.log import numbers
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.parameters import refuse
 from svc_pg.console.requests import Problem, explained
 from svc_pg.console.tokens import Session
+from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Page
 
 
 def entry_number(text: str) -> int:

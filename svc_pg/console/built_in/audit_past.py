@@ -7,10 +7,10 @@ from typing import Final, get_args
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.audit.as_of import AsOf, PastRow, as_of
-from svc_pg.audit.blame import FieldOrigin, ablame
-from svc_pg.audit.entry import Order
-from svc_pg.audit.record_history import History, State, history
+from svc_pg.audit.log.entry import Order
+from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
+from svc_pg.audit.past.blame import FieldOrigin, ablame
+from svc_pg.audit.past.record_history import History, State, history
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
 from svc_pg.console.documentation import one_of
@@ -18,9 +18,9 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documen
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, unavailable
 from svc_pg.console.sealed_cursors import SealedCursors
+from svc_pg.database.pagination import Page
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, NotFoundError, QueryError, UnknownTableError
-from svc_pg.pagination import Page
-from svc_pg.table_names import TableName
 
 _STATES: Final[dict[str, FilterParameter[History]]] = {
     "order": FilterParameter(

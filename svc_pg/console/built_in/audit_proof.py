@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.audit.holds import Hold, Holds, holds
+from svc_pg.audit.keep.holds import Hold, Holds, holds
 from svc_pg.audit.seals.proof import aprove
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.stored import LAST, all_seals, sealing_of
@@ -16,10 +16,10 @@ from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
+from svc_pg.database.pagination import Page
+from svc_pg.database.query import RawJson, afetch
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, NotFoundError
-from svc_pg.pagination import Page
-from svc_pg.query import RawJson, afetch
-from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, slots=True)

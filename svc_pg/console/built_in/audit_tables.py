@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from svc_pg.audit.tables import Audited, query
+from svc_pg.audit.read.tables import Audited, query
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.parameters import PAGE, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from svc_pg.audit.blame import FieldOrigin
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.record_history import State
-from svc_pg.audit.snapshot import Snapshot
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.past.blame import FieldOrigin
+from svc_pg.audit.past.record_history import State
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
-from svc_pg.pagination import Page
-from svc_pg.webhooks.endpoint_health import EndpointHealth
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 HIDDEN: Final = "?hidden"
 

@@ -8,9 +8,9 @@ from psycopg.rows import scalar_row
 
 from svc_pg.console.requests import AuthenticatedRequest, Problem, rate_limited
 from svc_pg.console.tokens import Session
-from svc_pg.query import Query, afetch_one
-from svc_pg.webhooks.endpoint_fields import Changes
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.database.query import Query, afetch_one
+from svc_pg.webhooks.endpoints.endpoint_fields import Changes
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 MOST_ENDPOINTS: Final = 50
 MOST_IN_FLIGHT: Final = 8

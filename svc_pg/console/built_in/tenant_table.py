@@ -9,9 +9,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row, scalar_row
 from psycopg.sql import NULL, SQL, Identifier
 
+from svc_pg.database.pagination import ALL, Keyset, Listing, decode
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.pagination import ALL, Keyset, Listing, decode
-from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, kw_only=True)

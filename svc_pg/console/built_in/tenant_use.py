@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from svc_pg.console.built_in.tenant_table import Tenants
-from svc_pg.query import Query, afetch
+from svc_pg.database.query import Query, afetch
 
 MOST_ASKED: Final = 100
 MOST_COUNTED: Final = 1000  # in the statement too

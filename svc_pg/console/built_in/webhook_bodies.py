@@ -8,11 +8,11 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from svc_pg.console.body import RequestBody
 from svc_pg.console.parameters import point_in_time
-from svc_pg.webhooks import delivery_queries
-from svc_pg.webhooks.endpoint_fields import Changes, Ordering, Signature
+from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, ReplayStatus
+from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.tls import Tls
-from svc_pg.webhooks.replay_queries import ReplayBy, ReplayStatus
 
 ENDPOINT_EXAMPLE: Final = {
     "url": "https://example.com/hooks",

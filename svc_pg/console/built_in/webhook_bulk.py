@@ -15,10 +15,10 @@ from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.console.parameters import documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
-from svc_pg.query import Query, afetch_one
-from svc_pg.webhooks import delivery_queries
-from svc_pg.webhooks.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Status
+from svc_pg.database.query import Query, afetch_one
+from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Changed, Status
 
 _MOST_FILTERED: Final = 2000
 _MOST_MILLISECONDS: Final = 250

@@ -18,10 +18,10 @@ from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.pagination import Filter, Keyset, Listing, Page, decode
-from svc_pg.webhooks import delivery_queries
-from svc_pg.webhooks.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.delivery_rows import STATUSES, Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
+from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.ids import delivery_key
 
 _FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {

@@ -8,8 +8,8 @@ from svc_pg.console.built_in.webhook_resources import UNKNOWN_DELIVERY, found
 from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.webhooks import delivery_request
-from svc_pg.webhooks.delivery_request import DeliveryRequest
+from svc_pg.webhooks.deliveries import delivery_request
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest
 from svc_pg.webhooks.secrets import KeyRing
 
 

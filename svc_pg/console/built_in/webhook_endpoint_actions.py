@@ -21,11 +21,12 @@ from svc_pg.console.parameters import point_in_time
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.query import Query, Row, afetch_one
-from svc_pg.webhooks import delivery_queries, endpoint_queries, replay_queries
-from svc_pg.webhooks.delivery_rows import Changed, Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
-from svc_pg.webhooks.replay_queries import Replayed
+from svc_pg.database.query import Query, Row, afetch_one
+from svc_pg.webhooks.deliveries import delivery_queries, replay_queries
+from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.replay_queries import Replayed
+from svc_pg.webhooks.endpoints import endpoint_queries
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.secrets import KeyRing
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from svc_pg import durations
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.tenant_limits import of_customer, refuse_another, refuse_excess
@@ -29,14 +28,15 @@ from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check,
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.console.sign_in.tenants import KnownTenants, ais_new
-from svc_pg.pagination import Page
-from svc_pg.query import Query, afetch_one
-from svc_pg.webhooks import endpoint_health, endpoint_queries
-from svc_pg.webhooks.endpoint_fields import Changes, needs_keys
-from svc_pg.webhooks.endpoint_health import HEALTHS, EndpointHealth, HealthQuery
-from svc_pg.webhooks.endpoint_queries import EndpointQuery
-from svc_pg.webhooks.endpoint_rows import STATUSES, Endpoint, EndpointWithSecret
-from svc_pg.webhooks.endpoint_stats import LONGEST, EndpointStats, stats
+from svc_pg.database.pagination import Page
+from svc_pg.database.query import Query, afetch_one
+from svc_pg.formats import durations
+from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries
+from svc_pg.webhooks.endpoints.endpoint_fields import Changes, needs_keys
+from svc_pg.webhooks.endpoints.endpoint_health import HEALTHS, EndpointHealth, HealthQuery
+from svc_pg.webhooks.endpoints.endpoint_queries import EndpointQuery
+from svc_pg.webhooks.endpoints.endpoint_rows import STATUSES, Endpoint, EndpointWithSecret
+from svc_pg.webhooks.endpoints.endpoint_stats import LONGEST, EndpointStats, stats
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 

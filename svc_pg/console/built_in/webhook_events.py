@@ -14,11 +14,11 @@ from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.database.pagination import Page
+from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import PayloadError
-from svc_pg.pagination import Page
-from svc_pg.query import Query, afetch, afetch_one
-from svc_pg.webhooks.event_types import EventType, event_types
-from svc_pg.webhooks.events import asend
+from svc_pg.webhooks.events.event_types import EventType, event_types
+from svc_pg.webhooks.events.sending import asend
 
 # json -> keeps the text as it was written; a parsed number would not
 _PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"

@@ -4,8 +4,8 @@ from typing import Final
 
 from svc_pg.console.documentation import JsonSchema
 from svc_pg.console.parameters import FilterParameter, point_in_time, whole_number
-from svc_pg.webhooks.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.message_queries import MessageQuery
+from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.messages.message_queries import MessageQuery
 
 _ID: Final[JsonSchema] = {"type": "string", "format": "uuid"}
 _NUMBER: Final[JsonSchema] = {"type": "string", "pattern": "^[0-9]{1,18}$"}

@@ -10,12 +10,13 @@ from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.pagination import Page
-from svc_pg.query import afetch_one
-from svc_pg.webhooks import delivery_queries, message_queries
-from svc_pg.webhooks.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.message_queries import Message, MessageDetail, MessageQuery
+from svc_pg.database.pagination import Page
+from svc_pg.database.query import afetch_one
+from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+from svc_pg.webhooks.messages import message_queries
+from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageQuery
 
 _FILTERS: Final = {**MESSAGE_FILTERS, **PAGE}
 

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from pydantic import Field
 
-from svc_pg.addresses import origin, unreachable
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.webhook_bodies import Text
 from svc_pg.console.built_in.webhook_resources import as_problems
@@ -19,8 +18,9 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Probl
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, StoredLink, WaitingLink
 from svc_pg.console.sign_in.tenants import KnownTenants
-from svc_pg.query import afetch, afetch_one
-from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
+from svc_pg.database.query import afetch, afetch_one
+from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
+from svc_pg.settings.addresses import origin, unreachable
 
 
 class PortalSession(RequestBody):

@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 from svc_pg.console.database import Database
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
 from svc_pg.console.tokens import Session
+from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import (
     ConflictError,
     EncryptionKeyError,
@@ -23,7 +24,6 @@ from svc_pg.errors import (
     SvcError,
     UnknownEventError,
 )
-from svc_pg.query import Query, afetch, afetch_one
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.tenants import Own, own_delivery, own_endpoint, own_message
 

@@ -18,11 +18,12 @@ from svc_pg.console.parameters import (
 )
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.pagination import PointInTime
-from svc_pg.query import afetch_one
-from svc_pg.webhooks import backlog, traffic
-from svc_pg.webhooks.backlog import Backlog, Waiting
-from svc_pg.webhooks.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, STEPS, EndpointActivity, Step, Traffic
+from svc_pg.database.pagination import PointInTime
+from svc_pg.database.query import afetch_one
+from svc_pg.webhooks import traffic
+from svc_pg.webhooks.traffic import backlog
+from svc_pg.webhooks.traffic.backlog import Backlog, Waiting
+from svc_pg.webhooks.traffic.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, STEPS, EndpointActivity, Step, Traffic
 
 
 @dataclass(frozen=True, slots=True)

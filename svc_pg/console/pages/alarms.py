@@ -8,8 +8,8 @@ from typing import Final
 from svc_pg.console.pages.integrity import integrity
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.webhooks.endpoint_health import EndpointHealth
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 
 SECONDS: Final = 10.0
 """The time for which a count is shown: however many look at pages, the database is asked once."""

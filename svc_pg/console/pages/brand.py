@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from svc_pg.settings import Settings
-from svc_pg.settings_types import Image
+from svc_pg.settings.types import Image
 
 
 @dataclass(frozen=True, slots=True)

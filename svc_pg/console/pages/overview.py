@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.facets import Facets
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
@@ -21,8 +21,8 @@ from svc_pg.console.pages.numbers import duration
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
-from svc_pg.pagination import Page
-from svc_pg.webhooks.traffic_queries import Step, Traffic
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.traffic.traffic_queries import Step, Traffic
 
 Values = Mapping[str, object]
 

@@ -14,10 +14,10 @@ from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoints import endpoint_rows
 from svc_pg.console.portal_opening import PortalOpened
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint
-from svc_pg.webhooks.event_types import EventType
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.events.event_types import EventType
 
 _SHOWN: Final = "10"
 _OVER: Final = ("link_over", "invalid_body")

@@ -12,10 +12,10 @@ from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.numbers import duration, figure
 from svc_pg.console.pages.visit import Visit
-from svc_pg.look_alikes import MIXED, is_mixed, twins
-from svc_pg.plurals import counted
-from svc_pg.times import exact, instant, left, relative
-from svc_pg.unseen import blanks, isolated, marked, seen_json, unseen
+from svc_pg.formats.human_times import exact, instant, left, relative
+from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
+from svc_pg.formats.plurals import counted
+from svc_pg.formats.unseen import blanks, isolated, marked, seen_json, unseen
 
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),

@@ -11,9 +11,9 @@ from http import HTTPStatus
 from typing import Final, TypeVar
 from uuid import UUID
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.facets import Facets
-from svc_pg.audit.tables import Audited
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.tables import Audited
 from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.built_in.webhook_messages import WholeMessage
 from svc_pg.console.pages.findings import Finding, More, Reading
@@ -21,11 +21,11 @@ from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.plurals import counted
-from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint
-from svc_pg.webhooks.event_types import EventType
+from svc_pg.database.pagination import Page
+from svc_pg.formats.plurals import counted
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.events.event_types import EventType
 
 _MOST_TABLES: Final = 500
 _MOST_SHOWN: Final = 8

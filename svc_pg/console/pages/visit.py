@@ -21,8 +21,8 @@ from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.tokens import Session
+from svc_pg.formats.human_times import relative
 from svc_pg.settings import Permission
-from svc_pg.times import relative
 
 THEMES: Final = ("light", "dark")
 ROWS: Final = 50

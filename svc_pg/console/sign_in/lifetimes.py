@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, LiteralString, TypeVar
 from uuid import UUID
 
+from svc_pg.database.pagination import Keyset, aware_time, decode
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, aware_time, decode
 
 Row = TypeVar("Row")
 

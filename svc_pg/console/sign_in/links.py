@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
-from svc_pg.query import Query
+from svc_pg.database.query import Query
 from svc_pg.settings import Permission
 
 State = Literal["pending", "verified", "claimed", "locked", "expired"]

@@ -39,7 +39,7 @@ from svc_pg.console.sign_in.routes import (
     session_id_of,
 )
 from svc_pg.console.tokens import Session, SignInMethod, TokenError
-from svc_pg.query import afetch
+from svc_pg.database.query import afetch
 from svc_pg.settings import Settings
 
 CODE_SECONDS: Final = 600

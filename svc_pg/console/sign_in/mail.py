@@ -13,9 +13,9 @@ from typing import Final, Protocol
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
-from svc_pg.addresses import SmtpServer
 from svc_pg.console.background import Background
 from svc_pg.console.sign_in import codes
+from svc_pg.settings.addresses import SmtpServer
 
 SMTP_TIMEOUT_SECONDS: Final = 10
 SHUTDOWN_SECONDS: Final = 10

@@ -1,13 +1,13 @@
 """Validate the settings and choose the sign-in method."""
 
-from svc_pg.addresses import SmtpServer
 from svc_pg.console.database import Database
 from svc_pg.console.sign_in.auto_approve import AutoApprove
 from svc_pg.console.sign_in.magic_links import MagicLinks
 from svc_pg.console.sign_in.mail import EmailSender, LogSender, SmtpSender
-from svc_pg.console_problems import console_problems
 from svc_pg.errors import combined
 from svc_pg.settings import Settings, signing_keys
+from svc_pg.settings.addresses import SmtpServer
+from svc_pg.settings.console_check import console_problems
 
 
 def sign_in_of(

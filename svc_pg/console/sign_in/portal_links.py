@@ -15,9 +15,9 @@ from svc_pg.console.requests import Problem, rate_limited
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.permissions import included
 from svc_pg.console.tokens import Session, TokenError, token_hash
+from svc_pg.database.query import Query, afetch
+from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import QueryError
-from svc_pg.query import Query, afetch
-from svc_pg.storable_texts import refuse_tenant
 
 GOOD_FOR: Final = timedelta(minutes=10)
 """The time in which a link can be opened."""

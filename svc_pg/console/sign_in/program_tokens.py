@@ -16,11 +16,11 @@ from psycopg.rows import scalar_row
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
 from svc_pg.console.tokens import PROGRAM_PREFIX, TokenError, token_hash
+from svc_pg.database.pagination import Listing
+from svc_pg.database.query import Query, afetch, afetch_one, fetch_one, scalar
+from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import ConflictError, QueryError
-from svc_pg.pagination import Listing
-from svc_pg.query import Query, afetch, afetch_one, fetch_one, scalar
 from svc_pg.settings import Permission
-from svc_pg.storable_texts import refuse_tenant
 
 LIFETIME: Final = timedelta(days=90)
 LONGEST: Final = timedelta(days=3650)

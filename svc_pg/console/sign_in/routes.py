@@ -8,13 +8,13 @@ from uuid import UUID
 
 from pydantic import Field
 
-from svc_pg.addresses import is_email
 from svc_pg.console import database
 from svc_pg.console.body import RequestBody
 from svc_pg.console.documentation import Documentation, Parameter
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.links import State
 from svc_pg.console.tokens import SignInMethod
+from svc_pg.settings.addresses import is_email
 
 SignInRoute = tuple[str, str, Callable[[ConsoleRequest], Awaitable[ConsoleResponse]], Documentation]
 """Method, path below ``/console/session``, handler and documentation."""

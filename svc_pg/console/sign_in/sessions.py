@@ -10,8 +10,8 @@ from psycopg.rows import scalar_row
 
 from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
 from svc_pg.console.tokens import TokenError, token_hash
-from svc_pg.pagination import Listing
-from svc_pg.query import Query, afetch, scalar
+from svc_pg.database.pagination import Listing
+from svc_pg.database.query import Query, afetch, scalar
 from svc_pg.settings import Permission
 
 _ENDS_AT: Final = "least(s.expires_at, coalesce(u.used_at, s.created_at) + s.idle_timeout)"

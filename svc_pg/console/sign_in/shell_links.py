@@ -9,12 +9,12 @@ from uuid import uuid4
 
 from psycopg import Connection
 
-from svc_pg.addresses import is_email
 from svc_pg.console.sign_in import links
 from svc_pg.console.sign_in.permissions import permission_of
+from svc_pg.database.query import fetch_one
 from svc_pg.errors import ConfigError
-from svc_pg.query import fetch_one
 from svc_pg.settings import Permission, Settings
+from svc_pg.settings.addresses import is_email
 
 LIFETIME: Final = timedelta(minutes=10)
 

@@ -8,9 +8,9 @@ from psycopg.rows import scalar_row
 
 from svc_pg.console.built_in.tenant_table import Tenants, TenantTable
 from svc_pg.console.requests import Problem, explained
+from svc_pg.database.query import Query, afetch, fetch, fetch_one, scalar
+from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import NotFoundError
-from svc_pg.query import Query, afetch, fetch, fetch_one, scalar
-from svc_pg.storable_texts import refuse_tenant
 
 _CHECK: Final = "select svc.console_check_tenant(%s)"
 _IS_NEW: Final = "select svc.console_is_new_tenant(%s)"

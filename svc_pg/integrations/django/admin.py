@@ -15,15 +15,15 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 
-from svc_pg.audit.last_changes import change_of
-from svc_pg.audit.record_ids import record_id
+from svc_pg.audit.log.record_ids import record_id
+from svc_pg.audit.read.last_changes import change_of
+from svc_pg.formats.unseen import seen_json
 from svc_pg.integrations.django import records
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 from svc_pg.integrations.django.entry_list import AFTER, LARGE, EntryList, is_id
 from svc_pg.integrations.django.filters import OperationFilter, SeverityFilter, TableFilter
 from svc_pg.integrations.django.models import Entry
 from svc_pg.integrations.django.texts import named, theirs
-from svc_pg.unseen import seen_json
 
 if TYPE_CHECKING:
     _EntryAdmin = admin.ModelAdmin[Entry]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.db import OperationalError, connections, transaction
 
-from svc_pg.dbapi import error_number
+from svc_pg.database.dbapi import error_number
 from svc_pg.errors import sqlstate
 
 STATEMENT_TIMEOUT = timedelta(seconds=5)

@@ -8,7 +8,7 @@ from django.core.paginator import Paginator
 from django.db import DataError, models
 from django.http import HttpRequest
 
-from svc_pg.audit import numbers
+from svc_pg.audit.log import numbers
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 from svc_pg.integrations.django.records import names_of
 

@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.db import connections, models
 from django.http import HttpRequest
 
-from svc_pg.audit.entry import OPERATIONS, SEVERITIES
+from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
+from svc_pg.formats.unseen import isolated
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
-from svc_pg.unseen import isolated
 
 # from each name to the next, by the index that begins with it
 _TABLES: Final = """

@@ -15,7 +15,7 @@ from django.core.management import CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models.signals import post_migrate, pre_migrate
 
-from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.database.dialects import dialect_of, driver_connection
 from svc_pg.errors import InstallError, NotInstalledError, SvcError, UnknownTableError
 
 _log = logging.getLogger("svc_pg")

@@ -13,8 +13,8 @@ from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
-from svc_pg.audit.entry import OPERATIONS, SEVERITIES
-from svc_pg.unseen import isolated
+from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
+from svc_pg.formats.unseen import isolated
 
 # As Django's quoting leaves it
 _TABLES: Final = {"sqlite": "svc_audit_logs", "mysql": "`svc`.`audit_logs`"}

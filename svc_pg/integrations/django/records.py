@@ -10,9 +10,9 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import connections, models, router
 from django.utils.module_loading import import_string
 
-from svc_pg.audit.change import Change
-from svc_pg.audit.last_changes import last_changes
-from svc_pg.table_names import DEFAULT_SCHEMA, TableName
+from svc_pg.audit.log.change import Change
+from svc_pg.audit.read.last_changes import last_changes
+from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 
 Names = Callable[[Collection[str]], Mapping[str, str]]
 """Takes ids of actors, and gives the names of those that it knows."""

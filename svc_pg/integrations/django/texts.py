@@ -2,8 +2,8 @@
 
 from django.utils.html import format_html
 
-from svc_pg.look_alikes import MIXED, is_mixed
-from svc_pg.unseen import marked
+from svc_pg.formats.look_alikes import MIXED, is_mixed
+from svc_pg.formats.unseen import marked
 
 
 def theirs(text: str) -> str:

@@ -5,10 +5,10 @@ import secrets
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
 from svc_pg.schema.export.django_project import DjangoProject, read_project
 from svc_pg.schema.export.script import Script
-from svc_pg.table_names import TableName
 
 
 class Revision(NamedTuple):

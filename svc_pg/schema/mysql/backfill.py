@@ -7,13 +7,13 @@ from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.mysql.triggers import snapshot_sql
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
-from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.database.dbapi import DbApiConnection, execute, rows
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.sql_text import sql
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.session import locked, patiently, pinned
 from svc_pg.schema.mysql.target import audited_tables
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
-from svc_pg.sql_text import sql
-from svc_pg.table_names import TableName
 
 _TRUNCATED: Final = "select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and operation = 'TRUNCATE'"
 

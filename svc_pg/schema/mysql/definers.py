@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from svc_pg.capture.mysql.catalog import holes
-from svc_pg.dbapi import DbApiConnection, error_number, rows
+from svc_pg.database.dbapi import DbApiConnection, error_number, rows
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
+from svc_pg.rendering.schema_objects import Trigger
 from svc_pg.schema.mysql.diagnosis import DENIED, RIGHTS_HINT
 from svc_pg.schema.mysql.session import Server
-from svc_pg.schema_objects import Trigger
-from svc_pg.table_names import TableName
 
 _OF_LOG: Final = ("SELECT", "INSERT", "DELETE")
 _OF_TABLE: Final = ("SELECT", "TRIGGER")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from svc_pg.dbapi import error_number
+from svc_pg.database.dbapi import error_number
 from svc_pg.errors import InstallError, SvcError
 
 LOCKED: Final = frozenset({1205, 1213})

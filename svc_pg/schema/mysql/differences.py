@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from svc_pg.config import Config
-from svc_pg.dbapi import DbApiConnection
+from svc_pg.database.dbapi import DbApiConnection
 from svc_pg.errors import ConfigError, InstallError
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
 from svc_pg.schema.comparison import compare
 from svc_pg.schema.mysql import definers, installed, log_ids, migrations, preflight
 from svc_pg.schema.mysql.installation import Installation, read_installation
 from svc_pg.schema.mysql.session import Server, pinned
 from svc_pg.schema.mysql.target import target_of
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject, Trigger
 
 
 def status(conn: DbApiConnection, config: Config) -> list[Status]:

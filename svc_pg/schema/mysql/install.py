@@ -6,8 +6,9 @@ from functools import partial
 
 from svc_pg import __version__
 from svc_pg.config import Config
-from svc_pg.dbapi import DbApiConnection, execute
+from svc_pg.database.dbapi import DbApiConnection, execute
 from svc_pg.errors import InstallError, SvcError
+from svc_pg.rendering.schema_objects import Trigger
 from svc_pg.schema.change import Removal
 from svc_pg.schema.migration_files import by_name
 from svc_pg.schema.mysql import definers, installed, log_ids, migrations, preflight
@@ -20,7 +21,6 @@ from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status, steps_of
-from svc_pg.schema_objects import Trigger
 
 
 def install(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from svc_pg.dbapi import DbApiConnection, rows
+from svc_pg.database.dbapi import DbApiConnection, rows
 from svc_pg.schema.comparison import Key, Recorded
 from svc_pg.schema.mysql.installed import recorded
 

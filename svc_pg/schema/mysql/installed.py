@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from svc_pg.capture.mysql.expressions import MySql
 from svc_pg.capture.mysql.triggers import PREFIX
-from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.database.dbapi import DbApiConnection, execute, rows
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import joined, sql
 from svc_pg.schema.change import Removal
 from svc_pg.schema.comparison import Found, Key, Recorded
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import joined, sql
-from svc_pg.table_names import TableName
 
 SERVER: Final = ""
 """The home of what belongs to schema svc itself, and so to all databases of the server."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from svc_pg.capture.log_ids import HIGHEST_ID, beyond
-from svc_pg.dbapi import DbApiConnection, execute, rows
-from svc_pg.render import render
+from svc_pg.database.dbapi import DbApiConnection, execute, rows
+from svc_pg.rendering.templates import render
 from svc_pg.schema.export.script import statements
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.session import patiently

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping, Set
 from typing import Final
 
-from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.database.dbapi import DbApiConnection, execute, rows
 from svc_pg.schema import migration_files
 from svc_pg.schema.export.script import statements
 from svc_pg.schema.migration_files import Migration

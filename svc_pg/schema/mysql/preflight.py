@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from svc_pg.dbapi import DbApiConnection, error_number, rows
+from svc_pg.database.dbapi import DbApiConnection, error_number, rows
 from svc_pg.errors import AccessError, InstallError
 from svc_pg.schema.mysql import diagnosis
 from svc_pg.schema.mysql.diagnosis import UNTRUSTED_HINT

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from svc_pg.dbapi import DbApiConnection, error_number, execute, rows
+from svc_pg.database.dbapi import DbApiConnection, error_number, execute, rows
 from svc_pg.errors import ConfigError, InstallError, TransactionError
 from svc_pg.schema.mysql.diagnosis import LOCKED
 from svc_pg.schema.patience import TRIES

@@ -7,9 +7,12 @@ from typing import Final, NamedTuple
 from svc_pg import __version__
 from svc_pg.capture.mysql.expressions import MySql
 from svc_pg.config import Config
-from svc_pg.dbapi import DbApiConnection
+from svc_pg.database.dbapi import DbApiConnection
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
-from svc_pg.render import render_for
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import Sql
+from svc_pg.rendering.templates import render_for
 from svc_pg.schema.change import Change, Removal, change_of, removal_of, replaced_by, reversal_of
 from svc_pg.schema.export.script import Script, statements
 from svc_pg.schema.mysql import installed, log_ids, migrations, preflight
@@ -19,9 +22,6 @@ from svc_pg.schema.mysql.session import COLLATION, SQL_MODE, Server, pinned
 from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import steps_of
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import Sql
-from svc_pg.table_names import TableName
 
 _QUOTE: Final = MySql()
 _RANDOM_SINCE: Final = (10, 10)

@@ -13,12 +13,12 @@ from svc_pg.capture.mysql.triggers import capture_objects
 from svc_pg.capture.patterns import resolve
 from svc_pg.capture.rules import check_pattern, rules_for
 from svc_pg.config import Config
-from svc_pg.dbapi import DbApiConnection
-from svc_pg.render import render_for
+from svc_pg.database.dbapi import DbApiConnection
+from svc_pg.rendering.schema_objects import SchemaObject
+from svc_pg.rendering.sql_text import sql
+from svc_pg.rendering.templates import render_for
 from svc_pg.schema.mysql.session import Server
 from svc_pg.schema.unsupported import refuse_unsupported
-from svc_pg.schema_objects import SchemaObject
-from svc_pg.sql_text import sql
 
 
 class Above(NamedTuple):

@@ -15,7 +15,7 @@ from psycopg import Connection
 
 from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
-from svc_pg.render import render
+from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import scope
 from svc_pg.schema.postgres.installation import Installation
 

@@ -14,14 +14,14 @@ from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
+from svc_pg.database.query import Query, fetch, fetch_one, scalar
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
-from svc_pg.query import Query, fetch, fetch_one, scalar
-from svc_pg.render import render
+from svc_pg.rendering.templates import render
 from svc_pg.schema.patience import TRIES
 from svc_pg.schema.postgres import gaps
 from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction
-from svc_pg.table_names import TableName
 
 _PAGES: Final = 64
 _RECORDS: Final = 5000

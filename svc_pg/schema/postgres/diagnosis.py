@@ -14,12 +14,12 @@ from psycopg.errors import (
 )
 from psycopg.pq import TransactionStatus
 
+from svc_pg.database.query import Query, fetch, scalar
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
-from svc_pg.query import Query, fetch, scalar
-from svc_pg.render import ident
+from svc_pg.rendering.templates import ident
 from svc_pg.schema.postgres.installation import look_around
 from svc_pg.schema.postgres.transactions import transaction
-from svc_pg.table_names import TableName
 
 LOCKED: Final = (LockNotAvailable, DeadlockDetected)
 PASSING: Final = (*LOCKED, UniqueViolation, DuplicateSchema)

@@ -8,6 +8,8 @@ from psycopg import Connection
 from psycopg.sql import Identifier
 
 from svc_pg.config import Config
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import is_overload, sends_changes
 from svc_pg.schema.postgres import (
     access,
     foreign,
@@ -29,8 +31,6 @@ from svc_pg.schema.postgres.inventory import AlteredObject
 from svc_pg.schema.postgres.target import Target, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import is_overload, sends_changes
-from svc_pg.table_names import TableName
 
 
 def status(

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import EventDefinition
-from svc_pg.query import Query, RawJson, fetch
-from svc_pg.render import render
+from svc_pg.database.query import Query, RawJson, fetch
+from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import Installation
 
 _TYPES = "select name, description, schema from svc.webhook_event_types where not name ^@ 'webhook.'"  # not our own

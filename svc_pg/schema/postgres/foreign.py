@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg.query import Query, fetch
-from svc_pg.render import render
+from svc_pg.database.query import Query, fetch
+from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import CAPTURER, CLOSED, Installation
 from svc_pg.schema.status import ForeignKind
 

@@ -7,8 +7,8 @@ from typing import Any, Final, Literal, LiteralString, assert_never
 from psycopg import Connection
 from psycopg.sql import SQL
 
-from svc_pg.query import Query, fetch
-from svc_pg.render import render
+from svc_pg.database.query import Query, fetch
+from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import scope
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.status import Status

@@ -12,8 +12,10 @@ from svc_pg import __version__
 from svc_pg.capture.postgres.code_of_others import check_partition_keys
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config, Grants
+from svc_pg.database.query import scalar
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError, UnknownTableError
-from svc_pg.query import scalar
+from svc_pg.rendering.schema_objects import Trigger
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE, TRIES
 from svc_pg.schema.postgres import (
     access,
@@ -34,8 +36,6 @@ from svc_pg.schema.postgres.target import Target, guards, target_of
 from svc_pg.schema.postgres.transactions import Patience, locked
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import Trigger
-from svc_pg.table_names import TableName
 
 Result = TypeVar("Result")
 

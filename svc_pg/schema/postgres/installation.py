@@ -7,8 +7,8 @@ from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import tuple_row
 
+from svc_pg.database.query import Query, RawJson, fetch_one, scalar
 from svc_pg.errors import AccessError
-from svc_pg.query import Query, RawJson, fetch_one, scalar
 
 OWNERS: Final = ("svc_owner", "svc_writer")
 CAPTURE: Final = "svc_capture"

@@ -8,13 +8,13 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection
 from psycopg.errors import InvalidFunctionDefinition, InvalidTableDefinition
 
-from svc_pg.query import Query, fetch
-from svc_pg.render import render
+from svc_pg.database.query import Query, fetch
+from svc_pg.rendering.schema_objects import OBJECT_KINDS, OVERLOADED, ObjectKind, SchemaObject
+from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import scope
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.scope import Scope
 from svc_pg.schema.status import State
-from svc_pg.schema_objects import OBJECT_KINDS, OVERLOADED, ObjectKind, SchemaObject
 
 _RECORDED: Final = """
 select kind, identity, audited_table, source_sha256, catalog_sha256,

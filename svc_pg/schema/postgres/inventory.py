@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, LiteralString
 from psycopg import Connection
 from psycopg.sql import SQL
 
-from svc_pg.query import Query, fetch
+from svc_pg.database.query import Query, fetch
 from svc_pg.schema.postgres import log_indexes
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.transactions import transaction

@@ -8,8 +8,8 @@ from typing import Any, Final
 from psycopg import Connection, Error
 from psycopg.sql import SQL, Identifier
 
+from svc_pg.database.query import Query, fetch
 from svc_pg.errors import InstallError
-from svc_pg.query import Query, fetch
 
 # An index that broke off while it was built is there and not valid
 _LACKING: Final = """

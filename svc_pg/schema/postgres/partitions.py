@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from psycopg import Connection
 
-from svc_pg.query import Query, fetch
+from svc_pg.database.query import Query, fetch
 from svc_pg.schema.postgres.installation import Installation
 
 ENSURE: Final = "select svc.audit_ensure_partitions();"

@@ -5,7 +5,7 @@ from typing import Any, Final
 from psycopg import Connection
 
 from svc_pg.errors import InstallError
-from svc_pg.render import ident
+from svc_pg.rendering.templates import ident
 from svc_pg.schema.postgres import roles
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import OWNERS, ROLES, Surroundings

@@ -20,7 +20,7 @@ from psycopg import Connection
 from psycopg.errors import DependentObjectsStillExist, InsufficientPrivilege
 
 from svc_pg.errors import InstallError
-from svc_pg.render import ident, render
+from svc_pg.rendering.templates import ident, render
 from svc_pg.schema.postgres.installation import CAPTURE, CAPTURER, OWNERS, ROLES, Surroundings, look_around
 
 

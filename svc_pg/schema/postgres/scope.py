@@ -7,8 +7,8 @@ from typing import Any, LiteralString
 from psycopg import Connection, RawCursor
 from psycopg.rows import tuple_row
 
-from svc_pg.schema_objects import SchemaObject, Trigger, name_of
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger, name_of
 
 
 @dataclass(frozen=True, slots=True)

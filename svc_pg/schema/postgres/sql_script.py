@@ -12,7 +12,8 @@ from psycopg.sql import SQL
 
 from svc_pg import __version__
 from svc_pg.config import Config
-from svc_pg.render import render
+from svc_pg.rendering.schema_objects import OBJECT_KINDS, OVERLOADED, SchemaObject
+from svc_pg.rendering.templates import render
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.migration_files import Migration, by_name
 from svc_pg.schema.postgres import gaps, installation, installed, inventory, preflight
@@ -24,7 +25,6 @@ from svc_pg.schema.postgres.target import guards, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status, steps_of
-from svc_pg.schema_objects import OBJECT_KINDS, OVERLOADED, SchemaObject
 
 
 class _Change(NamedTuple):

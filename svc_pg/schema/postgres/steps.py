@@ -6,7 +6,8 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.render import render
+from svc_pg.rendering.schema_objects import OBJECT_KINDS
+from svc_pg.rendering.templates import render
 from svc_pg.schema.migration_files import by_name
 from svc_pg.schema.postgres import installation, installed, migrations
 from svc_pg.schema.postgres.differences import look
@@ -14,7 +15,6 @@ from svc_pg.schema.postgres.installation import Installation, look_around, next_
 from svc_pg.schema.postgres.target import Target
 from svc_pg.schema.refusals import refuse_newer
 from svc_pg.schema.status import Status, steps_of
-from svc_pg.schema_objects import OBJECT_KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.audit import Search
 from svc_pg.config.erasure import references
-from svc_pg.render import render
+from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
+from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import access
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
-from svc_pg.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.webhooks.worker.backoff import max_attempts
 
 # Each file has one function or view, of the same name

@@ -6,10 +6,10 @@ from svc_pg.capture.rules import rules_for
 from svc_pg.capture.sqlite.catalog import read_tables
 from svc_pg.capture.sqlite.triggers import snapshot_sql
 from svc_pg.config import AuditedTable, Config
+from svc_pg.database.table_names import TableName
 from svc_pg.schema.patience import FOR_TABLE
 from svc_pg.schema.sqlite.session import reading, writing
 from svc_pg.schema.sqlite.target import audited_tables
-from svc_pg.table_names import TableName
 
 
 def backfill(conn: sqlite3.Connection, config: Config) -> dict[str, int]:

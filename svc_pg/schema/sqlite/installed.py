@@ -13,13 +13,13 @@ from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.guards import guards
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
 from svc_pg.capture.sqlite.table import TRIGGER_PREFIX
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import sql
 from svc_pg.schema import comparison
 from svc_pg.schema.comparison import Found, Recorded
 from svc_pg.schema.sqlite.inventory import statements
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import sql
-from svc_pg.table_names import TableName
 
 _TRIGGERS: Final = "select rowid, name, tbl_name, sql from main.sqlite_schema where type = 'trigger' order by rowid"
 _RECORDED: Final = """

@@ -9,9 +9,9 @@ from typing import Final
 
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
+from svc_pg.rendering.sql_text import sql
 from svc_pg.schema.migration_files import Migration, released
 from svc_pg.schema.status import InventoryKind, Status
-from svc_pg.sql_text import sql
 
 FOLDER: Final = "sqlite/migrations"
 _OBJECTS: Final = """

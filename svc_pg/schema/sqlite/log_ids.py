@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.capture.log_ids import HIGHEST_ID, beyond
 from svc_pg.capture.sqlite.guards import guards
-from svc_pg.render import render
+from svc_pg.rendering.templates import render
 from svc_pg.schema.status import Status
 
 _HIGHEST: Final = """

@@ -11,7 +11,10 @@ from svc_pg.capture.sqlite.catalog import SCHEMA
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.guards import guards
 from svc_pg.config import Config
-from svc_pg.render import render_for
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject, Trigger
+from svc_pg.rendering.sql_text import Sql, sql
+from svc_pg.rendering.templates import render_for
 from svc_pg.schema.change import Change, change_of, removal_of, replaced_by, reversal_of
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.migration_files import released
@@ -21,9 +24,6 @@ from svc_pg.schema.sqlite.differences import installation, look
 from svc_pg.schema.sqlite.session import reading
 from svc_pg.schema.sqlite.target import target_of
 from svc_pg.schema.status import steps_of
-from svc_pg.schema_objects import SchemaObject, Trigger
-from svc_pg.sql_text import Sql, sql
-from svc_pg.table_names import TableName
 
 _QUOTE: Final = Sqlite()
 _OPENING: Final = ".bail on\nbegin immediate;"  # or else the shell would go on after an error, and commit the rest

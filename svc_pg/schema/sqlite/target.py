@@ -12,9 +12,9 @@ from svc_pg.capture.sqlite.guards import guards
 from svc_pg.capture.sqlite.table import SqliteTable
 from svc_pg.capture.sqlite.triggers import capture_objects
 from svc_pg.config import Config
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import SchemaObject
 from svc_pg.schema.unsupported import refuse_unsupported
-from svc_pg.schema_objects import SchemaObject
-from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, slots=True)

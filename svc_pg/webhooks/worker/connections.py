@@ -11,9 +11,9 @@ import psycopg
 from psycopg import AsyncConnection, OperationalError
 from psycopg.abc import PQGen
 
-from svc_pg import time_formats
-from svc_pg.application_names import of_worker
-from svc_pg.conninfo import NEVER_PREPARE, Conninfo
+from svc_pg.database import datestyle
+from svc_pg.database.application_names import of_worker
+from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
 
 Answer = TypeVar("Answer")
 
@@ -78,7 +78,7 @@ async def connected(conninfo: Conninfo, *, longest: float | None = None) -> Asyn
     conn.longest = longest or _LONGEST_STATEMENT
     conn.answered_at = time.monotonic()
     try:
-        await time_formats.achoose(conn)
+        await datestyle.achoose(conn)
         yield conn
     finally:
         await conn.close()  # its own ``async with`` does not if the task is cancelled in it

@@ -7,14 +7,14 @@ from typing import Final
 
 import psycopg
 
-from svc_pg import attribution
-from svc_pg.attribution import Attribution
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import Query, afetch
 from svc_pg.errors import SvcError
-from svc_pg.last_runs import LastRun, last_runs
-from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
-from svc_pg.query import Query, afetch
-from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
+from svc_pg.status import attribution
+from svc_pg.status.attribution import Attribution
+from svc_pg.status.last_runs import LastRun, last_runs
+from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
+from svc_pg.webhooks.traffic.backlog import PREPARE, Backlog, backlog
 from svc_pg.webhooks.worker.connections import connected
 
 _log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from svc_pg.conninfo import Conninfo
-from svc_pg.plurals import counted
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.attempts import Done
 from svc_pg.webhooks.worker.connections import Connection

@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from typing import Final
 
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.http.transport import Result
 
 _log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.observed import Observed

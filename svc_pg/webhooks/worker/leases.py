@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, LiteralString, NamedTuple, TypeVar
 from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
+from svc_pg.database.query import Query, afetch
 from svc_pg.errors import translating
-from svc_pg.query import Query, afetch
-from svc_pg.webhooks.endpoint_fields import Signature
+from svc_pg.webhooks.endpoints.endpoint_fields import Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.transport import Result
 from svc_pg.webhooks.worker.protocol import NEWEST, THROTTLED

@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from svc_pg.advisory_locks import Lock
+from svc_pg.database.advisory_locks import Lock
 
 # Whoever sends has changed the queue too, also by a trigger, without a right of his own; others have those of workers
 _HOLDERS: Final = """

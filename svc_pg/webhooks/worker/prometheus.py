@@ -8,11 +8,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
-from svc_pg.attribution import Attribution
-from svc_pg.last_runs import LastRun
-from svc_pg.last_verification import LastVerification
-from svc_pg.webhooks.backlog import Backlog
+from svc_pg.status.attribution import Attribution
+from svc_pg.status.last_runs import LastRun
+from svc_pg.status.last_verification import LastVerification
 from svc_pg.webhooks.http.transport import Outcome
+from svc_pg.webhooks.traffic.backlog import Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState
 from svc_pg.webhooks.worker.leases import Disposition
 from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
+from svc_pg.database.query import Query, afetch_one
 from svc_pg.errors import ProtocolError
-from svc_pg.query import Query, afetch_one
 
 OLDEST: Final = 1
 NEWEST: Final = 2

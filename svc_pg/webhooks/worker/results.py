@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement

@@ -18,8 +18,8 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import scalar_row
 
-from svc_pg.advisory_locks import Lock
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.lock_holders import holder_of
 from svc_pg.webhooks.worker.reminders import Reminders, reason

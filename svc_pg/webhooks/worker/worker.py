@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Generator
 from datetime import timedelta
 from typing import Final
 
-from svc_pg.application_names import worker_name
 from svc_pg.config import Config, WebhooksConfig
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.application_names import worker_name
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ProtocolError
-from svc_pg.plurals import counted
+from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.http1_transport import Http1Transport
 from svc_pg.webhooks.http.transport import Transport

@@ -12,7 +12,7 @@ import pymysql
 from rich.table import Table
 
 from svc_pg.config import AuditConfig, AuditedTable, Config
-from svc_pg.dbapi import execute, rows
+from svc_pg.database.dbapi import execute, rows
 from svc_pg.schema.mysql.install import install
 from tests.benchmarks.command import output, words
 from tests.matrix import MatrixError

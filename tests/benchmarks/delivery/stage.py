@@ -13,10 +13,10 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
-from svc_pg.advisory_locks import Lock
 from svc_pg.config import EventDefinition, WebhooksConfig
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.query import fetch_one
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from tests.benchmarks.delivery import processor

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, WebhooksConfig
 from svc_pg.console import Console, database, register_tenants, tokens
-from svc_pg.query import fetch_one
+from svc_pg.database.query import fetch_one
 from svc_pg.settings import Permission, Settings
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from tests.integration.console.serving import KEY, PREFIX, serving
 from tests.support.hooks import KEYS, KEYS_TEXT, working

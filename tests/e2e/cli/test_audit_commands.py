@@ -21,8 +21,8 @@ from pyarrow import parquet
 from cli import main
 from cli.progress import words
 from svc_pg import Config, audit
-from svc_pg.audit import retention
-from svc_pg.query import scalar
+from svc_pg.audit.keep import retention
+from svc_pg.database.query import scalar
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.roles import execute, new_role

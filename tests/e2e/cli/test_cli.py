@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import audit, webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from svc_pg.webhooks.secrets import KeyRing
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.hooks import KEYS_TEXT, rows

@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.commands import Process, environment, running, svc_pg
 from tests.support.postgres import new_database
 from tests.support.waiting import wait_until

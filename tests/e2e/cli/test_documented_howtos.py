@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.commands import PROGRAM, environment, running
 from tests.support.documents import examples
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit

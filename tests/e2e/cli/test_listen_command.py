@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svc_pg.webhooks.signing import sign
-from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key
+from svc_pg.webhooks.signing.signing_keys import new_secret, new_signing_key, public_key
 from tests.support.commands import svc_pg
 from tests.support.listening import listening
 

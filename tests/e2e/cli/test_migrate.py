@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import URL
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from svc_pg.schema.export.script import statements
 from tests.support.commands import environment, forked, svc_pg
 from tests.support.postgres import URL_VARIABLE, copied, new_database, server

@@ -9,7 +9,7 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.audit import SealKey
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support import debian
 from tests.support.commands import program, svc_pg
 from tests.support.documents import examples

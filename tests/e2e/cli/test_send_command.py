@@ -10,7 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from svc_pg import schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.commands import svc_pg
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import new_database

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from svc_pg import audit, schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.commands import svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit

@@ -11,9 +11,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import replay_queries
+from svc_pg.database.query import scalar
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.deliveries import replay_queries
 from svc_pg.webhooks.secrets import new_key
 from tests.support.certificates import authority
 from tests.support.commands import running, svc_pg

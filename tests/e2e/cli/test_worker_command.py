@@ -21,8 +21,8 @@ import pytest
 from cli.installation import wait_for_svc
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.audit import SealKey
-from svc_pg.conninfo import Conninfo
-from svc_pg.query import scalar
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import scalar
 from tests.support.commands import Process, running, svc_pg
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
 from tests.support.ports import free_port

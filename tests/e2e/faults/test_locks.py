@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.query import fetch, scalar
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.database.query import fetch, scalar
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until

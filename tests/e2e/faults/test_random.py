@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.hooks import endpoint, hooks_config, rows
 from tests.support.leases import shorten_leases
 from tests.support.receiver import receiving

@@ -24,8 +24,9 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from sqlalchemy import create_engine
 from websockets.sync.client import connect
 
-from svc_pg import audit, warn_once
+from svc_pg import audit
 from svc_pg.audit import Actor, current_actor
+from svc_pg.database import warn_once
 from svc_pg.integrations import flask as in_flask
 from svc_pg.integrations import litestar as in_litestar
 from svc_pg.integrations import sqlalchemy as in_sqlalchemy

@@ -12,7 +12,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit, schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.commands import environment
 from tests.support.documents import examples
 from tests.support.postgres import Prepare

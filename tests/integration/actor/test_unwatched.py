@@ -17,8 +17,9 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine
 from sqlalchemy.orm import Session
 
-from svc_pg import audit, warn_once
+from svc_pg import audit
 from svc_pg.audit import acting
+from svc_pg.database import warn_once
 from svc_pg.integrations import django as in_django
 from svc_pg.integrations import unwatched
 from svc_pg.integrations.asgi import ActorMiddleware

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from svc_pg import audit
-from svc_pg.attribution import PREPARE, Attribution, attribution
-from svc_pg.conninfo import Conninfo
-from svc_pg.query import fetch
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import fetch
+from svc_pg.status.attribution import PREPARE, Attribution, attribution
 from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics

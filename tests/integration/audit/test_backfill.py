@@ -5,8 +5,8 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
-from svc_pg.query import scalar
 from tests.support.replay import contents, replay
 from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import log

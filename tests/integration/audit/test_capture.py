@@ -7,8 +7,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
-from svc_pg.query import scalar
 from tests.support.postgres import copied
 from tests.support.tables import audited, create_and_audit, log
 

@@ -11,8 +11,8 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.config.audit import Unattributed
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
-from svc_pg.query import scalar
 from tests.support.postgres import copied
 from tests.support.tables import create_and_audit, log
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.postgres import embedded_programs
 from tests.support.tables import audited, create_and_audit, log
 

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import (
     AccessError,
     AppendOnlyError,
@@ -21,7 +22,6 @@ from svc_pg.errors import (
     TransactionError,
     translating,
 )
-from svc_pg.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import create_and_audit
 from tests.support.waiting import wait_until

@@ -16,12 +16,12 @@ from psycopg.types.json import Jsonb
 from pydantic.alias_generators import to_camel
 
 from svc_pg import audit
-from svc_pg.audit import export_fields
-from svc_pg.audit.export import aexport, export
-from svc_pg.audit.export_fields import ExportReport, Format
-from svc_pg.encoding import encode
+from svc_pg.audit.export.exporting import aexport, export
+from svc_pg.audit.log import export_fields
+from svc_pg.audit.log.export_fields import ExportReport, Format
+from svc_pg.database.query import scalar
 from svc_pg.errors import NotInstalledError, QueryError
-from svc_pg.query import scalar
+from svc_pg.formats.encoding import encode
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

@@ -17,9 +17,9 @@ from psycopg.types.json import Jsonb
 from pyarrow import parquet
 
 from svc_pg import audit
-from svc_pg.audit import parquet as written_parquet
-from svc_pg.audit.export_fields import FIELDS
-from svc_pg.audit.snapshot import Snapshot
+from svc_pg.audit.export import parquet as written_parquet
+from svc_pg.audit.log.export_fields import FIELDS
+from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.errors import ConfigError
 from tests.support.postgres import Prepare
 from tests.support.sqlite import audited as audited_in_sqlite

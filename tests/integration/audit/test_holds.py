@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from svc_pg import audit, schema
-from svc_pg.audit import retention
+from svc_pg.audit.keep import retention
+from svc_pg.database.query import scalar
 from svc_pg.errors import (
     AccessError,
     AppendOnlyError,
@@ -22,7 +23,6 @@ from svc_pg.errors import (
     TransactionError,
     translating,
 )
-from svc_pg.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 from tests.support.waiting import wait_until

@@ -8,7 +8,7 @@ import pytest
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.tables import create_and_audit, log
 
 RANDOM = "".join(sha256(bytes([n])).hexdigest() for n in range(150)) + "é\U0001f600"

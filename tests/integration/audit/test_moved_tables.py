@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, QueryError, RemovalRefusedError, UnknownTableError
-from svc_pg.query import scalar
 from tests.support.tables import audited, log
 
 PARTITIONED = "create table p (id int, k text, primary key (id, k)) partition by list (k)"

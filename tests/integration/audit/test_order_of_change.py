@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import sql
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.nested_changes import KEYS, audited, begin, changes, moves, take, touches
 from tests.support.replay import contents, history, replay, states
 

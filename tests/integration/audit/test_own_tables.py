@@ -6,7 +6,7 @@ import pytest
 from svc_pg import audit
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.table import Table
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.tables import log
 

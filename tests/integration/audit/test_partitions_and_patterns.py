@@ -10,8 +10,8 @@ import pytest
 from psycopg.sql import Identifier
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, UnknownTableError
-from svc_pg.query import scalar
 from tests.support.replay import contents, replay
 from tests.support.tables import log
 

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, NotFoundError, QueryError, UnknownTableError
-from svc_pg.query import scalar
-from svc_pg.webhooks.payloads import json_text
+from svc_pg.webhooks.events.payloads import json_text
 from tests.support.roles import as_role, execute, new_role
 
 Connection = psycopg.Connection[Any]

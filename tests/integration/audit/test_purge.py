@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from svc_pg import audit
-from svc_pg.audit import retention
-from svc_pg.audit.patient_steps import Step
-from svc_pg.audit.purge_report import Ages
-from svc_pg.audit.retention import apurge, purge
+from svc_pg.audit.keep import retention
+from svc_pg.audit.keep.retention import apurge, purge
+from svc_pg.audit.log.purge_report import Ages
+from svc_pg.database.query import Query, fetch, scalar
+from svc_pg.database.retrying import Step
 from svc_pg.errors import AccessError, NotInstalledError, QueryError, TransactionError
-from svc_pg.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit, log
 from tests.support.waiting import wait_until

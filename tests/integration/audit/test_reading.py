@@ -14,10 +14,10 @@ from psycopg.types.json import Jsonb
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
-from svc_pg.audit.follow import follow
-from svc_pg.audit.listing import listing
+from svc_pg.audit.read.follow import follow
+from svc_pg.audit.read.listing import listing
+from svc_pg.database.pagination import Page
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
-from svc_pg.pagination import Page
 from tests.support.pages import all_rows
 from tests.support.selections import NOW, SELECTED, WRITTEN
 from tests.support.tables import audited, create_and_audit

@@ -14,10 +14,10 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit
 from svc_pg.audit import AuditQuery
-from svc_pg.audit.follow import follow
-from svc_pg.audit.listing import listing
+from svc_pg.audit.read.follow import follow
+from svc_pg.audit.read.listing import listing
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.costs import first_cost
 from tests.support.pages import all_rows
 from tests.support.postgres import copied, new_database

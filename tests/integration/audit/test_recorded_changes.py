@@ -11,8 +11,8 @@ from psycopg import sql
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
-from svc_pg.query import scalar
 from svc_pg.schema.postgres.sql_script import script
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.replay import contents, replay
 
 Level = Any

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, RevertRefusedError
-from svc_pg.query import scalar
 
 Connection = psycopg.Connection[Any]
 

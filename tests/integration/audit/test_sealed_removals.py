@@ -14,7 +14,7 @@ from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, steps, verification
 from svc_pg.audit.seals.comparison import Comparison, compare
 from svc_pg.audit.seals.leaves import CONTENT, DIGEST, WHO, leaves_of
-from svc_pg.query import Query, fetch, scalar
+from svc_pg.database.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

@@ -18,6 +18,7 @@ from svc_pg import audit
 from svc_pg.audit import PublicKeys, Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing
 from svc_pg.audit.seals.copies import append_new, appending, read_copies
+from svc_pg.database.query import scalar
 from svc_pg.errors import (
     ConfigError,
     ConflictError,
@@ -27,7 +28,6 @@ from svc_pg.errors import (
     QueryError,
     TransactionError,
 )
-from svc_pg.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

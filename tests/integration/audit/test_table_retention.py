@@ -6,9 +6,9 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
-from svc_pg.audit import retention
+from svc_pg.audit.keep import retention
+from svc_pg.database.query import scalar
 from svc_pg.errors import QueryError
-from svc_pg.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from svc_pg import audit
 from svc_pg.audit import Seal, SealKey
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

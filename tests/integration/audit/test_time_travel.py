@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg import audit
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.nested_changes import KEYS, audited, begin, changes, moves, take
 
 Connection = psycopg.Connection[Any]

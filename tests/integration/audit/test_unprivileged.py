@@ -11,18 +11,19 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, audit, schema, webhooks
-from svc_pg.attribution import attribution
-from svc_pg.audit import net_changes, tables
-from svc_pg.audit.export_fields import Format
-from svc_pg.audit.facets import afacets
-from svc_pg.audit.stats import astats
+from svc_pg.audit.log.export_fields import Format
+from svc_pg.audit.past import net_changes
+from svc_pg.audit.read import tables
+from svc_pg.audit.read.facets import afacets
+from svc_pg.audit.read.stats import astats
 from svc_pg.config.audit import AuditConfig
 from svc_pg.console import system_status
 from svc_pg.console.drift import Drift
-from svc_pg.query import fetch, scalar
+from svc_pg.database.query import fetch, scalar
+from svc_pg.database.table_names import TableName
 from svc_pg.settings import Settings
-from svc_pg.table_names import TableName
-from svc_pg.webhooks import backlog
+from svc_pg.status.attribution import attribution
+from svc_pg.webhooks.traffic import backlog
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import Prepare
 from tests.support.roles import as_role, execute, new_role

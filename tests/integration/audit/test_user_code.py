@@ -10,8 +10,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, InstallError
-from svc_pg.query import scalar
 from tests.support.hooks import hooks_config
 from tests.support.postgres import copied, new_database
 from tests.support.roles import as_role, execute, new_role

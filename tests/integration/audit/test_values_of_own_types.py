@@ -7,7 +7,7 @@ import pytest
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.tables import log
 
 # Every cast to json or text is a trap

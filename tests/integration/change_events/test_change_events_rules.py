@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from svc_pg import schema, webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, InstallError
-from svc_pg.query import scalar
 from tests.support.change_events import ORDERS, config, install, sent
 from tests.support.hooks import PLACES
 from tests.support.postgres import copied

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from svc_pg import schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.change_events import config, sent
 from tests.support.roles import execute, new_role
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from svc_pg import schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, RemovalRefusedError, UnknownTableError
-from svc_pg.query import scalar
 from svc_pg.schema.postgres.sql_script import script
 from tests.support.change_events import ORDERS, config, install, sent, states
 from tests.support.tables import log

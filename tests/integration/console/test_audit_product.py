@@ -12,12 +12,13 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config, audit
-from svc_pg.audit import export_pages, facets, stats
-from svc_pg.audit.export import export
+from svc_pg.audit.export import export_pages
+from svc_pg.audit.export.exporting import export
+from svc_pg.audit.read import facets, stats
 from svc_pg.config import AuditConfig
 from svc_pg.console import Console
 from svc_pg.console.audit_log import postgres_purge
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.integration.console.browsing import signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.postgres import new_database

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 
 HASH = b"\x01" * 32
 LINK: LiteralString = """

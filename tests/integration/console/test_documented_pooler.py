@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from svc_pg import Config, audit, schema
 from svc_pg.config import Grants
 from svc_pg.console import Console
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.integration.console.serving import bearer, serving_installed, settings
 from tests.support import debian
 from tests.support.documents import examples

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg.audit import follow_pages
+from svc_pg.audit.read import follow_pages
 from svc_pg.console import Console
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.pages import all_data

@@ -13,7 +13,7 @@ import pytest
 
 from svc_pg import Config, audit
 from svc_pg.console import Console
-from svc_pg.unseen import marked
+from svc_pg.formats.unseen import marked
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import endpoint
@@ -142,7 +142,7 @@ def test_pages_lead_on_and_back_and_a_search_goes_stretch_by_stretch(
     found = reader.get("/audit?text=phone")
     assert "Created note</bdi></a>" in found.text
     assert "Email changed</bdi></a>" not in found.text
-    monkeypatch.setattr("svc_pg.audit.search.MAX_ENTRIES", 2)
+    monkeypatch.setattr("svc_pg.audit.read.search.MAX_ENTRIES", 2)
     assert "Nothing found up to here" in reader.get("/audit?text=phone").text
 
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from svc_pg import webhooks
 from svc_pg.console import Console, register_tenants
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.integration.console.browsing import OWN, Browser, hidden, shown_secret, sign_in_page, signed_in
 from tests.integration.console.serving import PREFIX, serving_installed, serving_with_pool, settings
 from tests.integration.console.signing_in import Mailbox, new_address, new_ip, rows

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg.console import Console, register_tenants
-from svc_pg.unseen import marked
+from svc_pg.formats.unseen import marked
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.postgres import new_database

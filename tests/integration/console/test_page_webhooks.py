@@ -17,7 +17,7 @@ from svc_pg import Config, webhooks
 from svc_pg.config import EventDefinition
 from svc_pg.console import Console
 from svc_pg.console.pages.routes import ROUTES
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.integration.console.browsing import (
     HOSTILE,
     Browser,

@@ -17,9 +17,9 @@ from svc_pg import webhooks
 from svc_pg.config import EventDefinition
 from svc_pg.console import Console, webhooks_app
 from svc_pg.console.sign_in import program_tokens
+from svc_pg.database.query import fetch_one
 from svc_pg.errors import ConfigError
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import endpoint_queries
+from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.http.guard import Guard
 from tests.integration.console.browsing import HOSTILE, OWN
 from tests.integration.console.serving import (

@@ -175,7 +175,7 @@ def test_the_query_of_a_url_is_no_name(client: httpx.Client) -> None:
 
 def test_where_a_search_ends_it_says_so_and_goes_on(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = signed_in(client, "read")
-    monkeypatch.setattr("svc_pg.audit.search.MAX_CONTEXTS", 2)
+    monkeypatch.setattr("svc_pg.audit.read.search.MAX_CONTEXTS", 2)
     page = asked(reader, REQUEST)
     assert addresses(page) == [], "two newer entries have another context"
     assert "The newest entries were looked at for requests and addresses, older ones not." in page.text

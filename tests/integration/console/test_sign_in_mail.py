@@ -14,10 +14,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from svc_pg.addresses import SmtpServer
 from svc_pg.console import Console
 from svc_pg.console.sign_in import codes
 from svc_pg.console.sign_in.mail import Outbox, SmtpSender, sign_in_mail
+from svc_pg.settings.addresses import SmtpServer
 from tests.integration.console.serving import PREFIX, serving
 from tests.integration.console.signing_in import Device, code_in, magic_settings, new_address, rows
 from tests.support.ports import free_port

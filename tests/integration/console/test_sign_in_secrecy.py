@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from svc_pg.console.sign_in import codes
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.integration.console.serving import KEY, PREFIX, assert_problem, raw_request
 from tests.integration.console.signing_in import (
     ANY_CODE,

@@ -9,9 +9,9 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config, __version__, webhooks
-from svc_pg.application_names import worker_name
 from svc_pg.console import Console
 from svc_pg.console.sign_in import program_tokens
+from svc_pg.database.application_names import worker_name
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, serving_with_pool, settings
 from tests.support.hooks import endpoint, hooks_config, install, working
 from tests.support.postgres import Prepare

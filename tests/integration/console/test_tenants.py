@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg.console import Console, TenantTable, register_tenants
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
-from svc_pg.query import scalar
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import KEYS_TEXT
 from tests.support.pages import all_data

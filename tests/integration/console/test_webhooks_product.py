@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from svc_pg import webhooks
 from svc_pg.console import Console
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.certificates import authority
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working

@@ -16,8 +16,8 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import path
 
+from svc_pg.formats.unseen import marked
 from svc_pg.integrations.django import bounds
-from svc_pg.unseen import marked
 from tests.integration.actor import django_shop
 from tests.integration.hosts.pages import HOSTILE, Page
 from tests.support.isolation import unisolated

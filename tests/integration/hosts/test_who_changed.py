@@ -16,9 +16,9 @@ from jinja2 import DictLoader, Environment, FileSystemLoader, StrictUndefined
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from svc_pg import audit
+from svc_pg.formats.unseen import marked
 from svc_pg.integrations.django import records
 from svc_pg.integrations.jinja import add_templates
-from svc_pg.unseen import marked
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.hosts.pages import HOSTILE, LARGE, Page
 from tests.support.documents import examples

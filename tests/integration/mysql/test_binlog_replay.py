@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_pg.dbapi import rows
+from svc_pg.database.dbapi import rows
 from svc_pg.schema.mysql.backfill import backfill
 from svc_pg.schema.mysql.differences import status
 from svc_pg.schema.mysql.install import install

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from svc_pg.config import AuditConfig, AuditedTable, Config
-from svc_pg.dbapi import rows
+from svc_pg.database.dbapi import rows
 from svc_pg.errors import ConfigError
 from svc_pg.schema.mysql.differences import status
 from svc_pg.schema.mysql.install import install

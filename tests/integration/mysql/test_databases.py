@@ -11,7 +11,7 @@ from svc_pg.audit.portable.counts import counted_stats
 from svc_pg.audit.portable.entries import one, phrases_of
 from svc_pg.audit.portable.statements import run as run_steps
 from svc_pg.config import AuditConfig, AuditedTable, Config
-from svc_pg.dbapi import rows
+from svc_pg.database.dbapi import rows
 from svc_pg.schema.mysql.install import install
 from tests.support.logs import Log, records
 from tests.support.mysql import MySqlServer

@@ -12,7 +12,7 @@ import pytest
 from cli.database import open_database
 from svc_pg.audit import actor
 from svc_pg.config import AuditConfig, AuditedTable, Config
-from svc_pg.dbapi import rows
+from svc_pg.database.dbapi import rows
 from svc_pg.errors import (
     AccessError,
     ConfigError,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from svc_pg.dbapi import execute, rows
+from svc_pg.database.dbapi import execute, rows
 from tests.support.mysql_tables import Connection, audit, purge, remake, run
 
 # Values that a snapshot gives back, as SQL; it does not tell JSON's null in a column from SQL's

@@ -6,7 +6,7 @@ import pymysql
 import pytest
 
 from svc_pg.audit import capture_log
-from svc_pg.dbapi import rows
+from svc_pg.database.dbapi import rows
 from svc_pg.schema.mysql.differences import status
 from svc_pg.schema.mysql.install import install
 from svc_pg.schema.mysql.sql_script import script

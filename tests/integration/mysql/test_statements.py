@@ -6,7 +6,7 @@ import pymysql
 import pytest
 
 from svc_pg.audit import acting, query
-from svc_pg.dbapi import execute, rows
+from svc_pg.database.dbapi import execute, rows
 from svc_pg.integrations.mysql import with_audit
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, entries, facts, purge, run

@@ -9,8 +9,8 @@ import pymysql
 import pytest
 
 from svc_pg.console.audit_log.connections import opened
-from svc_pg.database_addresses import MySqlServer as Address
-from svc_pg.database_addresses import parse
+from svc_pg.database.addresses import MySqlServer as Address
+from svc_pg.database.addresses import parse
 from svc_pg.errors import ConfigError
 from tests.support.certificates import Authority, authority
 from tests.support.commands import svc_pg

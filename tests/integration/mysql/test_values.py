@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from svc_pg.dbapi import execute, rows
+from svc_pg.database.dbapi import execute, rows
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, entries, facts, run
 

@@ -14,12 +14,12 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from svc_pg import audit
-from svc_pg.audit.export_fields import ExportReport, Format
-from svc_pg.audit.follow import follow
+from svc_pg.audit.log.export_fields import ExportReport, Format
 from svc_pg.audit.portable.counts import counted_facets
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
-from svc_pg.audit.sample import Count
+from svc_pg.audit.read.follow import follow
+from svc_pg.audit.read.sample import Count
 from svc_pg.errors import AccessError, ConflictError, QueryError, TransactionError
 from tests.support.logs import Log
 from tests.support.selections import NOW

@@ -14,14 +14,14 @@ import sqlalchemy
 from sqlalchemy.pool import NullPool
 
 from svc_pg import audit
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.follow import follow
+from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.portable.change_order import walk
 from svc_pg.audit.portable.entries import one, phrases_of
 from svc_pg.audit.portable.follow import following
 from svc_pg.audit.portable.statements import Steps, run
+from svc_pg.audit.read.follow import follow
+from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError, TransactionError
-from svc_pg.pagination import Page
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
 from tests.support.selections import NOW

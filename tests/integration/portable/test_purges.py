@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from svc_pg import audit
-from svc_pg.audit import retention
+from svc_pg.audit.keep import retention
+from svc_pg.audit.log.purge_report import Ages
 from svc_pg.audit.portable import purge
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
-from svc_pg.audit.purge_report import Ages
 from svc_pg.config import Config
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
 from tests.support.logs import Log, records

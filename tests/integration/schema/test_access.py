@@ -6,11 +6,11 @@ import pytest
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import Grants
+from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import AccessError, ConfigError
-from svc_pg.query import fetch, scalar
 from svc_pg.schema.postgres import access
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.hooks import KEYS, endpoint, hooks_config, install, rows, working

@@ -9,9 +9,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
-from svc_pg.advisory_locks import CLASS
+from svc_pg.database.advisory_locks import CLASS
+from svc_pg.database.query import scalar
 from svc_pg.maintenance import maintain
-from svc_pg.query import scalar
 from tests.support.commands import svc_pg
 from tests.support.postgres import Prepare, new_database
 from tests.support.roles import as_role, new_role

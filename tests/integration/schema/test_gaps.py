@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import Identifier
 
 from svc_pg import audit, schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.replay import contents, replay
 from tests.support.tables import audited, create_and_audit

@@ -10,10 +10,10 @@ import pytest
 from psycopg.errors import InsufficientPrivilege
 
 from svc_pg import Config, audit, schema, webhooks
-from svc_pg.advisory_locks import CLASS, Lock
 from svc_pg.audit import SealKey
+from svc_pg.database.advisory_locks import CLASS, Lock
+from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
-from svc_pg.query import scalar
 from tests.support.hooks import endpoint, hooks_config, install, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving

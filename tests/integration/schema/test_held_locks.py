@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema, webhooks
-from svc_pg.advisory_locks import CLASS
 from svc_pg.audit import SealKey
+from svc_pg.database.advisory_locks import CLASS
 from svc_pg.maintenance import maintain
 from svc_pg.schema.postgres.sql_script import script
 from tests.support.hooks import endpoint, hooks_config, install, working

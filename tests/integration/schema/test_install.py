@@ -8,6 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
 from svc_pg import Config, SvcError, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import (
     ConfigError,
     DatabaseNewerError,
@@ -17,7 +18,6 @@ from svc_pg.errors import (
     TransactionError,
     UnknownTableError,
 )
-from svc_pg.query import scalar
 from svc_pg.schema.postgres.installation import ROLES
 from tests.support.postgres import Prepare, copied
 from tests.support.tables import audited, log

@@ -9,9 +9,9 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
-from svc_pg.advisory_locks import Lock
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
-from svc_pg.query import scalar
 from svc_pg.schema.postgres import preflight
 from svc_pg.schema.postgres.sql_script import script
 from tests.support.commands import svc_pg

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from svc_pg import Config, schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
+from svc_pg.rendering.schema_objects import OVERLOADED
 from svc_pg.schema.postgres.sql_script import script
-from svc_pg.schema_objects import OVERLOADED
 from tests.support.postgres import Prepare
 
 CONFIG: Final = Config.model_validate({"webhooks": {"events": {"order.created": {}}}})

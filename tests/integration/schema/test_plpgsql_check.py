@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, schema
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 
 REQUIRED = "SVC_TEST_REQUIRE_PLPGSQL_CHECK"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.schema_dump import dump
 
 KEPT = Path(__file__).parents[2] / "snapshots" / "schema.sql"

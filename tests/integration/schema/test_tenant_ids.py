@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 
 [MIGRATION] = (Path(__file__).parents[3] / "sql" / "migrations").glob("*_tenant_texts.sql")
 BEFORE = """

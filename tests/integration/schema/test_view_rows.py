@@ -9,8 +9,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import audit, schema
-from svc_pg.audit.export_fields import FIELDS
-from svc_pg.query import scalar
+from svc_pg.audit.log.export_fields import FIELDS
+from svc_pg.database.query import scalar
 from tests.support.postgres import copied
 from tests.support.queue import add_due, add_endpoints
 from tests.support.tables import audited, create_and_audit

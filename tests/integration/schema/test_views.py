@@ -8,8 +8,8 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
-from svc_pg.query import scalar
 from svc_pg.schema.postgres.sql_script import script
 from tests.support.roles import as_role, new_role
 

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from svc_pg import schema
-from svc_pg.table_names import TableName
+from svc_pg.database.table_names import TableName
 from tests.support.sqlite import audited, config, entries, images, run
 
 HOSTILE = ["a b", 'it"s', "it's", "select", "Ünï😀", "a.b", "x]", "`", "a\nb", "-- x", "{0}", "$svc$", "%s", "\\"]

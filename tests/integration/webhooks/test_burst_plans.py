@@ -10,8 +10,8 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from svc_pg.webhooks import endpoint_health
-from svc_pg.webhooks.backlog import PREPARE, backlog
+from svc_pg.webhooks.endpoints import endpoint_health
+from svc_pg.webhooks.traffic.backlog import PREPARE, backlog
 from tests.support.costs import first_cost
 from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered, add_due, add_endpoints

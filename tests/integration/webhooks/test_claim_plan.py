@@ -7,7 +7,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.costs import settled_cost
 from tests.support.queue import add_delivered, add_due, add_endpoints, postpone
 

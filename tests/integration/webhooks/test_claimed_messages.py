@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.dispatcher import Dispatcher

@@ -6,11 +6,11 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import QueryError
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.delivery_rows import Counted
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_rows import Counted
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.plans import rows_read
 from tests.support.postgres import Prepare

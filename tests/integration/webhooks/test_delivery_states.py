@@ -17,10 +17,10 @@ from hypothesis.stateful import (
 )
 from psycopg import sql
 
+from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import ConflictError, NotFoundError, SvcError
-from svc_pg.query import Query, fetch, scalar
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from tests.support.delivery_model import Delivery, Endpoint, Model
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.queue import end_leases, misplaced, postpone

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from svc_pg.webhooks.signing import sign
-from svc_pg.webhooks.signing_keys import new_secret
+from svc_pg.webhooks.signing.signing_keys import new_secret
 from tests.support.documents import examples
 
 SECRET: Final = new_secret()

@@ -4,11 +4,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import EndpointError
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints.endpoint_fields import SECRET_COLUMN
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS, hooks_config, install
 from tests.support.postgres import Prepare

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.hooks import hooks_config, install
 from tests.support.postgres import Prepare
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from tests.support.hooks import PLACES, endpoint, hooks_config, install, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving

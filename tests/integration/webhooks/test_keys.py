@@ -13,8 +13,8 @@ from psycopg import IsolationLevel
 from psycopg.errors import LockNotAvailable, SerializationFailure
 
 from svc_pg import webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import PayloadError
-from svc_pg.query import scalar
 from tests.support.hooks import PLACES, endpoint, hooks_config, install
 from tests.support.postgres import Prepare
 from tests.support.waiting import wait_until

@@ -9,9 +9,9 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
-from svc_pg.query import fetch, scalar
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks.delivery_rows import Delivery
+from svc_pg.database.query import fetch, scalar
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import Prepare
 from tests.support.queue import end_leases, postpone

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from svc_pg.database.query import Query, fetch
 from svc_pg.errors import ConflictError
-from svc_pg.query import Query, fetch
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import new_database
 from tests.support.queue import end_leases, misplaced

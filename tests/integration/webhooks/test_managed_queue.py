@@ -11,12 +11,12 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
+from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryError
-from svc_pg.query import Query, fetch, scalar
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.delivery_rows import Changed
-from svc_pg.webhooks.endpoint_stats import stats
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.deliveries.delivery_rows import Changed
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS, hooks_config, install
 from tests.support.postgres import Prepare

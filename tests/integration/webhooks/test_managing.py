@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, Settings, audit, webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import (
     ConflictError,
     EncryptionKeyError,
@@ -21,9 +22,8 @@ from svc_pg.errors import (
     QueryError,
     SvcError,
 )
-from svc_pg.query import scalar
 from svc_pg.webhooks import deliveries, endpoints
-from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
+from svc_pg.webhooks.endpoints.endpoint_fields import SECRET_COLUMN
 from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config
 
 CONFIG = hooks_config("order.created", "order.paid")

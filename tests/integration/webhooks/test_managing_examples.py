@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 
 from svc_pg import Settings, schema, webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from svc_pg.webhooks import deliveries
 from tests.integration.console.serving import serving
 from tests.support.commands import environment

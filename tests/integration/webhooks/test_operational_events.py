@@ -10,8 +10,8 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.database.query import fetch_one, scalar
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS, hooks_config, install, working
 from tests.support.postgres import Prepare

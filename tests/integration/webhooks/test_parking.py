@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.query import fetch, scalar
-from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.database.query import fetch, scalar
 from svc_pg.webhooks import endpoints
+from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from tests.support.costs import settled_cost
 from tests.support.queue import add_due, add_endpoints, end_leases, misplaced
 

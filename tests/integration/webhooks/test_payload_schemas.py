@@ -6,9 +6,9 @@ import pytest
 
 from svc_pg import Config, schema, webhooks
 from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, PayloadError
-from svc_pg.query import scalar
-from svc_pg.webhooks import events
+from svc_pg.webhooks.events import sending
 from tests.support.hooks import install
 from tests.support.postgres import Prepare
 
@@ -35,7 +35,7 @@ def prepare() -> Prepare:
 
 @pytest.fixture
 def db(database: str) -> Iterator[psycopg.Connection[Any]]:
-    events._checks.clear()
+    sending._checks.clear()
     with psycopg.connect(database) as conn:
         yield conn
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc_pg.webhooks.signing import sign, verify_webhook_signature
-from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key
+from svc_pg.webhooks.signing.signing_keys import new_secret, new_signing_key, public_key
 from tests.support.documents import examples
 from tests.support.peers import JavaScriptPeer, Peer, PythonPeer, node, node_run
 

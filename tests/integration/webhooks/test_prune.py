@@ -7,8 +7,8 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from svc_pg.database.query import scalar
 from svc_pg.maintenance import prune_deliveries
-from svc_pg.query import scalar
 from tests.support.queue import add_endpoints
 
 Connection = psycopg.Connection[Any]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from svc_pg.webhooks import endpoints
 from tests.support.costs import settled_cost
 from tests.support.hooks import endpoint, hooks_config, rows, working

@@ -18,11 +18,11 @@ from django.urls import path
 from fastapi import Depends, FastAPI, HTTPException, Request
 from psycopg.conninfo import conninfo_to_dict
 
+from svc_pg.database.query import scalar
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.fastapi import Envelope, limited_body, signed_webhook
-from svc_pg.query import scalar
 from svc_pg.webhooks.signing import sign
-from svc_pg.webhooks.signing_keys import new_secret
+from svc_pg.webhooks.signing.signing_keys import new_secret
 from tests.integration.actor import django_shop
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.support.documents import examples

@@ -10,11 +10,10 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.pagination import decode, encode
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import ConflictError, NotFoundError, QueryError
-from svc_pg.pagination import decode, encode
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import replay_queries
-from svc_pg.webhooks.deliveries import areplay, replay
+from svc_pg.webhooks.deliveries import areplay, replay, replay_queries
 from tests.support.costs import first_cost
 from tests.support.hooks import PLACES, endpoint, hooks_config, install, rows, working
 from tests.support.postgres import Prepare

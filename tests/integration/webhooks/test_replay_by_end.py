@@ -7,10 +7,9 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import QueryError
-from svc_pg.query import fetch_one, scalar
-from svc_pg.webhooks import replay_queries
-from svc_pg.webhooks.deliveries import replay
+from svc_pg.webhooks.deliveries import replay, replay_queries
 from tests.support.costs import first_cost
 from tests.support.hooks import endpoint, hooks_config, install
 from tests.support.postgres import Prepare

@@ -12,9 +12,9 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
-from svc_pg.advisory_locks import Lock
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.query import scalar
 from svc_pg.errors import NotInstalledError, PayloadError, QueryError, UnknownEventError
-from svc_pg.query import scalar
 from tests.support.hooks import endpoint, hooks_config, rows
 
 CONFIG = hooks_config("order.created", "order.paid")

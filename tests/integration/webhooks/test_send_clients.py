@@ -21,8 +21,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, c
 from sqlalchemy.orm import Session
 
 from svc_pg import webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import PayloadError, UnknownEventError
-from svc_pg.query import scalar
 from tests.integration.actor import django_shop
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.pgbouncer import pgbouncer

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import PayloadError, QueryError, UnknownEventError
-from svc_pg.query import scalar
 from tests.support.hooks import endpoint, hooks_config, install, rows
 from tests.support.postgres import Prepare
 

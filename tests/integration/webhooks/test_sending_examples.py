@@ -10,8 +10,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema, webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import PayloadError
-from svc_pg.query import scalar
 from tests.support.documents import examples
 
 PAYLOADS = "select array_agg(payload::text order by ctid) from svc.webhook_messages"  # ids of one millisecond have none

@@ -15,10 +15,10 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.advisory_locks import Lock
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import scalar
 from svc_pg.maintenance import Maintenance
-from svc_pg.query import scalar
 from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.worker import Worker
@@ -243,7 +243,7 @@ def is_waiting(conn: psycopg.Connection[Any]) -> bool:
 
 
 def test_maintenance_of_a_silent_database_can_be_stopped(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svc_pg.repeating._LONGEST_CANCEL", 0.5)
+    monkeypatch.setattr("svc_pg.maintenance.repeating._LONGEST_CANCEL", 0.5)
 
     async def run(conninfo: str) -> None:
         maintenance = Maintenance(conninfo, config=CONFIG, every=SOON)

@@ -9,10 +9,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
-from svc_pg.query import scalar
+from svc_pg.database.query import scalar
 from svc_pg.webhooks import endpoints
-from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.endpoint_health import EndpointHealth
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from tests.support.hooks import endpoint, hooks_config, working
 from tests.support.postgres import Prepare
 from tests.support.queue import misplaced, postpone

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.query import Query, fetch, fetch_one, scalar
 from svc_pg.errors import QueryError
-from svc_pg.query import Query, fetch, fetch_one, scalar
-from svc_pg.webhooks import traffic_queries
-from svc_pg.webhooks.traffic_queries import traffic
+from svc_pg.webhooks.traffic import traffic_queries
+from svc_pg.webhooks.traffic.traffic_queries import traffic
 from tests.support.hooks import hooks_config, install
 from tests.support.postgres import Prepare
 from tests.support.queue import add_due, add_endpoints

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.advisory_locks import Lock
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.wakeup import waking
 from tests.support.forwarder import forwarding

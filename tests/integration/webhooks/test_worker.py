@@ -17,9 +17,9 @@ from psycopg.conninfo import conninfo_to_dict
 from standardwebhooks import Webhook
 
 from svc_pg import webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
-from svc_pg.query import scalar
-from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
+from svc_pg.webhooks.endpoints.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.worker import dispatcher

@@ -15,8 +15,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import webhooks
-from svc_pg.conninfo import Conninfo
-from svc_pg.query import scalar
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import scalar
 from svc_pg.webhooks.http.transport import Result
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection, connected

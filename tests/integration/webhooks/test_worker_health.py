@@ -16,11 +16,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import LastVerification
-from svc_pg.conninfo import Conninfo
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
-from svc_pg.last_runs import LastRun
-from svc_pg.webhooks import backlog
-from svc_pg.webhooks.backlog import PREPARE, Backlog
+from svc_pg.status.last_runs import LastRun
+from svc_pg.webhooks.traffic import backlog
+from svc_pg.webhooks.traffic.backlog import PREPARE, Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from svc_pg import schema, webhooks
-from svc_pg.query import fetch_one
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.database.query import fetch_one
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Done, Request, Result
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.query import scalar
 from svc_pg.errors import NotInstalledError, ProtocolError
-from svc_pg.query import scalar
 from svc_pg.webhooks import Worker
 from svc_pg.webhooks.worker import protocol
 from tests.support.hooks import KEYS, endpoint, hooks_config, working

@@ -152,6 +152,7 @@ def test_without_opentelemetry_the_senders_context_goes_on_as_it_is() -> None:
 
 
 def test_sending_does_not_load_opentelemetry() -> None:
-    program = "import sys, svc_pg.webhooks.events, svc_pg.webhooks.worker; print('opentelemetry.trace' in sys.modules)"
+    modules = "svc_pg.webhooks.events.sending, svc_pg.webhooks.worker"
+    program = f"import sys, {modules}; print('opentelemetry.trace' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -6,8 +6,8 @@ import pytest
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.figures import Figure, figures
 from svc_pg.console.pages.numbers import figure
-from svc_pg.webhooks.backlog import Backlog, Waiting
-from svc_pg.webhooks.traffic_queries import TimedBucket, Traffic
+from svc_pg.webhooks.traffic.backlog import Backlog, Waiting
+from svc_pg.webhooks.traffic.traffic_queries import TimedBucket, Traffic
 
 AT = datetime(2026, 3, 12, 14, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -11,8 +11,8 @@ from svc_pg.console.documentation import Documentation
 from svc_pg.console.json_schema import Schemas
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.parameters import PAGE, FilterParameter, documented
+from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
-from svc_pg.query import RawJson
 from svc_pg.settings import Permission
 
 Item = TypeVar("Item")

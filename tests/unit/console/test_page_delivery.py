@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from svc_pg.console.pages.webhooks.delivery import duration, marks
-from svc_pg.webhooks.delivery_rows import DeliveryAttempt
+from svc_pg.webhooks.deliveries.delivery_rows import DeliveryAttempt
 
 BEGAN = datetime(2026, 3, 12, 11, 17, tzinfo=UTC)
 

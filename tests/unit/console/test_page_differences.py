@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_pg.audit.value_texts import written
+from svc_pg.audit.log.value_texts import written
 from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
 
 

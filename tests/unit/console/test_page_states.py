@@ -5,12 +5,13 @@ from typing import get_args
 
 import pytest
 
-from svc_pg.audit.entry import OPERATIONS, SEVERITIES
+from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
 from svc_pg.console.event_log import EVENT_NAMES
 from svc_pg.console.pages import states
 from svc_pg.console.pages.audit import changes
-from svc_pg.webhooks import delivery_rows, endpoint_rows
-from svc_pg.webhooks.endpoint_health import Health
+from svc_pg.webhooks.deliveries import delivery_rows
+from svc_pg.webhooks.endpoints import endpoint_rows
+from svc_pg.webhooks.endpoints.endpoint_health import Health
 from svc_pg.webhooks.http.transport import RecordedOutcome
 
 

@@ -8,7 +8,7 @@ from svc_pg.console import Console
 from svc_pg.console.sign_in.mail import LogSender
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
 from svc_pg.settings import Settings
-from svc_pg.signing_key import signing_key
+from svc_pg.settings.signing_key import signing_key
 
 HEX = "c0ffee" * 8
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_pg.webhooks.payload_examples import example
+from svc_pg.webhooks.events.payload_examples import example
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TypedDict
 import pytest
 
 from svc_pg.errors import PayloadError
-from svc_pg.webhooks.payloads import SchemaCheck, json_text
+from svc_pg.webhooks.events.payloads import SchemaCheck, json_text
 
 
 class Order(TypedDict):

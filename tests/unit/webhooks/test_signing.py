@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.fastapi import signed_webhook
 from svc_pg.webhooks.signing import assert_webhook_signature, check_secret, sign, verify_webhook_signature
-from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key, signer
+from svc_pg.webhooks.signing.signing_keys import new_secret, new_signing_key, public_key, signer
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BODY = b'{"test": 2432232314}'

@@ -6,7 +6,7 @@ from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import states
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.visit import Visit
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 FILTERS: Final = ("event", "email", "since")
 _PERIODS: Final = {"24h": "Last 24 hours", "7d": "Last 7 days", "": "Any time"}

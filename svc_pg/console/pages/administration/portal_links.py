@@ -1,6 +1,5 @@
 """The page of a link to the portal that a form has made: the link, once, and what it opens."""
 
-from svc_pg.addresses import unreachable
 from svc_pg.console.built_in.tenant_use import TenantUses
 from svc_pg.console.built_in.webhook_portal import PortalAddress
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
@@ -8,6 +7,7 @@ from svc_pg.console.pages.states import VISITS
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.portal_links import StoredLink
+from svc_pg.settings.addresses import unreachable
 
 
 async def add(visit: Visit) -> Answer:

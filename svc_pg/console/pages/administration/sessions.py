@@ -10,7 +10,7 @@ from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.portal_links import StoredLink, WaitingLink
 from svc_pg.console.sign_in.sessions import StoredSession
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 _OWN: Final = "own-sessions"
 _ALL: Final = "sessions"

@@ -3,13 +3,13 @@
 from datetime import timedelta
 from typing import Final
 
-from svc_pg import durations
-from svc_pg.audit.holds import Hold
+from svc_pg.audit.keep.holds import Hold
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.numbers import size
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.system_status import SystemStatus, TableSize
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
+from svc_pg.formats import durations
 
 _NAMES: Final = {
     "audit_logs": "Audit log",

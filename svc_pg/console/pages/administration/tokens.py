@@ -6,7 +6,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.sign_in.program_tokens import NewToken, StoredToken
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 _DAY: Final = 86_400
 DAYS: Final = (7, 30, 90, 365)

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
-from svc_pg.pagination import Page
-from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 _MOST_ENTRIES: Final = 21
 """Of one transaction."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 
-from svc_pg import look_alikes
-from svc_pg.audit.entry import Entry, Operation, is_erased
-from svc_pg.audit.value_texts import Sides, sides, written
+from svc_pg.audit.log.entry import Entry, Operation, is_erased
+from svc_pg.audit.log.value_texts import Sides, sides, written
 from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
 from svc_pg.console.pages.visit import Visit
+from svc_pg.formats import look_alikes
 
 LIST: Final = (
     "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId,"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from svc_pg.look_alikes import common_ends
+from svc_pg.formats.look_alikes import common_ends
 
 LONGEST: Final = 240
 """The characters of a value that are shown."""

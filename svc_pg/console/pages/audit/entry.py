@@ -2,16 +2,16 @@
 
 from typing import Final, cast
 
-from svc_pg.audit.diff import diff
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.built_in.audit_proof import EntrySeal
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
+from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Page
 
 _SHOWN: Final = 20_000
 """The characters of a snapshot on the page; the whole is a file."""

@@ -3,15 +3,15 @@
 from collections.abc import AsyncIterator
 from typing import Final, cast
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.facets import MAX_ENTRIES, Facets
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.audit.selection import FROM_START
 from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.visit import PAGES, ROWS, Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 POSITIONS: Final = (*PAGES, "around")
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.facets import Facets
-from svc_pg.audit.holds import Hold
+from svc_pg.audit.keep.holds import Hold
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.facets import Facets
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import PAGES, Visit
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 _CHANGES: Final = 12
 """The entries on one page: each shows its fields, its transaction and its webhooks."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.audit.facets import Facets
-from svc_pg.audit.search import MAX_CONTEXTS, MAX_ENTRIES
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.states import SEVERITIES

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 _ROWS: Final = 60
 _READ: Final = 1000

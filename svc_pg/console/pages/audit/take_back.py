@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
 from svc_pg.console.built_in.audit_changes import Revert
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes

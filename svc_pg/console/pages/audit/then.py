@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from svc_pg import durations
-from svc_pg.audit.as_of import PastRow
-from svc_pg.audit.blame import FieldOrigin
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.value_texts import sides, written
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.value_texts import sides, written
+from svc_pg.audit.past.as_of import PastRow
+from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.console.pages.addresses import written as written_time
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.differences import Value, alone
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
+from svc_pg.formats import durations
 
 _STOPS: Final = 40
 """The changes before and after the time that the slider reaches."""

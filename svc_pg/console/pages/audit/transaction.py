@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.facets import Facets
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
+from svc_pg.database.pagination import Page
 
 
 async def shown(visit: Visit) -> Answer:

@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.visit import Visit
-from svc_pg.webhooks.traffic_queries import EndpointActivity, Sent
+from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity, Sent
 
 HOURS: Final = 12
 """The number of hours."""

@@ -11,10 +11,10 @@ from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.activity import activities, delivered_share
-from svc_pg.pagination import Page
-from svc_pg.times import relative
-from svc_pg.webhooks.endpoint_health import EndpointHealth
-from svc_pg.webhooks.traffic_queries import EndpointActivity
+from svc_pg.database.pagination import Page
+from svc_pg.formats.human_times import relative
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
+from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 MOST: Final = 6
 

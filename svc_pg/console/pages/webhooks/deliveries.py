@@ -14,10 +14,10 @@ from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.webhooks.delivery_rows import Changed, Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint
-from svc_pg.webhooks.message_queries import Message
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.messages.message_queries import Message
 
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 

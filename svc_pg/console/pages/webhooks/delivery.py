@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.visit import Visit
-from svc_pg.pagination import Page
-from svc_pg.webhooks.delivery_request import DeliveryRequest
-from svc_pg.webhooks.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.route import request_line
 
 SHOWN_BODY: Final = 32 * 1024

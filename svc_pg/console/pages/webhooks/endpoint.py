@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.log.entry import Entry
 from svc_pg.console import preconditions
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
@@ -15,12 +15,12 @@ from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.pages.webhooks.endpoints import form_page
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.webhooks.delivery_rows import Changed, Delivery
-from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
-from svc_pg.webhooks.endpoint_stats import EndpointStats
-from svc_pg.webhooks.event_types import EventType
-from svc_pg.webhooks.traffic_queries import Traffic
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
+from svc_pg.webhooks.endpoints.endpoint_stats import EndpointStats
+from svc_pg.webhooks.events.event_types import EventType
+from svc_pg.webhooks.traffic.traffic_queries import Traffic
 
 OVERLAPS: Final = (("86400", "24 hours"), ("604800", "7 days"), ("3600", "1 hour"), ("0", "Not at all"))
 

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_snake
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.requests import Problem
-from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

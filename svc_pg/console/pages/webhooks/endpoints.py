@@ -14,11 +14,11 @@ from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.webhooks.endpoint_health import EndpointHealth
-from svc_pg.webhooks.endpoint_rows import Endpoint
-from svc_pg.webhooks.event_types import EventType
-from svc_pg.webhooks.traffic_queries import EndpointActivity
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.events.event_types import EventType
+from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
 FILTERS: Final = ("tenant", "event", "text")

@@ -7,8 +7,8 @@ from typing import Final
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
-from svc_pg.webhooks.event_types import EventType
+from svc_pg.database.pagination import Page
+from svc_pg.webhooks.events.event_types import EventType
 
 _LONGEST: Final = 64 * 1024
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, models
 from django.template import Library
 
-from svc_pg.audit.last_changes import DEFAULT_CHANGES
+from svc_pg.audit.read.last_changes import DEFAULT_CHANGES
 from svc_pg.integrations.django import records
 
 register = Library()

@@ -1,0 +1,1 @@
+"""Export the audit log, whole or as it grows."""

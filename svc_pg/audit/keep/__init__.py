@@ -1,0 +1,1 @@
+"""Keep the audit log: entries by hand, retention, holds and erasure."""

@@ -1,0 +1,124 @@
+"""Take away what the log shows of a person, and leave what history and seals need."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from svc_pg.audit.log.record_ids import record_id
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.query import Query
+from svc_pg.database.retrying import Step, Steps, atake, check_idle, patiently, take
+from svc_pg.database.storable_texts import check_texts
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import ConflictError, NotFoundError
+
+_FEATURE: Final = "the erasure of a record"
+_TRIES: Final = 20
+_FOLLOW: Final = "select '{}'::jsonb as tables, null::bigint as known from svc.audit_follow_holds()"
+# An aggregate, so that there is always one row
+_FOUND: Final = """
+with found as materialized (select * from svc.audit_erasable(%(table)s, %(key)s)),
+refused as materialized (
+    select svc.audit_refuse_held(%(table)s, %(key)s, pg_catalog.array_agg(f.entry_id),
+                                 pg_catalog.array_agg(f.entry_timestamp), pg_catalog.array_agg(f.known_as))
+      from found f where not f.is_erased
+)
+select coalesce(pg_catalog.jsonb_object_agg(e.table_name, e.entries) filter (where e.entries > 0), '{}') as tables,
+       coalesce(sum(e.known), 0)::bigint as known
+  from refused
+  left join (
+    select table_name, count(*) as known, count(*) filter (where not is_erased) as entries
+      from found group by table_name
+  ) e on true
+"""
+_ERASE: Final = """
+select coalesce(pg_catalog.jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::bigint as known
+  from svc.erase(%(table)s, %(key)s) e
+"""
+_OTHER_KEYS: Final = """
+select coalesce(pg_catalog.array_agg(distinct key.id order by key.id), '{}') as keys
+  from svc.audit_logs l cross join lateral (values (l.record_id), (l.moved_from)) key(id)
+ where l.table_name = %(table)s and %(key)s in (l.record_id, l.moved_from) and l.moved_from is not null
+   and l.erased_leaf is null and key.id <> %(key)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReport:
+    """The number of entries that were erased by table, or would be; none if they are erased already.
+
+    ``other_keys`` are keys that the record had before or after. Their other entries stay, because a key may have been
+    another person's: erase these too if they are the same one's.
+    """
+
+    tables: dict[str, int] = field(default_factory=dict)
+    other_keys: list[str] = field(default_factory=list)
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of all tables."""
+        return sum(self.tables.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    tables: Any
+    known: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    keys: list[str]
+
+
+def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
+    """Erase what entries show of a record, and of the records that refer to it by ``audit.erasure``.
+
+    An erased entry keeps its time, table, operation, actor, label and the names of the changed fields; its snapshots,
+    description and context are gone, and a key that is neither a number nor a UUID is replaced by its hash. Its digest
+    stays, so that its seal remains valid. An entry of a record that had several owners goes if one of its snapshots
+    shows this one. All is done in one transaction, or nothing, with an entry about it: an UPDATE of ``svc.audit_logs``
+    labelled ``audit log erased``. The rows of the tables themselves are not touched.
+
+    ``conn`` must be outside a transaction. ``record`` is the key: the value of the column, or a list or tuple of
+    several columns' values. Raises NotFoundError if the log does not know the record, ConflictError if something of it
+    is held (see ``svc_pg.audit.hold``), in a dry run too, or writers keep the log locked, QueryError for more than
+    100,000 entries, TransactionError, ConfigError on other databases, and NotInstalledError.
+    """
+    require_postgres(conn, _FEATURE)
+    driver = psycopg_connection(conn, twin="await audit.aerase(conn, ...)")
+    check_idle(driver)
+    return take(driver, _erasing(table, record, dry_run=dry_run))
+
+
+async def aerase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
+    """As ``erase``, on an async connection."""
+    require_postgres(conn, _FEATURE)
+    driver = await apsycopg_connection(conn, twin="audit.erase(conn, ...)")
+    check_idle(driver)
+    return await atake(driver, _erasing(table, record, dry_run=dry_run))
+
+
+def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureReport]:
+    key, name = bounded(record_id(record)), str(TableName.parse(table))
+    check_texts(key)
+    [others] = yield Query(_OTHER_KEYS, {"table": name, "key": key}, _Keys)
+    found = yield from _found(name, key, dry_run=dry_run)
+    if found.known == 0:
+        raise NotFoundError(f'the log does not know a record {key} of "{name}"')
+    return ErasureReport(dict(found.tables.value), others.keys)
+
+
+def _found(name: str, key: str, *, dry_run: bool) -> Generator[Step, list[Any], _Found]:
+    if dry_run:
+        yield Query(_FOLLOW, (), _Found)
+    query = Query(_FOUND if dry_run else _ERASE, {"table": name, "key": key}, _Found)
+    found = yield from patiently(query, _TRIES)
+    if found is None:
+        raise ConflictError(
+            "nothing is erased, because others keep the log locked",
+            hint="Erase again when long transactions have ended.",
+        )
+    return found

@@ -1,0 +1,141 @@
+"""Legal holds: what is held is neither purged nor erased until somebody lifts the hold."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Self
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.log.record_ids import record_id
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.pagination import ALL, Keyset, Listing, Page, decode
+from svc_pg.database.query import Query, afetch_one, fetch_one
+from svc_pg.database.storable_texts import check_texts
+from svc_pg.database.table_names import TableName
+
+_FEATURE: Final = "a legal hold"
+_HOLD: Final = "select svc.hold(%s, %s, %s)::text as id"
+_LIFT: Final = "select svc.lift_hold(%s, %s, %s)::text as id"
+_HOLDS: Final = """
+select id::text as id, table_name, record_id, reason, held_at, held_by, lifted_at, lifted_by, lift_reason, (
+           select count(*) from svc.audit_held_records r
+            where r.hold_id = audit_holds.id and r.followed_at is null
+       ) as connected
+  from svc.audit_holds"""
+# what refers to the record of a hold is looked up again by each purge
+_KEEPING: Final = """
+(table_name = %s and (record_id is null or record_id = %s)
+ or id in (select r.hold_id from svc.audit_held_records r where r.table_name = %s and r.record_id = %s))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A hold of a record, or of a whole table if ``record_id`` is None. It holds while ``lifted_at`` is None.
+
+    ``connected`` is the number of other records that it keeps, because they refer to this one by ``audit.erasure``, as
+    the last purge or erasure found them, or the hold itself.
+    """
+
+    id: str
+    table_name: str
+    record_id: str | None
+    reason: str
+    held_at: datetime
+    held_by: str
+    lifted_at: datetime | None
+    lifted_by: str | None
+    lift_reason: str | None
+    connected: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Id:
+    id: str
+
+
+_KEYSET: Final = Keyset(
+    select=_HOLDS,
+    row=Hold,
+    order=" order by audit_holds.id desc",
+    beyond="audit_holds.id < %s",
+    reverse_order=" order by audit_holds.id",
+    before="audit_holds.id > %s",
+    key=lambda hold: (hold.id,),
+    read=lambda cursor: decode(cursor, int),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds(Listing[Hold]):
+    """The holds, page by page, the newest first."""
+
+    def list(self, conn: Connection[Any]) -> Page[Hold]:
+        """Run on a sync connection to PostgreSQL. Never commits. Raises NotInstalledError."""
+        require_postgres(conn, _FEATURE)
+        return Listing.list(self, conn)
+
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Hold]:
+        """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
+        require_postgres(conn, _FEATURE)
+        return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def keeping(self, table: str, record: object) -> Self:
+        """Only those that keep the entries of this record: its own, its table's, and those of what it refers to."""
+        name, key = str(TableName.parse(table)), bounded(record_id(record))
+        check_texts(key)
+        return replace(self, filter=self.filter.where(_KEEPING, name, key, name, key))
+
+    def numbered(self, hold_id: str) -> Self:
+        """Only the hold with this id, which ``hold`` returned."""
+        return replace(self, filter=self.filter.where("id::text = %s", hold_id))
+
+
+def holds(*, lifted: bool = False) -> Holds:
+    """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also those that were lifted."""
+    return Holds(keyset=_KEYSET, filter=ALL if lifted else ALL.where("lifted_at is null"))
+
+
+def hold(conn: Connection[Any], table: str, record: object = ..., *, reason: str) -> str:
+    """Hold a record, or without one all of a table, in the caller's transaction. Returns the hold's id.
+
+    From its commit on, nothing of it is purged or erased, nor of the records that refer to it by ``audit.erasure``, now
+    or later. A hold of a table keeps that table alone. A purge or an erasure under way goes first: this waits for
+    it. The hold is an entry of the log itself, with the actor and the reason. ``record`` is the key: the value of the
+    column, or a list or tuple of several columns' values.
+
+    Raises NotFoundError if the log does not know the table or the record, ConflictError if it is held already,
+    TransactionError unless the transaction is READ COMMITTED, QueryError without a reason and for the key None,
+    ConfigError on other databases, and NotInstalledError.
+    """
+    require_postgres(conn, _FEATURE)
+    return fetch_one(conn, _query(_HOLD, table, record, reason)).id
+
+
+async def ahold(conn: AsyncConnection[Any], table: str, record: object = ..., *, reason: str) -> str:
+    """As ``hold``, on an async connection."""
+    require_postgres(conn, _FEATURE)
+    return (await afetch_one(conn, _query(_HOLD, table, record, reason))).id
+
+
+def lift_hold(conn: Connection[Any], table: str, record: object = ..., *, reason: str) -> str:
+    """Lift a hold, in the caller's transaction; this is an entry of the log, too. Returns the hold's id.
+
+    The hold of a table does not end with that of one of its records, nor the other way round. Raises NotFoundError if
+    there is none, QueryError without a reason and for the key None, ConfigError on other databases, and
+    NotInstalledError.
+    """
+    require_postgres(conn, _FEATURE)
+    return fetch_one(conn, _query(_LIFT, table, record, reason)).id
+
+
+async def alift_hold(conn: AsyncConnection[Any], table: str, record: object = ..., *, reason: str) -> str:
+    """As ``lift_hold``, on an async connection."""
+    require_postgres(conn, _FEATURE)
+    return (await afetch_one(conn, _query(_LIFT, table, record, reason))).id
+
+
+def _query(text: Any, table: str, record: object, reason: str) -> Query[_Id]:
+    key = None if record is ... else bounded(record_id(record))
+    check_texts(*([] if key is None else [key]), reason)
+    return Query(text, (str(TableName.parse(table)), key, reason), _Id)

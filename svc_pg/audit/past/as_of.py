@@ -1,0 +1,205 @@
+"""Read rows as they were at a time: ``as_of("public.customer", "2026-01-31T12:00Z").record(5).one(conn)``."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, LiteralString, Self
+
+from psycopg import AsyncConnection, Connection
+from psycopg.sql import SQL, Identifier
+
+from svc_pg.audit.log.entry import ERASED, Operation
+from svc_pg.audit.log.record_ids import record_id
+from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, decode, time_or_age
+from svc_pg.database.query import Query, RawJson
+from svc_pg.database.storable_texts import check_texts
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import NotFoundError, NotInstalledError, QueryError, UnknownTableError
+from svc_pg.formats.durations import point_in_time
+from svc_pg.rendering.schema_objects import function_name
+
+_FEATURE: Final = "a table as of a time"
+# The table may have a column of the name of our first one, by which the rows are in order
+_ROWS: Final = SQL('select past.* from {}(%s::timestamptz, %s::text) past("svc key")')
+_ROWS_AGO: Final = SQL('select past.* from {}(now() - %s::interval, %s::text) past("svc key")')
+_JSON: Final = SQL("""
+select past."svc key", (
+           select pg_catalog.json_agg(pg_catalog.json_build_array(e.key, e.value::text) order by e.n)
+             from json_each(pg_catalog.row_to_json(past)) with ordinality e(key, value, n)
+       ) as members
+  from {}({}, %s::text) past("svc key")""")
+_AT: Final = SQL("%s::timestamptz")
+_AGO: Final = SQL("now() - %s::interval")
+
+
+@dataclass(frozen=True, slots=True)
+class PastRow:
+    """A row as it was. ``values`` has the columns that the table has now, each with a value of its type.
+
+    ``unknown_fields`` are those of them whose value then is not known: the column is newer, it was redacted, or its
+    type is another since; their value is None. ``other_data`` are recorded values that no column has: of columns that
+    were renamed or dropped, of a value that does not fit the type of now, or the marker of a redacted one. The change
+    that left the row so is None if it was before the log began to know the row.
+    """
+
+    record_id: str
+    valid_from: datetime | None
+    operation: Operation | None
+    actor_id: str | None
+    tenant_id: str | None
+    db_user: str | None
+    entry_id: str | None
+    xact_id: str | None
+    redacted_fields: list[str] | None
+    unknown_fields: list[str] | None
+    other_data: Snapshot | None
+    values: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        read_snapshots(self)
+
+    @property
+    def is_erased(self) -> bool:
+        """True if ``svc_pg.audit.erase`` took away what the row was."""
+        return self.redacted_fields == ["*"] and str(self.other_data) == ERASED
+
+
+_OWN: Final = [field.name for field in fields(PastRow) if field.name != "values"]
+"""The names of our columns, which come first."""
+
+
+def _row(**columns: Any) -> PastRow:
+    values = iter(columns.items())
+    own = {name: next(values)[1] for name in _OWN}
+    return _past_row(own, dict(values))
+
+
+def _past_row(own: dict[str, Any], values: dict[str, Any]) -> PastRow:
+    for name in ("entry_id", "xact_id"):
+        own[name] = None if own[name] is None else str(own[name])
+    found = {name: Snapshot(value) if isinstance(value, RawJson) else value for name, value in values.items()}
+    return PastRow(**own, values=found)
+
+
+def _json_row(**columns: Any) -> PastRow:
+    members = [(name, RawJson(text)) for name, text in columns["members"].value]
+    texts = dict(zip(_OWN, (text for _, text in members), strict=False))
+    own = {name: text.value for name, text in texts.items() if name != "other_data"}
+    own["valid_from"] = None if own["valid_from"] is None else datetime.fromisoformat(own["valid_from"])
+    own["other_data"] = None if texts["other_data"] == "null" else texts["other_data"]
+    return _past_row(own, dict(members[len(_OWN) :]))
+
+
+def _keyset(select: LiteralString, row: Callable[..., PastRow] = _row) -> Keyset[PastRow]:
+    return Keyset(
+        select=select,
+        row=row,
+        order=" order by 1",
+        beyond='past."svc key" > %s',
+        reverse_order=" order by 1 desc",
+        before='past."svc key" < %s',
+        key=lambda row: (row.record_id,),
+        read=lambda cursor: decode(cursor, str),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsOf(Listing[PastRow]):
+    """The rows of a table as they were at a time, page by page in the order of the text of their keys."""
+
+    table: TableName
+    time: datetime | timedelta
+    key: str | None = None
+
+    def record(self, record: object) -> Self:
+        """Only the record with this key: the value of the column, or a list or tuple of several columns' values."""
+        key = bounded(record_id(record))
+        check_texts(key)
+        return replace(self, key=key)
+
+    def as_json(self) -> Self:
+        """The same rows, each value a Snapshot of what PostgreSQL wrote: also those that Python has no type for."""
+        point = _AGO if isinstance(self.time, timedelta) else _AT
+        select = _JSON.format(_source(self.table), point).as_string(None)
+        return replace(self, keyset=_keyset(select, _json_row))
+
+    def one(self, conn: Connection[Any]) -> PastRow:
+        """The only row, on a sync connection. Raises NotFoundError if there was none, and the errors of ``list``."""
+        return self._only(self.limit(1).list(conn))
+
+    async def aone(self, conn: AsyncConnection[Any]) -> PastRow:
+        """As ``one``, on an async connection."""
+        return self._only(await self.limit(1).alist(conn))
+
+    def list(self, conn: Connection[Any]) -> Page[PastRow]:
+        """Run on a sync connection to PostgreSQL. Never commits.
+
+        Raises UnknownTableError if the table is not audited or has no key, QueryError if the log knows it only since
+        later, and NotInstalledError.
+        """
+        with self._naming(conn):
+            return Listing.list(self, conn)
+
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[PastRow]:
+        """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
+        with self._naming(conn):
+            return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def _query(self) -> Query[PastRow]:
+        query = Listing._query(self)
+        assert not isinstance(query.params, dict)  # noqa: S101 - a Listing's are a sequence
+        return replace(query, params=(self.time, self.key, *query.params))
+
+    def _only(self, page: Page[PastRow]) -> PastRow:
+        if not page.data:
+            raise NotFoundError(f'"{self.table}" had no record {self.key} then, as far as the log knows')
+        return page.data[0]
+
+    @contextmanager
+    def _naming(self, conn: object) -> Iterator[None]:
+        require_postgres(conn, _FEATURE)
+        try:
+            yield
+        except NotInstalledError as error:
+            if _function(self.table) not in str(error.__cause__):  # as PostgreSQL names it
+                raise
+            raise UnknownTableError(
+                f'there is no past of "{self.table}" to read: it is not audited, or has no key',
+                hint="svc-pg status lists the audited tables; those without a key have no records.",
+            ) from error
+
+
+def as_of(table: str, time: PointInTime) -> AsOf:
+    """The rows of a table as they were at a time: an aware datetime, or a duration before now, for example ``1h``.
+
+    A transaction counts from when its entries were written, not from its commit. Rows that were there before capture
+    began, and never changed since, are not among them unless ``install --backfill`` recorded them. Raises ConfigError
+    for a name that is no table's, and QueryError for a time that is none.
+    """
+    name = TableName.parse(table)
+    when = time_or_age(_read(time))
+    text = _ROWS_AGO if isinstance(when, timedelta) else _ROWS
+    select = text.format(_source(name)).as_string(None)
+    return AsOf(keyset=_keyset(select), table=name, time=when)
+
+
+def _read(time: PointInTime) -> PointInTime:
+    if not isinstance(time, str):
+        return time
+    try:
+        return point_in_time(time)  # a date, for example
+    except ValueError as error:
+        raise QueryError(str(error)) from error
+
+
+def _source(table: TableName) -> Identifier:
+    """The function in a statement with placeholders, in which a percent sign of a name is doubled."""
+    return Identifier("svc", _function(table).replace("%", "%%"))
+
+
+def _function(table: TableName) -> str:
+    return function_name("as_of", table)

@@ -1,0 +1,154 @@
+"""The difference that an entry tells: by field, and as a JSON Patch (RFC 6902)."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from svc_pg.audit.log.entry import Entry, is_erased
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.past.record_history import State
+from svc_pg.database.query import RawJson
+from svc_pg.errors import QueryError
+from svc_pg.formats.encoding import encode
+
+_MISSING: Final = object()
+_DEEPEST: Final = 20
+"""Deeper differences are told as a replacement at this depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDiff:
+    """A field that differs; ``before`` or ``after`` is None if the field was not there, JSON's ``null`` if it was null.
+
+    If ``is_redacted``, the field changed, but the log has no value of it, or a disguised one.
+    """
+
+    field: str
+    before: Snapshot | None
+    after: Snapshot | None
+    is_redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PatchStep:
+    """An operation of a JSON Patch; ``value`` is None for ``remove``."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The fields that differ, in order, and the steps from the snapshot before to the one after.
+
+    The steps change nothing of redacted fields. If there was no record before, or is none after, the one step is for
+    the whole document.
+    """
+
+    fields: Sequence[FieldDiff]
+    steps: Sequence[PatchStep]
+
+    @property
+    def patch(self) -> Snapshot:
+        """The JSON Patch: its ``text``, or as its ``value`` the list of its steps."""
+        return _written([_members(step) for step in self.steps])
+
+
+def diff(entry: Entry | State) -> Diff:
+    """The difference between the two snapshots of an entry, or of a state of a record.
+
+    Of an erased entry only the names of the changed fields are left. Raises QueryError if a snapshot is nested too
+    deeply to be compared.
+    """
+    if is_erased(entry):
+        return Diff([FieldDiff(name, None, None, is_redacted=True) for name in entry.changed_fields or ()], [])
+    before, after = _side(entry.before_data), _side(entry.after_data)
+    changed = set(entry.changed_fields or ())
+    redacted = set(entry.redacted_fields or ())
+    with _bounded():
+        return Diff(
+            fields=list(_fields(before, after, changed, redacted)),
+            steps=list(_steps("", _without(before, redacted), _without(after, redacted), depth=0)),
+        )
+
+
+class Number(RawJson):
+    """A number as PostgreSQL wrote it, which no text is equal to."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and str(self) == str(other)
+
+    __hash__ = RawJson.__hash__
+
+
+def document(snapshot: str) -> Any:
+    """The value of a snapshot, its numbers as they are written: 1.10 is not 1.1.
+
+    Raises QueryError if it is nested too deeply, which databases allow and Python does not.
+    """
+    with _bounded():
+        return json.loads(snapshot, parse_int=Number, parse_float=Number)
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise QueryError(
+            "a snapshot is nested too deeply to be compared", hint="Export the entry, which writes it as it is."
+        ) from None
+
+
+def _side(snapshot: Snapshot | None) -> Any:
+    return _MISSING if snapshot is None else document(snapshot.text)
+
+
+def _without(side: Any, redacted: set[str]) -> Any:
+    if not redacted or not isinstance(side, dict):
+        return side
+    return {} if "*" in redacted else {name: value for name, value in side.items() if name not in redacted}
+
+
+def _fields(before: Any, after: Any, changed: set[str], redacted: set[str]) -> Iterator[FieldDiff]:
+    old = before if isinstance(before, Mapping) else {}
+    new = after if isinstance(after, Mapping) else {}
+    for field in sorted({*old, *new, *changed, *redacted} - {"*"}):
+        if field in redacted or "*" in redacted:
+            if field in changed or before is _MISSING or after is _MISSING:
+                yield FieldDiff(field, None, None, is_redacted=True)
+        elif field in changed or old.get(field, _MISSING) != new.get(field, _MISSING):
+            yield FieldDiff(field, _text(old.get(field, _MISSING)), _text(new.get(field, _MISSING)))
+
+
+def _steps(path: str, before: Any, after: Any, *, depth: int) -> Iterator[PatchStep]:
+    if type(before) is type(after) and before == after:
+        return
+    if before is _MISSING:
+        yield PatchStep("add", path, _text(after))
+    elif after is _MISSING:
+        yield PatchStep("remove", path)
+    elif isinstance(before, dict) and isinstance(after, dict) and depth < _DEEPEST:
+        for name in sorted({*before, *after}):
+            below = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+            yield from _steps(below, before.get(name, _MISSING), after.get(name, _MISSING), depth=depth + 1)
+    else:
+        yield PatchStep("replace", path, _text(after))
+
+
+def _text(value: Any) -> Snapshot | None:
+    return None if value is _MISSING else _written(value)
+
+
+def _written(value: object) -> Snapshot:
+    return Snapshot(encode(value, errors="backslashreplace").decode())
+
+
+def _members(step: PatchStep) -> dict[str, object]:
+    members: dict[str, object] = {"op": step.op, "path": step.path}
+    return members if step.op == "remove" else {**members, "value": step.value}

@@ -1,0 +1,165 @@
+"""Read the states of one record: ``history("public.customer", 5).list(conn)``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, LiteralString, Self
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.log.entry import Operation, Order, is_erased
+from svc_pg.audit.log.record_ids import record_id
+from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.pagination import Keyset, Listing, Page, aware_time, decode
+from svc_pg.database.query import Query
+from svc_pg.database.storable_texts import check_texts
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import QueryError
+
+_FEATURE: Final = "the history of a record"
+# The positions of the log that the page shows, then the states that have them
+_NEAR: Final = """
+with near as (
+    select min(e."timestamp") as first, max(e."timestamp") as last from (
+        select * from (
+            (select "timestamp", id from svc.audit_logs where table_name = %s and record_id = %s"""
+_OR_MOVED: Final = """)
+            union all
+            (select "timestamp", id from svc.audit_logs where table_name = %s and moved_from = %s"""
+_OF_TENANT: Final = """
+               and (nullif(current_setting('svc.tenant_id', true), '') is null
+                    or tenant_id = current_setting('svc.tenant_id', true))"""
+_STATES: Final = """
+    ) e
+)
+select h.valid_from, h.valid_to, h.operation, h.actor_id, h.tenant_id, h.db_user, h.entry_id::text as entry_id,
+       h.xact_id::text as xact_id, h.before_data, h.after_data, h.changed_fields, h.redacted_fields, h.moved_from,
+       h.moved_to, h.is_in_order, h.place_id::text as place_id
+  from near cross join lateral svc.history(%s, %s, near.first, near.last) h
+ where near.first is not null"""
+_ORDER: Final[dict[Order, tuple[LiteralString, LiteralString]]] = {
+    "newest": (' order by "timestamp" desc, id desc', " order by h.valid_from desc, h.place_id desc"),
+    "oldest": (' order by "timestamp", id', " order by h.valid_from, h.place_id"),
+}
+_BEYOND: Final[dict[Order, tuple[LiteralString, LiteralString]]] = {
+    "newest": (
+        ' and "timestamp" <= %s and ("timestamp", id) < (%s, %s)',
+        " and h.valid_from <= %s and (h.valid_from, h.place_id) < (%s, %s)",
+    ),
+    "oldest": (
+        ' and "timestamp" >= %s and ("timestamp", id) > (%s, %s)',
+        " and h.valid_from >= %s and (h.valid_from, h.place_id) > (%s, %s)",
+    ),
+}
+_REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of a record, and the entry that tells it.
+
+    It was there from ``valid_from`` to ``valid_to``, which is None for the state of now. Both are equal, and
+    ``after_data`` is None, if the entry ended the record: a DELETE, or an UPDATE that gave it the key ``moved_to``. If
+    ``is_in_order`` is False, the images of a transaction do not follow each other, and its states are in the order in
+    which they were written; or the table's ``record_when`` left out changes between this state and the one before,
+    which then ended earlier. ``place_id`` orders states of one time.
+    """
+
+    valid_from: datetime
+    valid_to: datetime | None
+    operation: Operation
+    actor_id: str | None
+    tenant_id: str | None
+    db_user: str
+    entry_id: str
+    xact_id: str
+    before_data: Snapshot | None
+    after_data: Snapshot | None
+    changed_fields: list[str] | None
+    redacted_fields: list[str] | None
+    moved_from: str | None
+    moved_to: str | None
+    is_in_order: bool
+    place_id: str
+
+    def __post_init__(self) -> None:
+        read_snapshots(self)
+
+    @property
+    def is_erased(self) -> bool:
+        """True if ``svc_pg.audit.erase`` took away what the state was."""
+        return is_erased(self)
+
+
+def _read(cursor: str) -> Sequence[object]:
+    time, place = decode(cursor, aware_time, int)
+    return time, time, place
+
+
+# The statement is made in History._query; pages need no more than this
+_KEYSET: Final = Keyset(
+    select="",
+    row=State,
+    order="",
+    beyond="",
+    reverse_order="",
+    before="",
+    key=lambda state: (state.valid_from.isoformat(), state.place_id),
+    read=_read,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History(Listing[State]):
+    """The states of a record, page by page, in the order of change."""
+
+    table: TableName
+    record: str
+    first: Order = "newest"
+
+    def order(self, first: Order) -> Self:
+        """The order of the states: the ``newest`` first, which is the default, or the ``oldest``."""
+        if first not in _ORDER:
+            raise QueryError(f"{first!r} is not an order", hint="Write one of newest, oldest.")
+        return replace(self, first=first)
+
+    def list(self, conn: Connection[Any]) -> Page[State]:
+        """Run on a sync connection to PostgreSQL. Never commits.
+
+        Raises NotFoundError if the log does not know the record, and NotInstalledError.
+        """
+        require_postgres(conn, _FEATURE)
+        return Listing.list(self, conn)
+
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[State]:
+        """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
+        require_postgres(conn, _FEATURE)
+        return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def _query(self) -> Query[State]:
+        direction = _REVERSE[self.first] if self.is_backward else self.first
+        order, final_order = _ORDER[direction]
+        beyond, final_beyond = ("", "") if self.position is None else _BEYOND[direction]
+        position = self.position or ()
+        record, limit = (str(self.table), self.record), self.size + 1
+        ends: LiteralString = beyond + _OF_TENANT + order + " limit %s"
+        text = _NEAR + ends + _OR_MOVED + ends + ")) places" + order + " limit %s" + _STATES
+        return Query(
+            text + final_beyond + final_order + " limit %s",
+            (*record, *position, limit, *record, *position, limit, limit, *record, *position, limit),
+            State,
+            None if self.position else f'the log does not know a record {self.record} of "{self.table}"',
+        )
+
+
+def history(table: str, record: object) -> History:
+    """The states of one record, the newest first: ``history("public.customer", 5).limit(10).list(conn)``.
+
+    ``record`` is its key: the value of the column, or a list or tuple of several columns' values. Raises ConfigError
+    for a name that is no table's.
+    """
+    key = bounded(record_id(record))
+    check_texts(key)
+    return History(keyset=_KEYSET, table=TableName.parse(table), record=key)

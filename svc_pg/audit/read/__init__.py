@@ -1,0 +1,1 @@
+"""Read the audit log: its entries, in each order."""

@@ -1,0 +1,97 @@
+"""The values of each filter of the audit log, with the number of entries that have them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg import AsyncConnection
+
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.sample import Count, newest
+from svc_pg.database.query import Query, afetch
+
+MAX_ENTRIES: Final = 10_000
+MAX_VALUES: Final = 20
+
+NAMES: Final = ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
+_COUNTED: Final = """,
+counted as (
+    select case when grouping(table_name) = 0 then 'resource' when grouping(actor_id) = 0 then 'actor'
+                when grouping(tenant_id) = 0 then 'tenant' when grouping(operation) = 0 then 'operation'
+                when grouping(severity) = 0 then 'severity' else 'label' end as name,
+           coalesce(table_name, actor_id, tenant_id, operation, severity, label) as value, count(*) as entries
+      from looked_at
+     where is_selected
+     group by grouping sets ((table_name), (actor_id), (tenant_id), (operation), (severity), (label))
+    union all
+    select 'compliance', tag, count(*)
+      from looked_at cross join pg_catalog.unnest(compliance) t(tag)
+     where is_selected and compliance is not null
+     group by tag
+    union all
+    select 'compliance', null, count(*)
+      from looked_at
+     where is_selected and coalesce(compliance, '{}') operator(pg_catalog.=) '{}'
+    having count(*) > 0
+)
+select c.name, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first
+  from whole w
+  left join (
+    select *, row_number() over (partition by name order by entries desc, value) as rank from counted
+  ) c on c.rank <= %s
+ order by c.name, c.rank
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A filter, and the values that it can have: those with the most entries, 20 at most."""
+
+    name: str
+    values: list[Count]
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Counts of ``entries`` entries from ``since`` on, by the values of each filter.
+
+    If ``is_complete`` is false, there are older entries, which were not counted. ``since`` is None if there are none.
+    """
+
+    entries: int
+    since: datetime | None
+    is_complete: bool
+    facets: list[Facet]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    name: str | None
+    value: str | None
+    entries: int | None
+    looked_at: int
+    selected: int
+    oldest: datetime | None
+    first: datetime | None
+
+
+async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach: bool = True) -> Facets:
+    """Count what ``query`` selects among the newest 10,000 entries of its range.
+
+    Its order, limit and cursor are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
+    selects, for those who may know of no other. Never commits. Raises NotInstalledError.
+    """
+    chosen = newest(query, size=MAX_ENTRIES)
+    rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
+    counts: dict[str, list[Count]] = {name: [] for name in NAMES}
+    for row in rows:
+        if row.name is not None and row.entries is not None:
+            counts[row.name].append(Count(row.value, row.entries))
+    whole = rows[0]
+    is_complete = whole.looked_at < MAX_ENTRIES
+    return Facets(
+        entries=whole.selected,
+        since=whole.first if is_complete or not tells_reach else whole.oldest,
+        is_complete=is_complete,
+        facets=[Facet(name, values) for name, values in counts.items()],
+    )

@@ -1,0 +1,37 @@
+"""The position of a reader who follows the log: the text of a cursor, for every database."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.database.pagination import decode, encode
+from svc_pg.errors import QueryError
+
+NOW: Final = "now"
+START: Final = "start"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The end of what was read, the cursor of a horizon, or an empty text.
+
+    Inside a stretch, ``until`` is the cursor of its end, and ``row`` that of the last entry.
+    """
+
+    after: str
+    until: str = ""
+    row: str = ""
+
+    @property
+    def cursor(self) -> str:
+        """The text from which a later reading continues."""
+        return encode((self.after, self.until, self.row))
+
+
+def read(cursor: str) -> Position:
+    """The position that a cursor tells. Raises QueryError."""
+    if cursor in (NOW, START):
+        return Position("")
+    after, until, row = (str(part) for part in decode(cursor, str, str, str))
+    if row and not until:
+        raise QueryError(f"{cursor!r} is not a cursor", hint="Pass the cursor that came with the page before.")
+    return Position(after, until, row)

@@ -1,0 +1,139 @@
+"""A selection of entries in PostgreSQL's words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, LiteralString, cast
+
+from svc_pg.audit.log.conditions import (
+    Among,
+    AtLeast,
+    BeforeTransaction,
+    Column,
+    Condition,
+    Contains,
+    HasFact,
+    HasWords,
+    Is,
+    Missable,
+    OfAnyDatabase,
+    Overlaps,
+    Since,
+    SinceTransaction,
+    Until,
+    Without,
+)
+from svc_pg.audit.log.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
+from svc_pg.audit.log.selection import Search, Selection
+from svc_pg.audit.read.bounded_ids import all_bounded, bounded
+from svc_pg.audit.read.change_order import by_change
+from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Row
+from svc_pg.database.query import Query
+
+_TYPES: Final[dict[Column, LiteralString]] = {
+    "operation": "svc.audit_operation",
+    "severity": "svc.audit_severity",
+}
+_WITHOUT: Final[dict[Missable, LiteralString]] = {
+    "actor": "actor_id is null",
+    "tenant": "tenant_id is null",
+    "record": "record_id is null",
+    "label": "label is null",
+    "severity": "severity is null",
+    "compliance": "coalesce(compliance, '{}') operator(pg_catalog.=) '{}'",
+}
+_CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
+_HAS_WORDS: Final[LiteralString] = (
+    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
+)
+
+# an object in the condition of the function, which others would fail
+_HAS_FACT: Final[LiteralString] = (
+    "exists (select from jsonb_each_text(case jsonb_typeof(context) when 'object' then context end) f"
+    " where f.value = %s)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryListing(Listing[Row]):
+    """A query of the log. ``range`` are the conditions on time, and one by which an index finds entries.
+
+    The ``columns`` begin the select of the keyset. Entries of one record come as Entry, in the order of change.
+    """
+
+    columns: LiteralString
+    range: Filter
+    is_of_record: bool
+    searches: frozenset[Search]
+
+    def _query(self) -> Query[Row]:
+        if not self.is_of_record:
+            return Listing._query(self)
+        direction = cast(Keyset[Entry], self._direction)
+        found = by_change(self.columns, direction, self.filter, position=self.position, limit=self.size + 1)
+        return cast(Query[Row], found)
+
+
+def listing(selection: Selection) -> EntryListing[Entry]:
+    """The query of a selection."""
+    shown = columns(selection.fields)
+    row = Entry if selection.fields == FIELDS else row_of(selection.fields)
+    return EntryListing(
+        keyset=keyset(selection.first, shown + FROM, row),
+        filter=filter_of(selection.conditions),
+        size=selection.size,
+        position=None if selection.edge is None else beyond_parameters(*selection.edge),
+        is_backward=selection.is_backward,
+        columns=shown,
+        range=filter_of(selection.range),
+        is_of_record=selection.is_of_record,
+        searches=selection.searches,
+    )
+
+
+def filter_of(conditions: Iterable[Condition]) -> Filter:
+    """The conditions, and their parameters."""
+    return reduce(_with, conditions, ALL)
+
+
+def _with(found: Filter, condition: Condition) -> Filter:
+    match condition:
+        case Is("record_id", value):
+            return found.where("record_id = %s", bounded(value))
+        case Is(column, value):
+            return found.where(column + " = %s", value)
+        case Among("actor_id", values, is_excluded):
+            return found.where(*_among("actor_id", all_bounded(values), is_excluded=is_excluded))
+        case Among(column, values, is_excluded):
+            return found.where(*_among(column, [*values], is_excluded=is_excluded))
+        case Overlaps(column, values, is_excluded):
+            overlaps: LiteralString = column + " operator(pg_catalog.&&) %s::text[]"
+            return found.where("not coalesce(" + overlaps + ", false)" if is_excluded else overlaps, [*values])
+        case AtLeast(severity):
+            return found.where("severity >= %s::svc.audit_severity", severity)
+        case Without(value):
+            return found.where(_WITHOUT[value])
+        case Since(time):
+            return found.compare('"timestamp" >=', time)
+        case Until(time):
+            return found.compare('"timestamp" <', time)
+        case SinceTransaction(xact_id):
+            return found.where("xact_id operator(pg_catalog.>=) %s", xact_id)
+        case BeforeTransaction(xact_id):
+            return found.where("xact_id operator(pg_catalog.<) %s", xact_id)
+        case Contains(text):
+            return found.where(_CONTAINS, text, text)
+        case HasWords(words):
+            return found.where(_HAS_WORDS, words)
+        case HasFact(value):
+            return found.where(_HAS_FACT, value)
+        case OfAnyDatabase():
+            return found
+
+
+def _among(column: Column, values: list[str], *, is_excluded: bool) -> tuple[LiteralString, object]:
+    cast_to = _TYPES.get(column, "text")
+    if len(values) == 1 and not is_excluded:  # of one, PostgreSQL knows that an index has the order of time
+        return column + " = %s::" + cast_to, values[0]
+    is_among: LiteralString = column + " = any(%s::" + cast_to + "[])"
+    return "(" + is_among + ") is not true" if is_excluded else is_among, values

@@ -1,0 +1,32 @@
+"""The other names of a table that was renamed: each name has a past of its own."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.database.query import Query
+
+_OTHER_NAMES: Final = """
+select svc.audit_other_names(%(table)s) as names, (
+           select coalesce(pg_catalog.array_agg(distinct c.oid::regclass::text), '{}')
+             from svc.audit_names_of(%(table)s) a
+            cross join lateral pg_catalog.unnest(a.others) o(oid) join pg_class c on c.oid = o.oid
+            where not c.relispartition and exists (
+                      select from svc.audit_logs l
+                       where l.table_name = a.name and l."timestamp" >= coalesce(a.since, '-infinity')
+                         and l.table_oid in (select c.oid union select p.relid from pg_partition_tree(c.oid) p)
+                  )
+       ) as tables
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherNames:
+    """The other ``names`` under which the log has entries of a table, and the ``tables`` that had its name before."""
+
+    names: list[str]
+    tables: list[str]
+
+
+def other_names(table: str) -> Query[OtherNames]:
+    """The other names of the table that entries call so."""
+    return Query(_OTHER_NAMES, {"table": table}, OtherNames)

@@ -1,0 +1,184 @@
+"""Search snapshots and contexts, stretch by stretch: no answer takes longer than its stretch, however long the log."""
+
+import json
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Generic, LiteralString, TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.errors import InternalError_, ProgramLimitExceeded, QueryCanceled
+
+from svc_pg.audit.log.conditions import HasWords
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.listing import EntryListing
+from svc_pg.database.pagination import Keyset, Page, Row, encode
+from svc_pg.database.query import Query, afetch
+from svc_pg.errors import QueryError
+
+MAX_ENTRIES: Final = 10_000
+MAX_CONTEXTS: Final = 100_000
+"""Of a search of contexts alone, which are small."""
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Of the snapshots as they are stored."""
+
+Found = TypeVar("Found")
+
+_SHARES: Final = (1, 10, 100, 1000, 10_000)
+_TIMEOUT: Final = "1200"  # milliseconds
+_FEW: Final = 20  # entries, for each row of a page
+
+_INDEXED: Final = """
+select c.relname::text as name
+  from pg_index i join pg_class c on c.oid = i.indexrelid
+ where i.indrelid = 'svc.audit_logs'::regclass::oid and i.indisvalid
+   and c.relname = any (select 'audit_logs_' || s from pg_catalog.unnest(%s::text[]) s)
+"""
+_READ: Final = "select pg_catalog.websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
+_END: Final = """
+select y."timestamp", y.id::text
+  from (
+    select x."timestamp", x.id, x.n, sum(x.bytes) over (order by x.n) as bytes
+      from (
+        select audit_logs."timestamp", audit_logs.id,
+               coalesce(pg_catalog.pg_column_size(before_data), 0)
+                   + coalesce(pg_catalog.pg_column_size(after_data), 0) as bytes,
+               row_number() over ("""
+_LOOKED_AT: Final = """) as n
+          from svc.audit_logs"""
+_STRETCH: Final = """ limit %s
+      ) x
+  ) y
+ where y.n = %s or y.bytes > %s
+ order by y.n limit 1
+"""
+_UP_TO: Final[dict[bool, LiteralString]] = {
+    True: '"timestamp" >= %s and ("timestamp", id) >= (%s, %s)',
+    False: '"timestamp" <= %s and ("timestamp", id) <= (%s, %s)',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    timestamp: datetime
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch(Generic[Row]):
+    """A page from a stretch, and whether this is all that it can be: full, or of all that is left."""
+
+    page: Page[Row]
+    is_full: bool
+
+
+def contains(query: AuditQuery, text: str) -> AuditQuery:
+    """Entries of which a snapshot has these members, as jsonb ``@>`` says. Raises QueryError if it is no object."""
+    try:
+        is_object = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise QueryError(f"{text!r} is not a JSON object", hint='Such as {"email": "ann@corp.example"}.')
+    return query.containing(text)
+
+
+def with_text(query: AuditQuery, words: str) -> AuditQuery:
+    """Entries that have all these words in their snapshots or description, in the syntax of web searches."""
+    if not words.strip():
+        raise QueryError("a search needs a word")
+    return query.with_words(words)
+
+
+def with_fact(query: AuditQuery, value: str) -> AuditQuery:
+    """Entries of whose context a member has this value."""
+    if not value.strip():
+        raise QueryError("a search needs a value")
+    return query.with_fact(value)
+
+
+async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
+    """Raise QueryError if PostgreSQL cannot read the words of a search."""
+    try:
+        for condition in query.conditions:
+            if isinstance(condition, HasWords):
+                await conn.execute(_READ, (condition.words,))
+    except (InternalError_, ProgramLimitExceeded) as error:  # for example of 33 hyphens, each of which negates the next
+        reason = error.diag.message_primary
+        raise QueryError(f"PostgreSQL cannot read the words: {reason}", hint="Write fewer hyphens.") from error
+
+
+async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_bytes: int) -> Page[Row]:
+    """A page of a list with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
+
+    If it looks into contexts alone, they are the next 100,000 entries, or fewer if that takes too long.
+    A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
+    than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
+    the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
+    entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes, and
+    the words must be readable: see ``check_words``.
+    """
+    indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
+    await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
+    await conn.execute("savepoint svc_search")
+    if len(indexed) == len(wanted.searches) and not wanted.is_of_record:
+        few = await _in_time(conn, _stretch(conn, wanted, min(MAX_ENTRIES, _FEW * wanted.size), max_bytes=max_bytes))
+        if few is not None and few.is_full:
+            return few.page
+        by_index = replace(wanted, keyset=_by_condition(wanted)).alist(conn, max_bytes=max_bytes)
+        if (page := await _in_time(conn, by_index)) is not None:
+            return page
+    most = MAX_CONTEXTS if wanted.searches == {"context"} else MAX_ENTRIES
+    for share in _SHARES:
+        entries = max(1, most // share)
+        if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
+            return found.page
+    raise QueryCanceled("a search of few entries takes too long")
+
+
+async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
+    """The entries found; None if it takes too long, and the transaction is as before."""
+    try:
+        return await found
+    except QueryCanceled:
+        await conn.execute("rollback to savepoint svc_search")
+        return None
+
+
+def _by_condition(wanted: EntryListing[Row]) -> Keyset[Row]:
+    """The list found by its conditions and then sorted, not read in its order until enough is found."""
+    keyset = wanted.keyset
+    return replace(
+        keyset,
+        select=wanted.columns + " from (select * from svc.audit_logs",  # noqa: S608 - constants
+        order=" offset 0) audit_logs" + keyset.order,
+        reverse_order=" offset 0) audit_logs" + keyset.reverse_order,
+    )
+
+
+async def _stretch(
+    conn: AsyncConnection[Any], wanted: EntryListing[Row], entries: int, *, max_bytes: int
+) -> _Stretch[Row]:
+    keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
+    looked_at = wanted.range if wanted.position is None else wanted.range.where(keyset.beyond, *wanted.position)
+    text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
+    size = MAX_BYTES * (MAX_CONTEXTS if wanted.searches == {"context"} else 1)  # which reads no snapshot
+    ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, size), _End))
+    if not ends:
+        page = await wanted.alist(conn, max_bytes=max_bytes)
+        return _Stretch(page, is_full=True)
+    [end] = ends
+    is_falling = keyset.order.endswith(" desc")
+    stretch = wanted.filter.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
+    page = await replace(wanted, filter=stretch).alist(conn, max_bytes=max_bytes)
+    cursor = encode((end.timestamp.isoformat(), end.id))
+    if wanted.is_backward:
+        is_full = page.prev_cursor is not None
+        return _Stretch(page if is_full else replace(page, prev_cursor=cursor), is_full)
+    is_full = page.next_cursor is not None
+    return _Stretch(page if is_full else replace(page, next_cursor=cursor), is_full)

@@ -1,0 +1,149 @@
+"""Count entries of the audit log by time, table, actor, operation and severity."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, get_args
+
+from psycopg import AsyncConnection
+from psycopg.rows import scalar_row
+
+from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.listing import filter_of
+from svc_pg.audit.read.sample import Count, Sample, newest, spread
+from svc_pg.database.query import Query, afetch
+from svc_pg.errors import translating
+
+Bucket = Literal["minute", "hour", "day"]
+
+BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
+MAX_ENTRIES: Final = 50_000
+MAX_GROUPS: Final = 20
+MAX_BUCKETS: Final = 1_500
+
+_LEAST_SAMPLE: Final = 100
+_COUNTED: Final = """,
+span as materialized (
+    select *, coalesce(%s, case when last - first > interval '7 days' then 'day'
+                                when last - first > interval '3 hours' then 'hour' else 'minute' end) as bucket
+      from whole
+),
+counted as (
+    select case when grouping(at) = 0 then 'time' when grouping(table_name) = 0 then 'table'
+                when grouping(actor_id) = 0 then 'actor' when grouping(operation) = 0 then 'operation'
+                when grouping(severity) = 0 then 'severity' else 'all' end as dimension,
+           at, coalesce(table_name, actor_id, operation, severity) as value, count(*) as entries
+      from (
+        select date_trunc(span.bucket, l."timestamp", 'UTC') as at, l.table_name, l.actor_id, l.operation, l.severity
+          from looked_at l cross join span
+         where l.is_selected
+      ) l
+     group by grouping sets ((), (at), (table_name), (actor_id), (operation), (severity))
+)
+select c.dimension, c.at, c.value, c.entries, span.looked_at, span.oldest, span.first, span.bucket
+  from (
+    select *, row_number() over (partition by dimension order by at desc, entries desc, value) as rank from counted
+  ) c cross join span
+ where c.rank <= case c.dimension when 'time' then %s else %s end
+ order by c.dimension, c.at, c.rank
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCount:
+    """The number of entries in the minute, hour or day that begins at ``at``."""
+
+    at: datetime
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditStats:
+    """Counts of ``entries`` entries. Values are those with the most entries, 20 at most; None stands for no value.
+
+    ``times`` are the newest 1,500 buckets that have entries, in UTC, oldest first. If ``is_estimate``, the numbers were
+    computed from a sample of the range. If ``is_complete`` is false, only entries from ``since`` on were counted.
+    ``since`` is the time of the oldest entry that was counted, None if there is none.
+    """
+
+    entries: int
+    since: datetime | None
+    is_complete: bool
+    is_estimate: bool
+    bucket: Bucket
+    times: list[TimeCount]
+    tables: list[Count]
+    actors: list[Count]
+    operations: list[Count]
+    severities: list[Count]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    dimension: str
+    at: datetime | None
+    value: str | None
+    entries: int
+    looked_at: int
+    oldest: datetime | None
+    first: datetime | None
+    bucket: Bucket
+
+
+async def astats(
+    conn: AsyncConnection[Any], query: AuditQuery, *, bucket: Bucket | None = None, tells_reach: bool = True
+) -> AuditStats:
+    """Count the entries that ``query`` selects: all if its range has less than 50,000, else a sample of them.
+
+    Without ``bucket``, times are by minute up to three hours, by hour up to seven days, else by day. The order, limit
+    and cursor of the query are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
+    selects, for those who may know of no other. Never commits. Raises NotInstalledError.
+    """
+    exact = await _counted(conn, newest(query, size=MAX_ENTRIES), bucket)
+    if exact[0].looked_at < MAX_ENTRIES:
+        return _stats(exact, is_complete=True, tells_reach=tells_reach)
+    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query))
+    sample = await _counted(conn, spread(query, percent=percent), bucket)
+    if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
+        return _stats(exact, is_complete=False, tells_reach=tells_reach)
+    return _stats(sample, is_complete=True, tells_reach=tells_reach, times=100.0 / percent)
+
+
+async def _counted(conn: AsyncConnection[Any], sample: Sample, bucket: Bucket | None) -> list[_Counted]:
+    params = (*sample.params, bucket, MAX_BUCKETS, MAX_GROUPS)
+    return await afetch(conn, Query(sample.text + _COUNTED, params, _Counted))
+
+
+async def _expected(conn: AsyncConnection[Any], query: AuditQuery) -> float:
+    """The number of entries in the range, as the planner expects it."""
+    cursor = conn.cursor(row_factory=scalar_row)
+    with translating():
+        looked_at = filter_of(query.range)
+        text = "explain (format json) select from svc.audit_logs" + looked_at.clause
+        [plan] = await (await cursor.execute(text, looked_at.params)).fetchone()  # type: ignore[misc]
+    return max(1.0, float(plan["Plan"]["Plan Rows"]))
+
+
+def _entries(rows: list[_Counted]) -> int:
+    return next(row.entries for row in rows if row.dimension == "all")
+
+
+def _stats(rows: list[_Counted], *, is_complete: bool, tells_reach: bool, times: float | None = None) -> AuditStats:
+    def scaled(entries: int) -> int:
+        return entries if times is None else round(entries * times)
+
+    of = {
+        name: [Count(row.value, scaled(row.entries)) for row in rows if row.dimension == name]
+        for name in ("table", "actor", "operation", "severity")
+    }
+    return AuditStats(
+        entries=scaled(_entries(rows)),
+        since=rows[0].first if is_complete or not tells_reach else rows[0].oldest,
+        is_complete=is_complete,
+        is_estimate=times is not None,
+        bucket=rows[0].bucket,
+        times=[TimeCount(row.at, scaled(row.entries)) for row in rows if row.at is not None],
+        tables=of["table"],
+        actors=of["actor"],
+        operations=of["operation"],
+        severities=of["severity"],
+    )

@@ -1,0 +1,1 @@
+"""Connections and queries: the ways in which svc-pg talks to a database."""

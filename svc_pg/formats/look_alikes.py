@@ -1,0 +1,105 @@
+"""Texts that differ and look the same: tell which characters differ, and find names of letters of several scripts.
+
+Two texts look alike if they have one skeleton (Unicode Technical Standard 39, section 4), as far as ``confusables``
+knows their letters. Normal forms, blanks and line breaks count as the same look, and so do marks and what they mark.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from difflib import SequenceMatcher
+from typing import Final
+
+from svc_pg.formats.confusables import ASCII_OF, PROTOTYPES
+from svc_pg.formats.plurals import counted
+from svc_pg.formats.unseen import marked
+
+MIXED: Final = "Letters of several scripts in one word: it may be made to look like another name"
+"""The reason to look twice at a name that ``is_mixed``."""
+_MOST_COMPARED: Final = 300  # characters, from the first that differs
+_MOST_NAMED: Final = 3
+_CONTROLS: Final = {"\n": "LINE FEED", "\r": "CARRIAGE RETURN", "\t": "TABULATION"}
+_MARK: Final = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
+_WORD: Final = re.compile(r"[^\W_]+")
+_ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
+"""The scripts with letters that look like those of another: Latin beside Japanese, as in brands, is not meant."""
+
+
+def alike(before: str, after: str) -> str:
+    """The characters that differ in two texts that look alike, for people; empty if anybody sees how they differ."""
+    if before == after:
+        return ""
+    head, tail = common_ends(before, after)
+    head, tail = max(0, head - 1), max(0, tail - 1)  # a blank shows between two letters, and not at an end
+    was, now = before[head : len(before) - tail], after[head : len(after) - tail]
+    is_cut = max(len(was), len(now)) > _MOST_COMPARED
+    was, now = was[:_MOST_COMPARED], now[:_MOST_COMPARED]
+    looks = _look(was), _look(now)
+    shortest = min(map(len, looks)) if is_cut else max(map(len, looks))
+    if looks[0][:shortest] != looks[1][:shortest] or (is_cut and not shortest):
+        return ""
+    sides = zip(("before", "after"), _differing(was, now), strict=True)
+    told = "; ".join(f"{side} has {_named(characters)}" for side, characters in sides if characters)
+    return f"These look alike: {told}"
+
+
+def common_ends(before: str, after: str) -> tuple[int, int]:
+    """The lengths of the beginning and of the end that two texts share."""
+    most = min(len(before), len(after))
+    head = _longest(before, after, most)
+    return head, _longest(before[head:][::-1], after[head:][::-1], most - head)
+
+
+def is_mixed(name: str) -> bool:
+    """True if a word of a name has letters of several scripts that look alike, as nobody's name has."""
+    if name.isascii():
+        return False
+    letters = "".join(each for each in unicodedata.normalize("NFKC", name) if not unicodedata.combining(each))
+    return any(len(_scripts(word)) > 1 for word in _WORD.findall(letters))
+
+
+def twins(names: Collection[str]) -> frozenset[str]:
+    """Those of the names that look like another one of them."""
+    by_look: dict[str, set[str]] = {}
+    for name in names:
+        by_look.setdefault(_look(name), set()).add(name)
+    return frozenset(name for same in by_look.values() if len(same) > 1 for name in same)
+
+
+def _look(text: str) -> str:
+    """The skeleton without what nobody sees, and with one space for blanks and line breaks side by side."""
+    letters = unicodedata.normalize("NFKD", _MARK.sub("", marked(text))).translate(ASCII_OF).translate(PROTOTYPES)
+    return " ".join(unicodedata.normalize("NFD", letters).split())
+
+
+def _scripts(word: str) -> set[str]:
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in word} & _ALIKE_SCRIPTS
+
+
+def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
+    """The characters of each text that the other has not in the same place, each once."""
+    was, now = dict[str, None](), dict[str, None]()
+    for kind, begin, end, other_begin, other_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            was |= dict.fromkeys(before[begin:end])
+            now |= dict.fromkeys(after[other_begin:other_end])
+    return [*was], [*now]
+
+
+def _named(characters: list[str]) -> str:
+    names = ", ".join(f"U+{ord(each):04X} {_name(each)}".rstrip() for each in characters[:_MOST_NAMED])
+    more = len(characters) - _MOST_NAMED
+    return f"{names} and {counted(more, 'other character')}" if more > 0 else names
+
+
+def _name(character: str) -> str:
+    return _CONTROLS.get(character, unicodedata.name(character, ""))
+
+
+def _longest(before: str, after: str, most: int) -> int:
+    """The greatest length, up to ``most``, of a beginning that both texts have."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if before[:middle] == after[:middle] else (low, middle - 1)
+    return low

@@ -1,0 +1,243 @@
+"""Maintain the tables of svc: make partitions in time, and delete rows whose retention has ended."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+import psycopg
+from psycopg import Connection
+
+from svc_pg.audit.keep import retention
+from svc_pg.config import Config
+from svc_pg.database.advisory_locks import Lock
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import scalar
+from svc_pg.errors import SvcError, TransactionError
+from svc_pg.formats.plurals import counted
+from svc_pg.maintenance.repeating import Repeating
+from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
+from svc_pg.status.last_runs import Task, note_failure, note_success
+from svc_pg.webhooks.worker.statistics import Statistics
+
+_log = logging.getLogger(__name__)
+
+_BATCH: Final = 5000
+_EVERY: Final = timedelta(hours=1)
+
+_FIRST: Final = UUID(int=0)
+_DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s order by id offset %s limit 1"
+_MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order by id offset %s limit 1"
+_PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
+_PRUNE_MESSAGES: Final = "select svc.webhook_prune_messages(%s, %s, %s, %s)"
+
+Step = Callable[[Connection[Any], Config], str | None]
+
+
+class Maintenance:
+    """Maintains a database about every hour until ``stop`` is called, the first time within a minute.
+
+    Run as many as you like, beside any number of workers: one maintains at a time. An error is logged, and the next run
+    tries again. ``statistics`` counts the runs.
+    """
+
+    def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
+        self.statistics = Statistics()
+        self._config = config
+        self._repeating = Repeating(Conninfo.parse(conninfo), self._maintain, name="maintenance", every=every)
+
+    def stop(self) -> None:
+        """Cancel the run under way, which leaves nothing to repair; ``run`` then returns."""
+        self._repeating.stop()
+
+    async def run(self) -> None:
+        """Maintain until ``stop`` is called."""
+        days, webhooks = self._config.audit.retention_days, self._config.webhooks
+        own = any(table.retention_days for table in self._config.audit.tables)
+        _log.info(
+            "maintenance started; delivered webhooks are kept for %g days, other ended ones for %g days,"
+            " the audit log %s%s",
+            webhooks.keep_delivered / timedelta(days=1),
+            webhooks.keep_failed / timedelta(days=1),
+            "forever" if days is None else f"for {days} days",
+            ", and some of its tables for their own time" if own else "",
+        )
+        await self._repeating.run(self.statistics.maintenance)
+
+    def _maintain(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
+        return maintain(conn, self._config, is_stopping=is_stopping)
+
+
+def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+    """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
+
+    Makes the log's partitions; removes entries older than ``retention_days``, deliveries older than ``keep_delivered``
+    and ``keep_failed``, and expired rows of the console. A failed step is logged, and the others still run. Does
+    nothing and returns True while another session maintains the database. If the log is a copy that logical replication
+    keeps, only makes partitions and drops those that the publisher has dropped: the rest arrives.
+
+    Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
+    """
+    with _alone(conn) as is_alone:
+        return _maintain(conn, config, is_stopping) if is_alone else True
+
+
+def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
+    problems: list[str] = []
+    for name, task, step in _STEPS_OF_COPY if scalar(conn, "select svc.audit_is_copy()") else _STEPS:
+        if is_stopping():
+            return not problems
+        try:
+            done = step(conn, config)
+            if task is not None:
+                note_success(conn, task)
+        except (psycopg.Error, SvcError) as error:
+            if is_stopping():
+                return not problems
+            if conn.closed:
+                raise
+            _log.error("maintenance of %s failed, the next run tries again: %s", name, error)
+            problems.append(f"{name}: {error}")
+            if task is not None:
+                note_failure(conn, task, str(error))
+        else:
+            if done:
+                _log.info("maintenance of %s: %s", name, done)
+    if problems:
+        note_failure(conn, "maintenance", "; ".join(problems))
+    else:
+        note_success(conn, "maintenance")
+    return not problems
+
+
+# Anybody can take an advisory lock; only who maintains keeps others from it
+_IS_MAINTAINED: Final[LiteralString] = """
+select exists (
+    select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
+     where l.locktype = 'advisory' and l.granted and l.classid::bigint = %s and l.objid::bigint = %s and l.objsubid = 2
+       and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+       and pg_catalog.has_table_privilege(a.usesysid, 'svc.maintenance', 'UPDATE')
+)
+"""
+
+
+@contextmanager
+def _alone(conn: Connection[Any]) -> Iterator[bool]:
+    """Hold a session lock. Behind a pooler there is none, and two at a time only do some work in vain."""
+    _check_autocommit(conn)
+    if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
+        yield True
+    elif not scalar(conn, "select pg_catalog.pg_try_advisory_lock(%s, %s)", Lock.MAINTENANCE.key):
+        is_maintained = scalar(conn, _IS_MAINTAINED, Lock.MAINTENANCE.key)
+        if not is_maintained:
+            _log.warning("a role that may not maintain the database holds the lock of maintenance; going on without it")
+        yield not is_maintained
+    else:
+        try:
+            yield True
+        finally:
+            if not conn.closed:
+                scalar(conn, "select pg_catalog.pg_advisory_unlock(%s, %s)", Lock.MAINTENANCE.key)
+
+
+def _check_autocommit(conn: Connection[Any]) -> None:
+    if not conn.autocommit:
+        raise TransactionError(
+            "the connection is not in autocommit", hint="Each batch is a transaction of its own: conn.autocommit = True"
+        )
+
+
+def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
+    made = scalar(conn, ENSURE)
+    return f"made {', '.join(made)}" if made else None
+
+
+def _follow_purges(conn: Connection[Any], _: Config) -> str | None:
+    dropped = scalar(conn, "select svc.audit_follow_purges()")
+    return f"dropped {', '.join(dropped)}, as the publisher did" if dropped else None
+
+
+def _begin_epoch(conn: Connection[Any], _: Config) -> None:
+    conn.execute(EPOCH)
+
+
+def _purge_log(conn: Connection[Any], config: Config) -> str | None:
+    if config.audit.retention_days is None and not any(table.retention_days for table in config.audit.tables):
+        return None
+    report = retention.purge(conn, config=config.audit)
+    if report.held:
+        _log.info("entries whose retention has ended are held: %s", ", ".join(report.held))
+    if report.postponed:
+        _log.warning("entries to be purged are in use, the next run goes on: %s", ", ".join(report.postponed))
+    if not report.partitions and not report.entries:
+        return None
+    return f"removed {counted(len(report.partitions), 'partition')} and {counted(report.entries, 'entry')}"
+
+
+def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: timedelta) -> int:
+    """Delete deliveries that ended longer ago than they are kept, with their attempts and messages; return how many.
+
+    ``failed`` applies to canceled ones too. Every batch is a transaction of its own. Raises TransactionError if
+    ``conn`` is not in autocommit.
+    """
+    _check_autocommit(conn)
+    deliveries = _in_stretches(
+        conn, _DELIVERIES_END, _PRUNE_DELIVERIES, (delivered, failed), kept=min(delivered, failed)
+    )
+    return deliveries + _in_stretches(conn, _MESSAGES_END, _PRUNE_MESSAGES, (delivered,), kept=delivered)
+
+
+def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
+    kept = config.webhooks
+    return _removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
+
+
+def _prune_leaves(conn: Connection[Any], _: Config) -> str | None:
+    return _removed(_in_batches(conn, "select svc.audit_prune_leaves(%s)", ()))
+
+
+def _prune_console(conn: Connection[Any], _: Config) -> str | None:
+    return _removed(_in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
+
+
+def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> int:
+    """Stops after a batch that is not full: on a busy database some row has always just expired."""
+    removed, rows = 0, _BATCH
+    while rows >= _BATCH:
+        rows = scalar(conn, statement, (*params, _BATCH))
+        removed += rows
+    return removed
+
+
+def _in_stretches(
+    conn: Connection[Any], end: LiteralString, prune: LiteralString, params: tuple[object, ...], *, kept: timedelta
+) -> int:
+    """Go once through the ids that are older than ``kept``, so that rows that stay are not read again and again."""
+    removed, after = 0, _FIRST
+    horizon = scalar(conn, "select svc.uuid7_at(now() - %s)", (kept,))
+    while after is not None and after < horizon:
+        until = scalar(conn, end, (after, _BATCH - 1))  # None: fewer than a batch are left
+        removed += scalar(conn, prune, (*params, _BATCH, after, until))
+        after = until
+    return removed
+
+
+def _removed(rows: int) -> str | None:
+    return f"removed {counted(rows, 'row')}" if rows else None
+
+
+_STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
+    ("the log's partitions", None, _make_partitions),
+    ("the log's epoch", None, _begin_epoch),
+    ("the log's retention", "purge", _purge_log),
+    ("the leaves of removed entries", None, _prune_leaves),
+    ("deliveries", None, _prune_webhooks),
+    ("the console", None, _prune_console),
+)
+_STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
+    ("the log's partitions", None, _make_partitions),
+    ("the log's epoch", None, _begin_epoch),
+    ("the log's retention", "purge", _follow_purges),
+)

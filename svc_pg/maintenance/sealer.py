@@ -1,0 +1,91 @@
+"""Seal the audit log of a database every minute."""
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg import Connection
+
+from svc_pg import audit
+from svc_pg.audit import Seal, SealKey
+from svc_pg.audit.seals.copies import CopyFile, append_new, appending, check_copies, naming
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.errors import ProofError, SvcError
+from svc_pg.formats.plurals import counted
+from svc_pg.maintenance.repeating import Repeating
+from svc_pg.status.last_runs import note_failure, note_success
+from svc_pg.webhooks.worker.statistics import Statistics
+
+_log = logging.getLogger(__name__)
+
+_EVERY: Final = timedelta(minutes=1)
+
+
+class Sealer:
+    """Seals a database's audit log about every minute until ``stop`` is called.
+
+    Run as many as you like: they make one chain. An error is logged and recorded, and the next run tries again.
+    ``statistics`` counts the runs.
+
+    It remembers the last seal that it made or saw, and compares with the last of the file ``copies``, to which it
+    appends the new ones. If the log no longer has these seals, it refuses to seal until it is started anew, and as long
+    as the file has them.
+    """
+
+    def __init__(
+        self, conninfo: str | Conninfo, *, key: SealKey, copies: Path | None = None, every: timedelta = _EVERY
+    ) -> None:
+        self.statistics = Statistics()
+        self._key = key
+        self._file = copies
+        self._copies: CopyFile | None = None
+        self._known: Seal | None = None
+        self._repeating = Repeating(Conninfo.parse(conninfo), self._seal, name="sealing the audit log", every=every)
+
+    def stop(self) -> None:
+        """Cancel the seal under way, which leaves nothing to repair; ``run`` then returns."""
+        self._repeating.stop()
+
+    async def run(self) -> None:
+        """Seal until ``stop`` is called."""
+        _log.info('seals the audit log with the key "%s"', self._key.key_id)
+        await self._repeating.run(self.statistics.sealing)
+
+    def _seal(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
+        def check(_: Seal) -> None:
+            if is_stopping():
+                raise InterruptedError
+
+        try:
+            self._seal_known(conn, check)
+        except InterruptedError:
+            return True
+        except (psycopg.Error, SvcError) as error:
+            if isinstance(error, ProofError):
+                self.statistics.sealing_refusals += 1
+            if not is_stopping() and not conn.closed:
+                note_failure(conn, "sealing", str(error))
+            raise
+        note_success(conn, "sealing")
+        return True
+
+    def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
+        """Seal if the log has the seals that are known of it, and remember the last."""
+        with ExitStack() as stack:
+            stack.enter_context(naming(self._file))
+            if self._file is not None:
+                self._copies = stack.enter_context(appending(self._file, before=self._copies))
+                check_copies(conn, self._copies)
+                self._known = self._known or self._copies.last
+            made = audit.seal(conn, key=self._key, known=self._known, progress=check)
+            newest = audit.seals(conn, limit=1)
+            if self._copies is not None:
+                append_new(conn, self._copies)
+        self._known = newest[0] if newest else None
+        if made:
+            entries = counted(sum(seal.entries for seal in made), "entry")
+            _log.debug("sealed %s, up to seal %d", entries, made[-1].number)

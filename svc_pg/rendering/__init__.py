@@ -1,0 +1,1 @@
+"""SQL from templates, and the objects that it makes."""

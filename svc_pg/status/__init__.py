@@ -1,0 +1,1 @@
+"""Facts of a running installation, for status, metrics and pages."""

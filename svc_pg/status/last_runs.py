@@ -1,0 +1,49 @@
+"""Record and read when maintenance, its purge of the audit log, and the sealing of a worker last succeeded."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from psycopg import Connection
+
+from svc_pg.database.query import Query
+
+Task = Literal["maintenance", "purge", "sealing"]
+
+_LONGEST_PROBLEM: Final = 500
+
+_SUCCESS: Final = """
+insert into svc.maintenance as m (task, succeeded_at) values (%s, clock_timestamp())
+on conflict (task) do update set succeeded_at = excluded.succeeded_at, problem = null
+"""
+_FAILURE: Final = """
+insert into svc.maintenance as m (task, problem) values (%s, %s)
+on conflict (task) do update set problem = excluded.problem
+"""
+_READ: Final = """
+select task, extract(epoch from clock_timestamp() - succeeded_at)::float8 as seconds, problem
+  from svc.maintenance order by task
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """A task of a worker: the ``seconds`` since it last succeeded, and what is wrong with it since."""
+
+    task: Task
+    seconds: float | None
+    problem: str | None
+
+
+def last_runs() -> Query[LastRun]:
+    """The tasks that have run at all."""
+    return Query(_READ, (), LastRun)
+
+
+def note_success(conn: Connection[Any], task: Task) -> None:
+    """Record that a task has succeeded now."""
+    conn.execute(_SUCCESS, (task,))
+
+
+def note_failure(conn: Connection[Any], task: Task, problem: str) -> None:
+    """Record what was wrong with a task."""
+    conn.execute(_FAILURE, (task, problem.replace("\0", "")[:_LONGEST_PROBLEM]))

@@ -1,0 +1,251 @@
+"""Queries that read, retry and cancel deliveries: one statement each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, LiteralString, Self
+
+from svc_pg.database.pagination import ALL, Listing, PointInTime
+from svc_pg.database.query import Query
+from svc_pg.errors import QueryError
+from svc_pg.webhooks.deliveries.delivery_conditions import (
+    CANCEL_MANY,
+    COUNT,
+    COUNT_CHANGED,
+    MESSAGE_IS_OF,
+    OF_MESSAGE_OF_TENANT,
+    OF_STATUS,
+    OF_TRANSACTION,
+    RETRY_MANY,
+    TO_ENDPOINTS_OF,
+)
+from svc_pg.webhooks.deliveries.delivery_keysets import COLUMNS, NEWEST, newest_of_event, newest_of_tenant
+from svc_pg.webhooks.deliveries.delivery_rows import (
+    STATUSES,
+    Changed,
+    Counted,
+    Delivery,
+    DeliveryAttempt,
+    DeliveryDetail,
+    Status,
+)
+from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
+
+BULK: Final = 10_000  # as in the texts below
+
+_DETAIL: Final = """
+select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.lost_attempts,
+       d.throttled_attempts, d.max_attempts, d.created_at, d.updated_at, d.next_attempt_at, d.finished_at,
+       d.last_status_code, d.last_error, m.tenant, m.idempotency_key, m.key, m.sequence, m.copy_of::text,
+       m.xact_id::text, m.payload
+  from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
+ where d.id = %s
+"""
+_ATTEMPTS: Final = """
+select a.*
+  from svc.webhook_existing_delivery(%s) d(id) cross join lateral (
+    select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
+           a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
+      from svc.webhook_delivery_attempts a
+     where a.delivery_id = d.id
+     order by a.id offset 0 -- so that the function runs even if there are no attempts
+  ) a
+"""
+_RETRY: Final = "select " + COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
+_CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
+_PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
+_MATCHING: Final = "select id from svc.webhook_deliveries"
+_COUNTED: Final = ("select count(*)::integer as count from (select from svc.webhook_deliveries d", " limit %s) c")
+_OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryQuery(Listing[Delivery]):
+    """A query of deliveries. Every method returns a new one; ``list`` or ``alist`` runs it."""
+
+    def endpoint(self, endpoint_id: str) -> Self:
+        """Deliveries to one endpoint."""
+        return self._where("endpoint_id = %s", filter_key(endpoint_id))
+
+    def message(self, message_id: str) -> Self:
+        """Deliveries of one message, by the id that ``send`` returned."""
+        return self._where("message_id = %s", filter_key(message_id))
+
+    def status(self, status: str) -> Self:
+        """Deliveries in one state: pending, delivered, failed or canceled."""
+        if status not in STATUSES:
+            raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
+        return self._where(OF_STATUS[status], status)
+
+    def event(self, name: str) -> Self:
+        """Deliveries of one event."""
+        return replace(
+            self,
+            keyset=newest_of_event(name) if self.filter == ALL else NEWEST,
+            filter=self.filter.where("event_name = %s", name),
+        )
+
+    def to_endpoints_of(self, tenant: str) -> Self:
+        """Deliveries of the messages of one tenant to its endpoints; ``tenant`` has those to other endpoints, too."""
+        return self._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)
+
+    def tenant(self, tenant: str) -> Self:
+        """Deliveries of the messages of one tenant."""
+        return replace(
+            self,
+            keyset=newest_of_tenant(tenant) if self.filter == ALL else NEWEST,
+            filter=self.filter.where(OF_MESSAGE_OF_TENANT, tenant),
+        )
+
+    def transaction(self, xact_id: int) -> Self:
+        """Deliveries of the messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
+        return self._where(OF_TRANSACTION, xact_id)
+
+    def ids(self, ids: Sequence[str]) -> Self:
+        """These deliveries, 10,000 at most."""
+        if len(ids) > BULK:
+            raise QueryError(f"{len(ids)} ids are too many", hint=f"Name at most {BULK}.")
+        return self._where("id = any(%s)", [filter_key(each) for each in ids])
+
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
+        # ids grow with time, and are indexed
+        wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
+        return replace(self, keyset=NEWEST, filter=wanted.compare("created_at >=", point_in_time))
+
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Deliveries created before then, written as for ``since``."""
+        return replace(self, keyset=NEWEST, filter=self.filter.compare("created_at <", point_in_time))
+
+    def _where(self, condition: LiteralString, *params: object) -> Self:
+        return replace(self, keyset=NEWEST, filter=self.filter.where(condition, *params))
+
+    def retry(self, *, dry_run: bool = False) -> Query[Changed]:
+        """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
+
+        Deliveries that wait for another attempt after a failed one become due too. Skips deliveries to endpoints that
+        are disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
+        """
+        return Query(*self._change(*RETRY_MANY, dry_run=dry_run), Changed)
+
+    def cancel(self, *, dry_run: bool = False) -> Query[Changed]:
+        """Cancel the pending ones, 10,000 at most; with ``dry_run`` only count them.
+
+        Skips those with an attempt under way. Otherwise as ``retry``.
+        """
+        return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), Changed)
+
+    def count(self, *, status: Status | None = None, most: int = BULK) -> Query[Counted]:
+        """The number of deliveries, or of those in one state, counted up to ``most``.
+
+        The page's size and cursor are ignored.
+        """
+        if status == "delivered":  # as most are: in the order of the list, so that the plan is the list's
+            return replace(self, filter=self.filter.where("status = %s", status)).count(most=most)
+        if status is not None:
+            return self.status(status).count(most=most)
+        wanted = self.filter if self.keyset.start is None else self.filter.where(self.keyset.beyond, *self.keyset.start)
+        text = _COUNTED[0] + wanted.clause + self.keyset.order + _COUNTED[1]
+        return Query(text, (*wanted.params, most + 1), partial(_counted, most))
+
+    def _change(
+        self, states: Sequence[LiteralString], change: LiteralString, *, dry_run: bool
+    ) -> tuple[LiteralString, tuple[object, ...]]:
+        if self.filter == ALL:
+            raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
+        wanted = [self.filter.where(state) for state in states]
+        matching = " union all ".join([_MATCHING + each.clause for each in wanted])
+        text = "with matching as (" + matching + " order by id limit %s),\n" + (COUNT if dry_run else change)
+        return text + COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
+
+
+def query() -> DeliveryQuery:
+    """A query of deliveries, with no conditions yet."""
+    return DeliveryQuery(NEWEST)
+
+
+def matching(
+    *,
+    endpoint: str | None = None,
+    message: str | None = None,
+    status: str | None = None,
+    event: str | None = None,
+    tenant: str | None = None,
+    transaction: int | None = None,
+    ids: Sequence[str] | None = None,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+) -> DeliveryQuery:
+    """A query of deliveries with a condition for each argument that is not None. Raises QueryError."""
+    wanted = query()
+    wanted = wanted if endpoint is None else wanted.endpoint(endpoint)
+    wanted = wanted if message is None else wanted.message(message)
+    wanted = wanted if status is None else wanted.status(status)
+    wanted = wanted if event is None else wanted.event(event)
+    wanted = wanted if tenant is None else wanted.tenant(tenant)
+    wanted = wanted if transaction is None else wanted.transaction(transaction)
+    wanted = wanted if ids is None else wanted.ids(ids)
+    wanted = wanted if since is None else wanted.since(since)
+    return wanted if until is None else wanted.until(until)
+
+
+def _counted(most: int, *, count: int) -> Counted:
+    return Counted(min(count, most), count <= most)
+
+
+def get(delivery_id: str) -> Query[DeliveryDetail]:
+    """One delivery. Running it raises NotFoundError."""
+    key = delivery_key(delivery_id)
+    return Query(_DETAIL, (key,), DeliveryDetail, absent=no_delivery(key))
+
+
+def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
+    """The attempts of one delivery, oldest first. Running it raises NotFoundError."""
+    return Query(_ATTEMPTS, (delivery_key(delivery_id),), DeliveryAttempt)
+
+
+def retry(delivery_id: str) -> Query[Delivery]:
+    """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
+
+    A pending one becomes due too, without waiting for its next attempt or the end of its delay.
+
+    Running it raises NotFoundError, and ConflictError if its state or that of its endpoint forbids it.
+    """
+    return Query(_RETRY, (delivery_key(delivery_id),), Delivery)
+
+
+def cancel(delivery_id: str) -> Query[Delivery]:
+    """Cancel a pending delivery, or a failed one that blocks its key.
+
+    Running it raises NotFoundError, and ConflictError in other states and while an attempt is under way.
+    """
+    return Query(_CANCEL, (delivery_key(delivery_id),), Delivery)
+
+
+def ping(endpoint_id: str) -> Query[Delivery]:
+    """Send the event ``webhook.ping`` to an endpoint, with one attempt.
+
+    Running it raises NotFoundError, and ConflictError if the endpoint is not active.
+    """
+    return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
+
+
+def recover(
+    endpoint_id: str,
+    *,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+    dry_run: bool = False,
+    tenant: str | None = None,
+) -> Query[Changed]:
+    """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
+
+    Deliveries that wait for another attempt after a failed one become due too. With a ``tenant``, only that tenant's.
+
+    Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
+    """
+    key = endpoint_key(endpoint_id)
+    wanted = matching(endpoint=endpoint_id, since=since, until=until)
+    wanted = wanted if tenant is None else wanted.to_endpoints_of(tenant)
+    text, params = wanted._change(*RETRY_MANY, dry_run=dry_run)
+    return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)

@@ -1,0 +1,142 @@
+"""The request of a delivery, rebuilt as a worker would make it now: URL, headers, body, and signatures to check."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, LiteralString
+from urllib.parse import urlsplit
+
+from svc_pg.database.query import Query
+from svc_pg.errors import EncryptionKeyError, WebhookSignatureError
+from svc_pg.webhooks.endpoints.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN
+from svc_pg.webhooks.http.route import DEFAULT_HEADERS
+from svc_pg.webhooks.ids import delivery_key, no_delivery
+from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.signing import sign_with
+from svc_pg.webhooks.signing.signing_keys import signer
+from svc_pg.webhooks.tracing import trace_headers
+
+_SELECT: Final[LiteralString] = """
+select d.id::text, e.id::text as endpoint_id, e.url,
+       case when m.id is not null then svc.webhook_envelope(m) end as body,
+       m.trace_context, extract(epoch from now())::bigint as timestamp, e.signatures, e.headers,
+       case when 'v1' = any (e.signatures) then e.secret end as secret, e.signing_key,
+       case when e.previous_secret_expires_at > now() and 'v1' = any (e.signatures)
+            then e.previous_secret end as previous_secret,
+       case when e.previous_secret_expires_at > now() then e.previous_signing_key end as previous_signing_key
+  from svc.webhook_deliveries d
+  left join svc.webhook_messages m on m.id = d.message_id
+  left join svc.webhook_endpoints e on e.id = d.endpoint_id
+ where d.id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One header; ``value`` is None if it is sealed, or not told to this session.
+
+    ``is_recorded`` if what is stored with the delivery tells the value, so that each attempt had it.
+    """
+
+    name: str
+    value: str | None
+    is_recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRequest:
+    """The POST of an attempt, if it were made now: no attempt keeps its URL, its headers or its signature.
+
+    ``url`` is None if the endpoint was deleted, ``body`` once retention has deleted the message. ``body`` is the same
+    in every attempt; what is signed is ``{webhook-id}.{webhook-timestamp}.{body}``. ``headers`` have the spelling and
+    the order in which a worker without a proxy sends them. ``has_unnamed_headers`` if the endpoint has further headers
+    that cannot be opened here.
+    """
+
+    method: str
+    url: str | None
+    headers: Sequence[Header]
+    body: str | None
+    has_unnamed_headers: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRequest:
+    """A request whose secrets are sealed still. Its repr does not show them."""
+
+    id: str
+    endpoint_id: str | None
+    url: str | None
+    body: str | None
+    trace_context: str | None
+    timestamp: int
+    signatures: Sequence[str] | None
+    headers: bytes | None = field(repr=False)
+    secret: bytes | None = field(repr=False)
+    signing_key: bytes | None = field(repr=False)
+    previous_secret: bytes | None = field(repr=False)
+    previous_signing_key: bytes | None = field(repr=False)
+
+
+def get(delivery_id: str) -> Query[SealedRequest]:
+    """The request of one delivery. Running it raises NotFoundError."""
+    key = delivery_key(delivery_id)
+    return Query(_SELECT, (key,), SealedRequest, absent=no_delivery(key))
+
+
+def opened(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> DeliveryRequest:
+    """The request, with the names of the headers that are sealed, never with their values.
+
+    With ``is_signed`` it has the signatures of an attempt that is made now. Without ``keys``, or if they do not open
+    what the endpoint has stored, it has neither.
+    """
+    names = _names(sealed, keys)
+    own = [] if sealed.endpoint_id is None or sealed.body is None else _signature(sealed, keys if is_signed else None)
+    own += [Header(name, value) for name, value in trace_headers(sealed.trace_context).items()]
+    given = {name.lower() for name in names or ()}
+    common = [Header(name, value) for name, value in DEFAULT_HEADERS.items() if name.lower() not in given]
+    common += [Header(name, None) for name in names or ()]
+    replaced = {header.name.lower() for header in own}
+    headers = [header for header in common if header.name.lower() not in replaced] + own
+    if sealed.url is not None:
+        headers.insert(0, Header("Host", urlsplit(sealed.url).netloc))
+    if sealed.body is not None:
+        headers.append(Header("Content-Length", str(len(sealed.body.encode())), is_recorded=True))
+    return DeliveryRequest("POST", sealed.url, headers, sealed.body, names is None)
+
+
+def _names(sealed: SealedRequest, keys: KeyRing | None) -> list[str] | None:
+    if sealed.headers is None:
+        return []
+    try:
+        headers = json.loads(_open(sealed, keys, sealed.headers, HEADERS_COLUMN))
+    except (EncryptionKeyError, ValueError):
+        return None
+    return [name for name in headers if name.lower() != "content-type"]  # it is always JSON
+
+
+def _signature(sealed: SealedRequest, keys: KeyRing | None) -> list[Header]:
+    stored = (
+        (sealed.secret, SECRET_COLUMN),
+        (sealed.signing_key, SIGNING_KEY_COLUMN),
+        (sealed.previous_secret, SECRET_COLUMN),
+        (sealed.previous_signing_key, SIGNING_KEY_COLUMN),
+    )
+    body = (sealed.body or "").encode()
+    try:
+        signers = [signer(_open(sealed, keys, value, column)) for value, column in stored if value is not None]
+        signed = sign_with(signers, delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
+    except (EncryptionKeyError, WebhookSignatureError):
+        unsigned = sign_with([], delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
+        signed = {name: value if _is_id(name) else "" for name, value in unsigned.items()}
+    return [Header(name, value or None, is_recorded=_is_id(name)) for name, value in signed.items()]
+
+
+def _is_id(name: str) -> bool:
+    return name.lower().endswith("-id")
+
+
+def _open(sealed: SealedRequest, keys: KeyRing | None, value: bytes, column: str) -> str:
+    if keys is None:
+        raise EncryptionKeyError("there is no encryption key")
+    return keys.open(value, owner=sealed.endpoint_id or "", column=column)

@@ -1,0 +1,107 @@
+"""The health of endpoints, as a list: their failures, their backlog, and the end of their client certificates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal, Self, get_args
+from uuid import UUID
+
+from svc_pg.database.pagination import Keyset, Listing, decode
+from svc_pg.errors import QueryError
+from svc_pg.webhooks.ids import filter_key
+
+Health = Literal["healthy", "failing", "broken", "throttled", "paused", "disabled"]
+
+HEALTHS: Final[tuple[Health, ...]] = get_args(Health)
+MOST_COUNTED: Final = 100  # in the statement too
+
+# A probe for each endpoint of the page. Ids grow with time, so they bound the day.
+_SELECT: Final = """
+select h.endpoint_id::text, h.url, h.description, h.tenant, h.health, h.needs_attention, h.disabled_reason,
+       h.failure_streak, h.failing_since, h.breaker_until, h.throttled_until, h.last_success_at, h.last_failure_at,
+       h.last_failure,
+       greatest(now() - h.next_attempt_at, '0') as backlog_age, h.in_flight::integer, h.client_certificate_expires_at,
+       (select count(*) filter (where f.status = 'failed')::integer from (
+            select d.status from svc.webhook_deliveries d
+             where d.endpoint_id = h.endpoint_id and d.failure is not null
+               and d.id >= svc.uuid7_at(now() - interval '1 day') order by d.id desc limit 100) f) as failed_deliveries
+  from svc.webhook_endpoint_health h
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointHealth:
+    """The health of one endpoint.
+
+    ``needs_attention`` if it is failing or broken (paused by its circuit breaker until ``breaker_until``), or if its
+    client certificate ends within 30 days or has ended. It is throttled if its receiver asked to send nothing until
+    ``throttled_until``. ``backlog_age`` tells how long its first pending delivery is overdue, None if none is pending.
+    ``last_failure`` is the error of the last failure, for example ``the endpoint answered 503``. ``failed_deliveries``
+    have no attempt left, among those sent in the last day; only the latest 100 that failed or were canceled are looked
+    at.
+    """
+
+    endpoint_id: str
+    url: str
+    description: str
+    tenant: str | None
+    health: Health
+    needs_attention: bool
+    disabled_reason: str | None
+    failure_streak: int
+    failing_since: datetime | None
+    breaker_until: datetime | None
+    throttled_until: datetime | None
+    last_success_at: datetime | None
+    last_failure_at: datetime | None
+    last_failure: str | None
+    backlog_age: timedelta | None
+    in_flight: int
+    client_certificate_expires_at: datetime | None
+    failed_deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class HealthQuery(Listing[EndpointHealth]):
+    """A query of the health of endpoints. Every method returns a new one; ``list`` or ``alist`` runs it."""
+
+    def health(self, health: str) -> Self:
+        """Endpoints in one state: healthy, failing, broken, throttled, paused or disabled."""
+        if health not in HEALTHS:
+            raise QueryError(f"{health!r} is not a health", hint=f"Write one of {', '.join(HEALTHS)}.")
+        return self._where("h.health = %s", health)
+
+    def tenant(self, tenant: str) -> Self:
+        """Endpoints of one tenant."""
+        return self._where("h.tenant = %s", tenant)
+
+    def ids(self, ids: Sequence[str]) -> Self:
+        """These endpoints."""
+        return self._where("h.endpoint_id = any(%s)", [filter_key(each) for each in ids])
+
+    def needing_attention(self) -> Self:
+        """Endpoints that need attention."""
+        return self._where("h.needs_attention")
+
+
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=EndpointHealth,
+    order=" order by h.endpoint_id desc",
+    beyond="h.endpoint_id < %s",
+    reverse_order=" order by h.endpoint_id",
+    before="h.endpoint_id > %s",
+    key=lambda row: (row.endpoint_id,),
+    read=lambda cursor: decode(cursor, UUID),
+)
+
+
+def query() -> HealthQuery:
+    """The health of all endpoints, newest first."""
+    return HealthQuery(_NEWEST)
+
+
+def matching(*, health: str | None = None, needs_attention: bool = False) -> HealthQuery:
+    """The health of those that meet each condition that is given."""
+    wanted = query() if health is None else query().health(health)
+    return wanted.needing_attention() if needs_attention else wanted

@@ -1,0 +1,1 @@
+"""Send events, and know their types and payloads."""

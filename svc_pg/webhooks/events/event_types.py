@@ -1,0 +1,50 @@
+"""The events that a database knows: those of the configuration, and svc-pg's own."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from svc_pg.database.query import Query, RawJson
+from svc_pg.formats.encoding import encode
+from svc_pg.webhooks.events.payload_examples import example
+
+MOST_COUNTED: Final = 1000  # in the statement too
+
+_SELECT: Final = """
+select t.name, t.description, t.schema, t.synced_at,
+       (select count(*)::integer from (
+            select from svc.webhook_endpoints e
+             where e.status <> 'disabled' and e.events operator(pg_catalog.&&) t.patterns
+               and (%(tenant)s::text is null or e.tenant = %(tenant)s)
+             limit 1000
+        ) c) as endpoints
+  from svc.webhook_event_types t order by t.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """An event that endpoints can subscribe to.
+
+    ``schema`` is the JSON Schema of its payload, if it has one, and ``example`` a payload made from that.
+    ``endpoints`` is the number of those that get it, counted up to 1,000; disabled ones are left out.
+    """
+
+    name: str
+    description: str
+    schema: RawJson | None
+    example: RawJson | None
+    endpoints: int
+    synced_at: datetime
+
+
+def event_types(*, tenant: str | None = None) -> Query[EventType]:
+    """All events, by name; with a ``tenant``, only its endpoints are counted."""
+    return Query(_SELECT, {"tenant": tenant}, _event_type)
+
+
+def _event_type(
+    *, name: str, description: str, schema: RawJson | None, endpoints: int, synced_at: datetime
+) -> EventType:
+    made = None if schema is None else RawJson(encode(example(schema.value)).decode())
+    return EventType(name, description, schema, made, endpoints, synced_at)

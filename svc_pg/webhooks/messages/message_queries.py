@@ -1,0 +1,116 @@
+"""Queries that read messages: one statement each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, LiteralString, Self
+from uuid import UUID
+
+from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
+from svc_pg.database.query import Query, RawJson
+from svc_pg.webhooks.ids import filter_key, message_key, no_message
+
+_COLUMNS: Final[LiteralString] = """
+m.id::text, m.event_name, m.tenant, m.idempotency_key, m.key, m.sequence, m.trace_context, m.copy_of::text,
+m.xact_id::text, m.created_at
+"""
+_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_messages m"  # noqa: S608 - constants
+_DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m where m.id = %s"  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One event that was sent, however many endpoints receive it.
+
+    ``xact_id`` is the transaction that sent it: its entries in the audit log are the cause. ``copy_of`` is the message
+    that a replay has copied.
+    """
+
+    id: str
+    event_name: str
+    tenant: str | None
+    idempotency_key: str | None
+    key: str | None
+    sequence: int | None
+    trace_context: str | None
+    copy_of: str | None
+    xact_id: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDetail(Message):
+    """A message with its payload, as it was sent."""
+
+    payload: RawJson
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuery(Listing[Message]):
+    """A query of messages. Every method returns a new one; ``list`` or ``alist`` runs it."""
+
+    def event(self, name: str) -> Self:
+        """Messages of one event."""
+        return self._where("m.event_name = %s", name)
+
+    def tenant(self, tenant: str) -> Self:
+        """Messages of one tenant."""
+        return self._where("m.tenant = %s", tenant)
+
+    def ids(self, ids: Sequence[str]) -> Self:
+        """These messages."""
+        return self._where("m.id = any(%s)", [filter_key(each) for each in ids])
+
+    def transaction(self, xact_id: int) -> Self:
+        """Messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
+        return self._where("m.xact_id = %s", xact_id)
+
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Messages sent from then on: an aware datetime, or a duration before now, for example ``1h``."""
+        # ids grow with time, and are indexed
+        wanted = self.filter.compare("m.id >= svc.uuid7_at(", point_in_time, end=")")
+        return replace(self, filter=wanted.compare("m.created_at >=", point_in_time))
+
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Messages sent before then, written as for ``since``."""
+        return replace(self, filter=self.filter.compare("m.created_at <", point_in_time))
+
+
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=Message,
+    order=" order by m.id desc",
+    beyond="m.id < %s",
+    reverse_order=" order by m.id",
+    before="m.id > %s",
+    key=lambda message: (message.id,),
+    read=lambda cursor: decode(cursor, UUID),
+)
+
+
+def query() -> MessageQuery:
+    """A query of messages, newest first, with no conditions yet."""
+    return MessageQuery(_NEWEST)
+
+
+def matching(
+    *,
+    event: str | None = None,
+    tenant: str | None = None,
+    transaction: int | None = None,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+) -> MessageQuery:
+    """A query of messages with a condition for each argument that is not None. Raises QueryError."""
+    wanted = query()
+    wanted = wanted if event is None else wanted.event(event)
+    wanted = wanted if tenant is None else wanted.tenant(tenant)
+    wanted = wanted if transaction is None else wanted.transaction(transaction)
+    wanted = wanted if since is None else wanted.since(since)
+    return wanted if until is None else wanted.until(until)
+
+
+def get(message_id: str) -> Query[MessageDetail]:
+    """One message, with its payload. Running it raises NotFoundError."""
+    key = message_key(message_id)
+    return Query(_DETAIL, (key,), MessageDetail, absent=no_message(key))
