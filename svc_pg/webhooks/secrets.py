@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -14,8 +14,15 @@ from svc_pg.settings import encryption_keys
 if TYPE_CHECKING:
     from svc_pg.settings import Settings
 
-_VERSION = 1
-_NONCE_BYTES = 12
+# A sealed value is bound to one of these and its endpoint's id. The previous secret stays bound to SECRET_COLUMN, the
+# previous signing key to SIGNING_KEY_COLUMN.
+SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
+HEADERS_COLUMN: Final = "webhook_endpoints.headers"
+SIGNING_KEY_COLUMN: Final = "webhook_endpoints.signing_key"
+TLS_COLUMN: Final = "webhook_endpoints.tls"
+
+_VERSION: Final = 1
+_NONCE_BYTES: Final = 12
 
 
 @dataclass(frozen=True, repr=False)

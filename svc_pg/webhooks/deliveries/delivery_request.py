@@ -8,10 +8,9 @@ from urllib.parse import urlsplit
 
 from svc_pg.database.query import Query
 from svc_pg.errors import EncryptionKeyError, WebhookSignatureError
-from svc_pg.webhooks.endpoints.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN
 from svc_pg.webhooks.http.route import DEFAULT_HEADERS
 from svc_pg.webhooks.ids import delivery_key, no_delivery
-from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, KeyRing
 from svc_pg.webhooks.signing import sign_with
 from svc_pg.webhooks.signing.signing_keys import signer
 from svc_pg.webhooks.tracing import trace_headers

@@ -11,7 +11,7 @@ from svc_pg.database.storable_texts import MAX_TENANT_BYTES, is_storable
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http.guard import Guard, UrlBy, check_custom_headers
 from svc_pg.webhooks.http.tls import Tls, check_tls
-from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.secrets import HEADERS_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN, KeyRing
 from svc_pg.webhooks.signing.signing_keys import new_signing_key, public_key
 
 Status = Literal["active", "paused", "disabled"]
@@ -21,13 +21,6 @@ Signature = Literal["v1", "v1a"]
 ORDERINGS: Final[tuple[Ordering, ...]] = get_args(Ordering)
 SIGNATURES: Final[tuple[Signature, ...]] = get_args(Signature)
 URL_BY: Final[tuple[UrlBy, ...]] = get_args(UrlBy)
-
-# A sealed value is bound to one of these and its endpoint's id. The previous secret stays bound to SECRET_COLUMN, the
-# previous signing key to SIGNING_KEY_COLUMN.
-SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
-HEADERS_COLUMN: Final = "webhook_endpoints.headers"
-SIGNING_KEY_COLUMN: Final = "webhook_endpoints.signing_key"
-TLS_COLUMN: Final = "webhook_endpoints.tls"
 
 _MAX_HEADERS: Final = 32
 _MAX_HEADER_CHARACTERS: Final = 8192  # of all, names included: workers keep them, and send them with every attempt

@@ -14,20 +14,11 @@ from uuid import UUID
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.database.query import Query
 from svc_pg.errors import EndpointError, QueryError
-from svc_pg.webhooks.endpoints.endpoint_fields import (
-    SECRET_COLUMN,
-    SIGNING_KEY_COLUMN,
-    Changes,
-    Options,
-    check_tenant,
-    check_text,
-    columns,
-    in_json,
-)
+from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Options, check_tenant, check_text, columns, in_json
 from svc_pg.webhooks.endpoints.endpoint_rows import COLUMNS, STATUSES, Endpoint, EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.ids import endpoint_key, filter_key, new_id, no_endpoint
-from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.secrets import SECRET_COLUMN, SIGNING_KEY_COLUMN, KeyRing
 from svc_pg.webhooks.signing.signing_keys import new_secret, new_signing_key, public_key
 
 OVERLAP: Final = timedelta(hours=24)

@@ -7,8 +7,7 @@ from uuid import UUID
 from psycopg import Connection
 
 from svc_pg.database.query import Query, fetch
-from svc_pg.webhooks.endpoints.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
-from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN, KeyRing
 
 _BATCH: Final = 100
 # An expired secret is useless, and its key may be lost

@@ -14,11 +14,10 @@ from weakref import WeakKeyDictionary
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import tracing
-from svc_pg.webhooks.endpoints.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.http.contexts import usable_until
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
-from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN, KeyRing
 from svc_pg.webhooks.signing import sign_with
 from svc_pg.webhooks.signing.signing_keys import Signer, signer
 from svc_pg.webhooks.worker import backoff

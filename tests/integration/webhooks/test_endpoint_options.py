@@ -13,12 +13,11 @@ from svc_pg import webhooks
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import EncryptionKeyError, EndpointError
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoints.endpoint_fields import SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.reencryption import reencrypt
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.tls import Tls
-from svc_pg.webhooks.secrets import KeyRing, new_key
+from svc_pg.webhooks.secrets import SIGNING_KEY_COLUMN, TLS_COLUMN, KeyRing, new_key
 from svc_pg.webhooks.signing.signing_keys import public_key
 from tests.support.certificates import authority
 from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config, install, working

@@ -7,9 +7,9 @@ import pytest
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoints.endpoint_fields import SECRET_COLUMN
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.secrets import SECRET_COLUMN
 from tests.support.hooks import KEYS, hooks_config, install
 from tests.support.postgres import Prepare
 

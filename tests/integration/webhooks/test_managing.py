@@ -23,7 +23,7 @@ from svc_pg.errors import (
     SvcError,
 )
 from svc_pg.webhooks import deliveries, endpoints
-from svc_pg.webhooks.endpoints.endpoint_fields import SECRET_COLUMN
+from svc_pg.webhooks.secrets import SECRET_COLUMN
 from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config
 
 CONFIG = hooks_config("order.created", "order.paid")

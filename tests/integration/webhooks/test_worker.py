@@ -19,9 +19,9 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
-from svc_pg.webhooks.endpoints.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Done, Request, Result
+from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.certificates import authority
