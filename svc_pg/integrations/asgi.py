@@ -16,7 +16,7 @@ from svc_pg.integrations.extractors import (
     to_actor,
     trusts_actor_header,
 )
-from svc_pg.integrations.unwatched import watch
+from svc_pg.integrations.watching import watch
 
 # as starlette.types has them, which an application of another framework need not have installed
 Scope = MutableMapping[str, Any]

@@ -33,7 +33,7 @@ def acting_as(
     # here, because a receiver of webhooks has no database
     from svc_pg.audit import context
     from svc_pg.integrations.extractors import actor_of, request_context
-    from svc_pg.integrations.unwatched import watch
+    from svc_pg.integrations.watching import watch
 
     async def dependency(connection: HTTPConnection, found: Annotated[Any, Depends(user)]) -> AsyncIterator[None]:
         watch()

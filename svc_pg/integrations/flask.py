@@ -9,7 +9,7 @@ from flask import Flask, request
 from svc_pg.audit.context import Actor, act_from_now_on, current_actor
 from svc_pg.audit.context import acting_as as acting_as_actor
 from svc_pg.integrations.extractors import actor_of, environ_headers, request_context
-from svc_pg.integrations.unwatched import watch
+from svc_pg.integrations.watching import watch
 from svc_pg.integrations.wsgi import Body
 
 _ACTOR: Final = "svc_pg.actor"

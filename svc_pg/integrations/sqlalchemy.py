@@ -19,9 +19,10 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from svc_pg.audit.actors import mysql as mysql_actor
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import current_actor, parameters
+from svc_pg.database.warn_once import warn_once
 from svc_pg.errors import ConfigError, TransactionError
 from svc_pg.integrations import mysql, psycopg, sqlite
-from svc_pg.integrations.unwatched import watch
+from svc_pg.integrations.unwatched import is_in_question
 
 if TYPE_CHECKING:  # it needs greenlet, which an application that is not async need not have
     from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
@@ -45,7 +46,7 @@ def with_audit(target: Target) -> Target:
     Listens to the engines themselves, also for connections that they have already, and returns ``target``. Idempotent.
     Raises ConfigError if a session or factory is not bound to an engine yet, or an engine is of another database.
     """
-    watch()
+    watch_engines()
     binds = _binds(target)
     if not binds:
         raise ConfigError(
@@ -66,6 +67,22 @@ def is_audited(conn: Connection) -> bool:
         return True  # or of a database that has no log
     driver = conn.connection.driver_connection
     return psycopg.is_audited(driver) or mysql.is_audited(driver) or _AUDITED in conn.info
+
+
+def watch_engines() -> None:
+    """Warn, once, of an actor that never reaches the engine which writes. Idempotent."""
+    if not event.contains(Engine, "before_cursor_execute", _look):
+        event.listen(Engine, "before_cursor_execute", _look)
+
+
+def _look(
+    conn: Connection, _cursor: object, statement: str, _parameters: object, _context: object, _executemany: object
+) -> None:
+    if is_in_question(statement) and not is_audited(conn):
+        warn_once(
+            "an actor was current while an engine of SQLAlchemy wrote that is not with_audit, so its entries have no"
+            " actor: call svc_pg.integrations.sqlalchemy.with_audit(engine)"
+        )
 
 
 def _listens(engine: Engine, name: str, listener: Callable[..., None]) -> bool:

@@ -13,7 +13,7 @@ from svc_pg.integrations.extractors import (
     to_actor,
     trusts_actor_header,
 )
-from svc_pg.integrations.unwatched import watch
+from svc_pg.integrations.watching import watch
 
 
 class WsgiActorMiddleware:

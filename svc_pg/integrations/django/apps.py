@@ -16,7 +16,7 @@ class SvcPgConfig(AppConfig):
         from django.db.backends.signals import connection_created
 
         from svc_pg.integrations.django import migrating
-        from svc_pg.integrations.unwatched import watch_django
+        from svc_pg.integrations.django.watching import watch_connection
 
         migrating.connect(self)
-        connection_created.connect(watch_django, dispatch_uid="svc_pg.unwatched")
+        connection_created.connect(watch_connection, dispatch_uid="svc_pg.unwatched")

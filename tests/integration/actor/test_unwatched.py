@@ -21,7 +21,8 @@ from svc_pg import audit
 from svc_pg.audit import acting
 from svc_pg.database import warn_once
 from svc_pg.integrations import django as in_django
-from svc_pg.integrations import unwatched
+from svc_pg.integrations import sqlalchemy as integration
+from svc_pg.integrations import watching
 from svc_pg.integrations.asgi import ActorMiddleware
 from svc_pg.integrations.fastapi import acting_as as acting_as_of_fastapi
 from svc_pg.integrations.flask import acting_as as acting_as_of_flask
@@ -50,14 +51,14 @@ def warned(caplog: pytest.LogCaptureFixture) -> Iterator[Any]:
 @pytest.fixture
 def engine(notes: str) -> Iterator[Engine]:
     engine = create_engine("postgresql+psycopg://", creator=partial(psycopg.connect, notes))
-    unwatched.watch()  # as whoever finds actors does
+    watching.watch()  # as whoever finds actors does
     yield engine
     engine.dispose()
 
 
 def forget_looking() -> None:
-    if event.contains(Engine, "before_cursor_execute", unwatched._look):
-        event.remove(Engine, "before_cursor_execute", unwatched._look)
+    if event.contains(Engine, "before_cursor_execute", integration._look):
+        event.remove(Engine, "before_cursor_execute", integration._look)
 
 
 def test_an_engine_without_with_audit_is_named_once(engine: Engine, notes: str, warned: Any) -> None:
@@ -154,8 +155,8 @@ def test_looking_begins_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     original = event.listen
     monkeypatch.setattr(event, "listen", listen)
-    unwatched.watch()
-    unwatched.watch()
+    watching.watch()
+    watching.watch()
     assert begun == ["before_cursor_execute"]
 
 
