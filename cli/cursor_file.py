@@ -10,8 +10,9 @@ from svc_pg.errors import SvcError
 
 from . import bookmark, file_lock
 from .bookmark import Bookmark
+from .disk import sync_folder, write_all
 from .file_lock import MADE
-from .output_file import explained, is_special, sync_folder, write_all
+from .output_file import explained, is_special
 
 _LONGEST: Final = 1024 * 1024
 

@@ -9,8 +9,9 @@ from typing import Final, Protocol
 
 from svc_pg.errors import SvcError
 
+from .disk import write_all
 from .file_lock import MADE, opened
-from .output_file import STANDARD_OUTPUT, explained, is_special, write_all
+from .output_file import STANDARD_OUTPUT, explained, is_special
 
 _BLOCK: Final = 65_536
 

@@ -34,22 +34,6 @@ def is_special(file: Path) -> bool:
     return file.exists() and not file.is_file()
 
 
-def write_all(descriptor: int, content: bytes) -> None:
-    """Write all of it, which one call need not do. Raises OSError."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
-def sync_folder(file: Path) -> None:
-    """Bring the name of a file to the disk."""
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 @contextmanager
 def explained(file: Path) -> Iterator[None]:
     """Put an error of the system into our words, but for that of a reader who left. Raises SvcError."""

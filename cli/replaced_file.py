@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from .disk import sync_folder
 from .file_lock import MADE, is_at, opened
-from .output_file import sync_folder
 from .signals import ending_tidily
 
 

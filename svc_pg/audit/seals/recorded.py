@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
@@ -10,9 +10,6 @@ from svc_pg.audit.seals.stored import require_sealable
 from svc_pg.database.query import Query, afetch, fetch
 from svc_pg.database.retrying import Steps
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
-
-if TYPE_CHECKING:
-    from svc_pg.audit.seals.verification import Verification
 
 _MOST_KEYS: Final = 100
 
@@ -35,13 +32,21 @@ class _Nothing:
 
 
 def recording(
-    found: "Verification", *, first_seal: int | None, last_seal: int | None, has_copies: bool, key_ids: Sequence[str]
+    *,
+    entries: int,
+    unsealed: int,
+    findings: int,
+    is_complete: bool,
+    first_seal: int | None,
+    last_seal: int | None,
+    has_copies: bool,
+    key_ids: Sequence[str],
 ) -> Steps[bool]:
-    """Record a result if the role and the database allow it, and return whether they did."""
+    """Record a result, by its numbers, if the role and the database allow it; return whether they did."""
     [permission] = yield Query(_MAY_RECORD, (), _Permission)
     if not permission.is_allowed:
         return False
-    counts = (found.entries, found.unsealed, len(found.findings), found.is_complete)
+    counts = (entries, unsealed, findings, is_complete)
     yield Query(_RECORD, (first_seal, last_seal, *counts, has_copies, [*key_ids][:_MOST_KEYS]), _Nothing)
     return True
 

@@ -150,7 +150,10 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         is_complete=is_complete and len(findings) <= MOST_FINDINGS,
     )
     is_recorded = yield from recording(
-        result,
+        entries=result.entries,
+        unsealed=result.unsealed,
+        findings=len(result.findings),
+        is_complete=result.is_complete,
         first_seal=chain.first.number if chain.first else None,
         last_seal=chain.last.number if chain.last else None,
         has_copies=chain.has_copies,
