@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from ipaddress import IPv4Network, IPv6Network
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -20,7 +20,6 @@ from starlette.websockets import WebSocketClose
 from svc_pg.console.clients import client_address
 from svc_pg.console.compression import PART_BYTES, compressed
 from svc_pg.console.core import Core
-from svc_pg.console.pages.site import Site
 from svc_pg.console.prefix import mounted_path
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 
@@ -34,8 +33,20 @@ class _ClientStalled(Exception):
     """The client does not read its answer."""
 
 
+class Pages(Protocol):
+    """A site of pages, which answers the requests that it has."""
+
+    def has(self, request: ConsoleRequest, /) -> bool:
+        """True if the request is for a page."""
+
+    async def handle(
+        self, request: ConsoleRequest, body: AsyncIterator[bytes], /, *, until_sent: AsyncExitStack
+    ) -> EncodedResponse:
+        """Answer a request, as ``Core.handle`` does."""
+
+
 def asgi_app(
-    core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network], sites: Sequence[Site] = ()
+    core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network], sites: Sequence[Pages] = ()
 ) -> FastAPI:
     """An application to mount, which passes requests for pages to their site, and every other to the core handler."""
 

@@ -18,6 +18,7 @@ from svc_pg.console.audit_log.address import log_at
 from svc_pg.console.bearer import SessionOf, bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
+from svc_pg.console.built_in.tenant_routes import tenant_product
 from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.call_limits import CallLimits
 from svc_pg.console.core import Core
@@ -41,6 +42,7 @@ from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
+from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, TenantTable
 from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.console.turns import Turns
 from svc_pg.console.wrapping import Wrapped
@@ -201,3 +203,11 @@ class Console:
     def acting(self, request: AuthenticatedRequest) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """As ``connection``, with the session of the request as the actor: for every handler that changes something."""
         return self._database.acting(request)
+
+
+def register_tenants(console: Console, *, table: TenantTable = SVC_TENANTS) -> Product:
+    """Add the product ``tenant`` to the console, and return it. Raises ConfigError if it has one already."""
+    product = tenant_product(console._database, table)
+    console.register_product(product)
+    console.tenants.are_in(table)
+    return product

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg import audit
-from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenants
 from svc_pg.console.sign_in import sessions
+from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants
 from svc_pg.database.pagination import Keyset, Listing, Page, Paged, aware_time, decode
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries

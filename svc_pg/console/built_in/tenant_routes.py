@@ -2,26 +2,24 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 from unicodedata import category
 
 from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
 from pydantic import AfterValidator, Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, Tenants, TenantTable
 from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, Unlisted, unlisted, use_of
 from svc_pg.console.built_in.webhook_bodies import Text
+from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.sign_in.tenant_table import Tenant, Tenants, TenantTable
 from svc_pg.console.sign_in.tenants import aend_access
 from svc_pg.database.pagination import Listing, Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
-
-if TYPE_CHECKING:
-    from svc_pg.console.app import Console
 
 _UNKNOWN: Final = {"unknown_tenant": 404}
 _EXISTS: Final = {"tenant_exists": 409}
@@ -62,19 +60,16 @@ class NewTenant(TenantChanges):
     )
 
 
-def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) -> Product:
-    """Add the product ``tenant`` to the console, and return it. Raises ConfigError if it has one already."""
-    product = Product(id="tenant", name="Tenants", endpoints=TenantRoutes(console, table).endpoints())
-    console.register_product(product)
-    console.tenants.are_in(table)
-    return product
+def tenant_product(database: Database, table: TenantTable) -> Product:
+    """The product, over a table of the database."""
+    return Product(id="tenant", name="Tenants", endpoints=TenantRoutes(database, table).endpoints())
 
 
 class TenantRoutes:
     """The handlers, and the objects that they need."""
 
-    def __init__(self, console: "Console", table: TenantTable) -> None:
-        self._console = console
+    def __init__(self, database: Database, table: TenantTable) -> None:
+        self._database = database
         self._table = table
         self._tenants = Tenants(table)
         self._filters: dict[str, FilterParameter[Listing[Tenant]]] = {
@@ -158,27 +153,27 @@ class TenantRoutes:
 
     async def _use(self, request: AuthenticatedRequest) -> ConsoleResponse:
         ids = filtered((), request.query, _IDS)
-        async with self._console.connection() as conn:
+        async with self._database.connection() as conn:
             return ConsoleResponse(200, await use_of(conn, ids))
 
     async def _unlisted(self, _request: AuthenticatedRequest) -> ConsoleResponse:
-        async with self._answering(self._console.connection()) as conn:
+        async with self._answering(self._database.connection()) as conn:
             return ConsoleResponse(200, await unlisted(conn, self._tenants))
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(self._tenants.query(), request.query, self._filters)
-        async with self._answering(self._console.connection()) as conn:
+        async with self._answering(self._database.connection()) as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        async with self._answering(self._console.connection()) as conn:
+        async with self._answering(self._database.connection()) as conn:
             with _known():
                 tenant = _one(await self._tenants.find(conn, request.params["id"]))
             return await self._answer(conn, tenant)
 
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
         new = read_body(request, NewTenant)
-        async with self._answering(self._console.acting(request)) as conn:
+        async with self._answering(self._database.acting(request)) as conn:
             try:
                 tenant = await self._tenants.add(conn, new.name, tenant_id=new.id)
             except DataError as error:  # for example an id that the type of its column cannot hold
@@ -187,14 +182,14 @@ class TenantRoutes:
 
     async def _rename(self, request: AuthenticatedRequest) -> ConsoleResponse:
         changes = read_body(request, TenantChanges)
-        async with self._answering(self._console.acting(request)) as conn:
+        async with self._answering(self._database.acting(request)) as conn:
             with _known():
                 tenant = _one(await self._tenants.find(conn, request.params["id"], is_locked=True))
             check(request, await self._tenants.version(conn, tenant))
             return await self._answer(conn, await self._tenants.rename(conn, tenant.id, changes.name))
 
     async def _remove(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        async with self._answering(self._console.acting(request)) as conn:
+        async with self._answering(self._database.acting(request)) as conn:
             with _known():
                 removed = _one(await self._tenants.remove(conn, request.params["id"]))
             await aend_access(conn, removed.id)

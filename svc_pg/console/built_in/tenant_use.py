@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
-from svc_pg.console.built_in.tenant_table import Tenants
+from svc_pg.console.sign_in.tenant_table import Tenants
 from svc_pg.database.query import Query, afetch
 
 MOST_ASKED: Final = 100

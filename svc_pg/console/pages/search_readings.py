@@ -14,13 +14,13 @@ from uuid import UUID
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.tables import Audited
-from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.built_in.webhook_messages import WholeMessage
 from svc_pg.console.pages.findings import Finding, More, Reading
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery

@@ -6,8 +6,8 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection, DataError
 from psycopg.rows import scalar_row
 
-from svc_pg.console.built_in.tenant_table import Tenants, TenantTable
 from svc_pg.console.requests import Problem, explained
+from svc_pg.console.sign_in.tenant_table import Tenants, TenantTable
 from svc_pg.database.query import Query, afetch, fetch, fetch_one, scalar
 from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import NotFoundError

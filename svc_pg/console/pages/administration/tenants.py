@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from svc_pg.audit.read.stats import AuditStats
-from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, Unlisted
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.built_in.webhook_portal import WaitingLinks
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
 
 _NOT_THE_NAME: Final = Problem(422, "name_differs", "What you typed is not the name of the tenant.")
