@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from svc_pg.audit.export.export_follow import following_lines
+from svc_pg.audit.export.following import following_lines, identity
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.follow_position import START, Position
-from svc_pg.audit.read.log_identity import identity
 from svc_pg.database.dialects import dialect_of
 
 from . import cursor_file, signals

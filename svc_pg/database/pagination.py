@@ -10,7 +10,9 @@ from typing import Any, Final, Generic, LiteralString, Self, TypeVar
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.database.query import Query, afetch, afetch_within, fetch
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import Within, arun, run
+from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
@@ -163,16 +165,20 @@ class Listing(Paged[Row]):
 
     def list(self, conn: Connection[Any]) -> Page[Row]:
         """Run on a sync connection. Never commits. Raises NotInstalledError."""
-        return self._page(fetch(conn, self._query()))
+        return run(conn, self.page())
 
     async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Row]:
         """Run on an async connection. Never commits. Raises NotInstalledError.
 
         With ``max_bytes``, which needs a transaction, a page ends before it has more, but not before its first row.
         """
+        return await arun(conn, self.page(max_bytes=max_bytes))
+
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
+        """The effects of ``list``, or of ``alist``, which alone may have ``max_bytes``."""
         if max_bytes is None:
-            return self._page(await afetch(conn, self._query()))
-        rows, is_all = await afetch_within(conn, self._query(), max_bytes=max_bytes)
+            return self._page((yield self._query()))
+        rows, is_all = yield Within(self._query(), max_bytes)
         return self._page(rows, is_cut=not is_all)
 
     def _where(self, condition: LiteralString, *params: object) -> Self:

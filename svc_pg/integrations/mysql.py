@@ -7,11 +7,11 @@ the one before, in transactions, savepoints and autocommit alike. Other drivers 
 
 from typing import Any, Final, TypeVar
 
-from svc_pg.audit.actors.mysql import set_actor
 from svc_pg.audit.context import Actor, current_actor
 from svc_pg.database.dialects import dialect_of, driver_connection
 from svc_pg.database.swap_class import become
 from svc_pg.errors import ConfigError
+from svc_pg.other_databases.actors.mysql import set_actor
 
 Target = TypeVar("Target")
 

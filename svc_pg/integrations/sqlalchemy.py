@@ -16,13 +16,13 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from svc_pg.audit.actors import mysql as mysql_actor
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import current_actor, parameters
 from svc_pg.database.warn_once import warn_once
 from svc_pg.errors import ConfigError, TransactionError
 from svc_pg.integrations import mysql, psycopg, sqlite
 from svc_pg.integrations.unwatched import is_in_question
+from svc_pg.other_databases.actors import mysql as mysql_actor
 
 if TYPE_CHECKING:  # it needs greenlet, which an application that is not async need not have
     from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker

@@ -8,9 +8,9 @@ turns, as Python's documentation says: one that runs a statement waits for the i
 import sqlite3
 from typing import Any, TypeVar
 
-from svc_pg.audit.actors.sqlite import answer, answer_async
 from svc_pg.database.dialects import dialect_of, driver_connection
 from svc_pg.errors import ConfigError
+from svc_pg.other_databases.actors.sqlite import answer, answer_async
 
 Target = TypeVar("Target")
 

@@ -1,24 +1,12 @@
 """The actor of the changes that one connection makes, in a block."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
-from typing import Any, Final
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
-from svc_pg.audit.actors import mysql, postgres, sqlite
 from svc_pg.audit.context import Actor, Id, actor_named, by_hand
+from svc_pg.audit.log.audit_log import log_of
 from svc_pg.database.connections import async_connection, sync_connection
-from svc_pg.database.dialects import Dialect, dialect_of
-
-_BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractContextManager[None]]]] = {
-    "postgresql": postgres.block,
-    "sqlite": sqlite.block,
-    "mysql": mysql.block,
-}
-_ASYNC_BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractAsyncContextManager[None]]]] = {
-    "postgresql": postgres.ablock,
-    "sqlite": sqlite.ablock,
-    "mysql": mysql.ablock,
-}
 
 
 @contextmanager
@@ -39,7 +27,7 @@ def actor(
     """
     who = actor_named(actor, tenant, context)
     driver = sync_connection(conn, twin="async with audit.aactor(conn, ...):")
-    with by_hand(), _BLOCKS[dialect_of(driver)](driver, who):
+    with by_hand(), log_of(driver).acting(who):
         yield
 
 
@@ -51,5 +39,5 @@ async def aactor(
     who = actor_named(actor, tenant, context)
     driver = await async_connection(conn, twin="with audit.actor(conn, ...):")
     with by_hand():
-        async with _ASYNC_BLOCKS[dialect_of(driver)](driver, who):
+        async with log_of(driver).aacting(who):
             yield

@@ -1,6 +1,5 @@
 """Take away what the log shows of a person, and leave what history and seals need."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -8,8 +7,10 @@ from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.dialects import require_postgres
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import atake, check_idle, take
 from svc_pg.database.query import Query
-from svc_pg.database.retrying import Step, Steps, atake, check_idle, patiently, take
+from svc_pg.database.retrying import patiently
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, NotFoundError
@@ -101,7 +102,7 @@ async def aerase(conn: Any, table: str, record: object, *, dry_run: bool = False
     return await atake(driver, _erasing(table, record, dry_run=dry_run))
 
 
-def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureReport]:
+def _erasing(table: str, record: object, *, dry_run: bool) -> Effects[ErasureReport]:
     key, name = bounded(record_id(record)), str(TableName.parse(table))
     check_texts(key)
     [others] = yield Query(_OTHER_KEYS, {"table": name, "key": key}, _Keys)
@@ -111,11 +112,11 @@ def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureRepor
     return ErasureReport(dict(found.tables.value), others.keys)
 
 
-def _found(name: str, key: str, *, dry_run: bool) -> Generator[Step, list[Any], _Found]:
+def _found(name: str, key: str, *, dry_run: bool) -> Effects[_Found]:
     if dry_run:
         yield Query(_FOLLOW, (), _Found)
     query = Query(_FOUND if dry_run else _ERASE, {"table": name, "key": key}, _Found)
-    found = yield from patiently(query, _TRIES)
+    found: _Found | None = yield from patiently(query, _TRIES)
     if found is None:
         raise ConflictError(
             "nothing is erased, because others keep the log locked",

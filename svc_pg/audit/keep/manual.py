@@ -1,22 +1,16 @@
 """Write entries about events outside audited tables, which no trigger sees."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
-from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.statements import run
-from svc_pg.audit.portable.written import write_entry
 from svc_pg.config.audited_table import Severity
 from svc_pg.database.connections import dbapi_connection
-from svc_pg.database.dbapi import rows
-from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import RawJson
 from svc_pg.database.storable_texts import is_storable_json, refuse_unstorable
-from svc_pg.errors import QueryError, translating
+from svc_pg.errors import QueryError
 from svc_pg.formats.exact_json import NotJsonError, write_ascii
-
-_CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
 
 
 def capture_log(
@@ -54,34 +48,26 @@ def capture_log(
         compliance="".join(compliance),
         description=description,
     )
-    conn = dbapi_connection(conn, twin="select svc.capture_log(...)")
-    texts = _text(before), _text(after)
-    if dialect_of(conn) != "postgresql":
-        old, new = (None if text is None else RawJson(text).value for text in texts)
-        entry = write_entry(
-            phrases_of(conn),
-            table_name,
-            operation,
-            record_id=record_id,
-            before=old,
-            after=new,
-            label=label,
-            severity=severity,
-            compliance=compliance,
-            description=description,
-        )
-        return run(conn, entry)
-    values = (table_name, operation, record_id, *texts, label, severity)
-    with translating():
-        [[entry_id]] = rows(conn, _CAPTURE, (*values, list(compliance) or None, description))
-    return str(entry_id)
+    log = log_of(dbapi_connection(conn, twin="select svc.capture_log(...)"))
+    entry = log.write_entry(
+        table_name,
+        operation,
+        record_id=record_id,
+        before=_json(before),
+        after=_json(after),
+        label=label,
+        severity=severity,
+        compliance=compliance,
+        description=description,
+    )
+    return log.run(entry)
 
 
-def _text(snapshot: Mapping[str, Any] | None) -> str | None:
+def _json(snapshot: Mapping[str, Any] | None) -> RawJson | None:
     try:
         text = None if snapshot is None else write_ascii(snapshot)
     except NotJsonError as error:
         raise QueryError(f"the snapshot is not JSON: {error.message}", hint=error.hint) from error
     if text is not None and not is_storable_json(text):
         raise QueryError("the snapshot contains NUL or a lone surrogate, which no JSON in PostgreSQL does")
-    return text
+    return None if text is None else RawJson(text)

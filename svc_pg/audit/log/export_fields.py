@@ -74,3 +74,18 @@ class ExportReport:
     entries: int
     held_back: int
     horizon: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some whole lines, perhaps none, and the cursor behind them; ``is_end`` if there are no more at the moment."""
+
+    text: bytes
+    entries: int
+    cursor: str
+    is_end: bool
+
+    @classmethod
+    def of(cls, records: Sequence[bytes], cursor: str, *, is_end: bool) -> "Lines":
+        """Records of NDJSON as lines."""
+        return cls(SHAPES["ndjson"].part(records, is_first=True), len(records), cursor, is_end)

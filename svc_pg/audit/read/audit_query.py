@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Self, cast, get_args
 
 from svc_pg.audit.context import Id
+from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.conditions import (
     Among,
     AtLeast,
@@ -28,13 +29,8 @@ from svc_pg.audit.log.entry import OPERATIONS, SELECT, SEVERITIES, Entry, Order,
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.portable import entries
-from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.statements import arun, run
-from svc_pg.audit.read.listing import listing
 from svc_pg.config.audited_table import Severity
 from svc_pg.database.connections import async_connection, sync_connection
-from svc_pg.database.dialects import dialect_of
 from svc_pg.database.pagination import Page, PointInTime, time_or_age
 from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import check_texts
@@ -185,10 +181,8 @@ class AuditQuery(Selection):
 
         Never commits. Raises NotInstalledError, and QueryError for what only PostgreSQL answers.
         """
-        conn = sync_connection(conn, twin="await query.alist(conn)")
-        if dialect_of(conn) == "postgresql":
-            return listing(self).list(conn)
-        return run(conn, entries.page(phrases_of(conn), self))
+        log = log_of(sync_connection(conn, twin="await query.alist(conn)"))
+        return log.run(log.page(self))
 
     async def alist(self, conn: Any, *, max_bytes: int | None = None) -> Page[Entry]:
         """As ``list``, on an async connection: psycopg's, aiosqlite's, asyncmy's, or SQLAlchemy's on one of these.
@@ -196,10 +190,8 @@ class AuditQuery(Selection):
         With ``max_bytes``, which PostgreSQL needs a transaction for, a page ends before it has more, but not before its
         first row.
         """
-        conn = await async_connection(conn, twin="query.list(conn)")
-        if dialect_of(conn) == "postgresql":
-            return await listing(self).alist(conn, max_bytes=max_bytes)
-        return await arun(conn, entries.page(phrases_of(conn), self, max_bytes=max_bytes))
+        log = log_of(await async_connection(conn, twin="query.list(conn)"))
+        return await log.arun(log.page(self, max_bytes=max_bytes))
 
     def _where(self, *conditions: Condition) -> Self:
         return replace(self, conditions=(*self.conditions, *conditions))

@@ -1,31 +1,15 @@
 """Follow the audit log: every entry once, including those of transactions that commit late."""
 
-import time
-from collections.abc import Generator, Iterator
-from dataclasses import replace
+from collections.abc import Generator
 from datetime import timedelta
 from typing import Any, Final
 
-from psycopg import Connection
-from psycopg.rows import class_row
-
-from svc_pg.audit.log.entry import COLUMNS, Entry
-from svc_pg.audit.portable import follow as portable
+from svc_pg.audit.log.audit_log import log_of
+from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.change_order import by_change
-from svc_pg.audit.read.horizon import horizon
-from svc_pg.audit.read.listing import EntryListing, listing
-from svc_pg.database.connections import psycopg_connection, sync_connection
-from svc_pg.database.datestyle import chosen
-from svc_pg.database.dialects import dialect_of
-from svc_pg.database.pagination import Filter
-from svc_pg.database.query import Query, keep_json
-from svc_pg.database.retrying import check_idle
-from svc_pg.errors import translating
+from svc_pg.database.connections import sync_connection
 
 PAUSE: Final = timedelta(milliseconds=500)
-_CURSOR: Final = "svc_pg_follow"
-_BATCH: Final = 100
 
 
 def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generator[Entry, None, None]:
@@ -36,39 +20,5 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
     them; ``conn`` must be outside one. Raises TransactionError, NotInstalledError, and
     ConflictError if entries of another database are copied into the log.
     """
-    conn = sync_connection(conn, twin="audit.follow(conn, ...) with a sync connection")
-    if dialect_of(conn) != "postgresql":
-        yield from portable.follow(conn, query, pause=pause)
-        return
-    conn = psycopg_connection(conn)
-    check_idle(conn)
-    newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))
-    with translating():
-        with conn.transaction():
-            seen_to = horizon(conn)
-            page = replace(newest, filter=seen_to.settled(newest.filter)).list(conn)
-        yield from reversed(page.data)
-        while True:
-            with conn.transaction():
-                reach = horizon(conn, after=seen_to.cursor)
-                if reach.cursor != seen_to.cursor:
-                    yield from _between(conn, oldest, reach.settled(reach.since(oldest.filter)))
-            seen_to = reach
-            time.sleep(pause.total_seconds())
-
-
-def _between(conn: Connection[Any], oldest: EntryListing[Entry], wanted: Filter) -> Iterator[Entry]:
-    """The entries between two horizons, in batches, because one transaction may have written millions.
-
-    Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
-    Ctrl-C, would wait for that lock forever when it closes the connection.
-    """
-    keyset = oldest.keyset
-    if oldest.is_of_record:
-        between = by_change(COLUMNS, keyset, wanted)
-    else:
-        between = Query(keyset.select + wanted.clause + keyset.order, wanted.params, Entry)
-    with chosen(conn), conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
-        keep_json(cursor)
-        cursor.itersize = _BATCH
-        yield from cursor.execute(between.text, between.params)
+    log = log_of(sync_connection(conn, twin="audit.follow(conn, ...) with a sync connection"))
+    yield from log.follow(query, pause=pause)

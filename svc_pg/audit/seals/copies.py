@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, Final
 from psycopg import Connection
 
 from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.steps import run
 from svc_pg.audit.seals.stored import following, numbered
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import take
 from svc_pg.database.query import Query
-from svc_pg.database.retrying import Steps
 from svc_pg.errors import ConflictError, ProofError, SvcError
 
 _LONGEST_LINE: Final = 16_384
@@ -68,7 +68,7 @@ def appending(file: Path, *, before: "CopyFile | None" = None) -> Iterator["Copy
 def check_copies(conn: Connection[Any], copies: "CopyFile") -> None:
     """Raise ProofError if the file's last seal is not one of this log."""
     last = copies.last
-    if last is not None and [seal.text for seal in run(conn, _one(numbered(last.number)))] != [last.text]:
+    if last is not None and [seal.text for seal in take(conn, _one(numbered(last.number)))] != [last.text]:
         raise ProofError(
             f"seal {last.number} of the file is not in this log",
             hint="The file is of another database, or seals were removed or replaced: svc-pg verify --seals FILE",
@@ -85,13 +85,14 @@ def append_new(conn: Connection[Any], copies: "CopyFile") -> int:
 
 
 def _new(conn: Connection[Any], number: int) -> Iterator[Seal]:
-    while page := run(conn, _one(following(number, _PAGE))):
+    while page := take(conn, _one(following(number, _PAGE))):
         yield from page
         number = page[-1].number
 
 
-def _one(query: Query[Seal]) -> Steps[list[Seal]]:
-    return (yield query)
+def _one(query: Query[Seal]) -> Effects[list[Seal]]:
+    seals: list[Seal] = yield query
+    return seals
 
 
 class CopyFile:

@@ -17,7 +17,7 @@ from svc_pg.audit.seals.removals import (
     returned,
     was_sealed,
 )
-from svc_pg.database.retrying import Steps
+from svc_pg.database.effects import Effects
 
 Progress = Callable[[int], None]
 
@@ -38,11 +38,11 @@ class SealedEntries:
         """The number of differences, each of which one finding or two tell."""
         return len(self.differences) + len(self._findings)
 
-    def begin(self) -> Steps[None]:
+    def begin(self) -> Effects[None]:
         """Read what purges and erasures say."""
         self._removals = yield from reading()
 
-    def take(self, comparisons: Sequence[Comparison]) -> Steps[None]:
+    def take(self, comparisons: Sequence[Comparison]) -> Effects[None]:
         """Take the comparisons of some seals."""
         for comparison in comparisons:
             number = comparison.seal.number
@@ -56,7 +56,7 @@ class SealedEntries:
             yield from self._erased(comparison)
         self._progress(self.verified)
 
-    def findings(self, *, last_seal: int | None) -> Steps[list[Finding]]:
+    def findings(self, *, last_seal: int | None) -> Effects[list[Finding]]:
         """Everything that differs, in words. ``last_seal`` is None if not all seals were compared."""
         elsewhere = (yield self.differences.elsewhere) if self.differences.missing else []
         fields = (yield self.differences.changed_fields) if self.differences.changed else []
@@ -69,7 +69,7 @@ class SealedEntries:
             found.append(Finding("changed", message, last_seal, str(entry.id)))
         return [*found, *self._false_removals(last_seal)]
 
-    def _missing(self, comparison: Comparison) -> Steps[None]:
+    def _missing(self, comparison: Comparison) -> Effects[None]:
         """Keep the missing entries that no purge removed. Purges are read again if need be: one may be under way."""
         missing = comparison.missing
         if not missing:
@@ -80,12 +80,12 @@ class SealedEntries:
         self.purged += len(missing) - len(rest)
         self.differences.missing |= {leaf.id: (leaf, comparison.seal.number) for leaf in rest}
 
-    def _unpurged(self, leaves: Sequence[Leaf]) -> Steps[list[Leaf]]:
+    def _unpurged(self, leaves: Sequence[Leaf]) -> Effects[list[Leaf]]:
         rest = [leaf for leaf in leaves if not self._removals.has_dropped(leaf)]
         found = _by_entry((yield listed([leaf.id for leaf in rest])) if rest else [])
         return [leaf for leaf in rest if not self._removals.has_purged(leaf, found.get(leaf.id, ()))]
 
-    def _erased(self, comparison: Comparison) -> Steps[None]:
+    def _erased(self, comparison: Comparison) -> Effects[None]:
         """Keep the entries that were erased after they were sealed, and that no erasure left as they are."""
         self.erased += len(comparison.erased)
         changed = {leaf.id for leaf in comparison.extra} | {leaf.id for leaf, _ in comparison.changed}
@@ -99,7 +99,7 @@ class SealedEntries:
         self.verified -= len(found) if comparison.is_known else 0
         self._findings += found
 
-    def _unerased(self, erased: dict[int, str], number: int) -> Steps[list[Finding]]:
+    def _unerased(self, erased: dict[int, str], number: int) -> Effects[list[Finding]]:
         lists = _by_entry((yield listed(erased)))
         findings = []
         for key, content in erased.items():
@@ -112,7 +112,7 @@ class SealedEntries:
                 findings.append(Finding("changed", message, number, str(key)))
         return findings
 
-    def _read_again(self) -> Steps[bool]:
+    def _read_again(self) -> Effects[bool]:
         """Read the removals again if there are more than before, and return whether there are."""
         if (yield from count()) == self._removals.read:
             return False

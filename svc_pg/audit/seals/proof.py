@@ -14,11 +14,11 @@ from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.seals.keys import PublicKeys
 from svc_pg.audit.seals.leaves import CONTENT, CONTENT_DIGEST, WHO, Leaf, digest_of, sha256_of, split
 from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import require_sealable, sealing_of
 from svc_pg.audit.seals.tree import PathStep, path_to_root, root_above
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import atake, take
 from svc_pg.database.query import Query
-from svc_pg.database.retrying import Steps
 from svc_pg.errors import ConflictError, NotFoundError, ProofError
 from svc_pg.settings import Settings
 
@@ -174,13 +174,13 @@ def prove(conn: Connection[Any], entry_id: str | int) -> Proof:
     no id, ConfigError on other databases and NotInstalledError.
     """
     require_sealable(conn)
-    return run(conn, _proving(number_of(str(entry_id))))
+    return take(conn, _proving(number_of(str(entry_id))))
 
 
 async def aprove(conn: AsyncConnection[Any], entry_id: str | int) -> Proof:
     """As ``prove``, on an async connection."""
     require_sealable(conn)
-    return await arun(conn, _proving(number_of(str(entry_id))))
+    return await atake(conn, _proving(number_of(str(entry_id))))
 
 
 def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = None) -> ProvenEntry:
@@ -230,7 +230,7 @@ def _elements(content: str) -> Iterator[str]:
             start = token.end()
 
 
-def _proving(entry_id: int) -> Steps[Proof]:
+def _proving(entry_id: int) -> Effects[Proof]:
     entries: list[_Sealed] = yield Query(_ENTRY, (entry_id,), _Sealed)
     if not entries:
         raise NotFoundError(f"there is no entry {entry_id}")

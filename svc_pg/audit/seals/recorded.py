@@ -7,8 +7,8 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.seals.stored import require_sealable
+from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query, afetch, fetch
-from svc_pg.database.retrying import Steps
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 
 _MOST_KEYS: Final = 100
@@ -41,7 +41,7 @@ def recording(
     last_seal: int | None,
     has_copies: bool,
     key_ids: Sequence[str],
-) -> Steps[bool]:
+) -> Effects[bool]:
     """Record a result, by its numbers, if the role and the database allow it; return whether they did."""
     [permission] = yield Query(_MAY_RECORD, (), _Permission)
     if not permission.is_allowed:

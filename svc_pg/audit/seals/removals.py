@@ -15,8 +15,8 @@ from typing import Any, Final
 from svc_pg.audit.seals.comparison import is_sealed
 from svc_pg.audit.seals.leaves import CONTENT, WHO, Leaf, digest_of, sha256_of
 from svc_pg.audit.seals.stored import numbered
+from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
-from svc_pg.database.retrying import Steps
 
 _BEFORE_ALL: Final = -(2**63)
 _COUNT: Final = "select count(*) as removals from svc.audit_removals"
@@ -171,13 +171,13 @@ class Removals:
                     self.changed.append(removal)
 
 
-def count() -> Steps[int]:
+def count() -> Effects[int]:
     """The number of removals that are kept beside the log: none ever goes."""
     [found] = yield Query(_COUNT, (), _Count)
     return int(found.removals)
 
 
-def reading() -> Steps[Removals]:
+def reading() -> Effects[Removals]:
     """Read all removals; others may purge and erase meanwhile."""
     kept: dict[int, _Entry] = {}
     while page := (yield Query(_KEPT, (max(kept, default=_BEFORE_ALL),), _Entry)):
@@ -193,7 +193,7 @@ def reading() -> Steps[Removals]:
     return found
 
 
-def _sealed(gone: Sequence[_Entry]) -> Steps[set[int]]:
+def _sealed(gone: Sequence[_Entry]) -> Effects[set[int]]:
     """The ids of those entries that seals have, by leaves that are the ones that were sealed."""
     asked = ([each.entry_id for each in gone], [each.xact_id for each in gone], [bytes(each.leaf) for each in gone])
     found: list[_Sealed] = yield Query(_SEALED, asked, _Sealed)

@@ -13,8 +13,9 @@ from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
 from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_known, require_sealable
 from svc_pg.audit.seals.tree import root_of
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import atake, check_idle, take
 from svc_pg.database.query import Query
-from svc_pg.database.retrying import Steps, atake, check_idle, take
 from svc_pg.errors import ConflictError, ProofError
 from svc_pg.settings import Settings
 
@@ -82,13 +83,13 @@ def _prepared(
     key: SealKey | None,
     known: Seal | None,
     progress: Callable[[Seal], None],
-) -> Steps[list[Seal]]:
+) -> Effects[list[Seal]]:
     signing = key or SealKey.of(Settings.load())
     check_idle(conn)
     return _sealing(signing, known, progress)
 
 
-def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None]) -> Steps[list[Seal]]:
+def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None]) -> Effects[list[Seal]]:
     made: list[Seal] = []
     [horizon] = yield Query(_HORIZON, (), _Horizon)
     conflicts = 0
@@ -144,7 +145,7 @@ def _sealing_rest(
     key: SealKey,
     made: list[Seal],
     progress: Callable[[Seal], None],
-) -> Steps[bool]:
+) -> Effects[bool]:
     """Seal a stretch, in parts if it has many entries. True if somebody else has sealed or purged meanwhile."""
     lowest_id, left = pending.lowest_id, pending.entries
     while True:

@@ -9,9 +9,9 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.seals.seal import VERSION, Seal, Stretch
 from svc_pg.database.dialects import require_postgres
+from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.database.query import Query, afetch, fetch
-from svc_pg.database.retrying import Steps
 from svc_pg.errors import ProofError
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
@@ -86,7 +86,7 @@ def numbered(number: int) -> Query[Seal]:
     return Query(COLUMNS + " where number = %s", (number,), Seal)
 
 
-def require_known(known: Seal | None, last: Seal | None) -> Steps[None]:
+def require_known(known: Seal | None, last: Seal | None) -> Effects[None]:
     """Raise ProofError unless the log still has a seal that is known of it; ``last`` is the last that it has."""
     if known is None:
         return

@@ -16,10 +16,10 @@ from svc_pg.audit.seals.leaves import count_of, leaves_of
 from svc_pg.audit.seals.recorded import recording
 from svc_pg.audit.seals.seal import VERSION, Seal
 from svc_pg.audit.seals.sealing import MOST_ENTRIES
-from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, Epoch, after, end_of, following, require_sealable
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import atake, take
 from svc_pg.database.query import Query
-from svc_pg.database.retrying import Steps
 from svc_pg.errors import ConflictError
 from svc_pg.settings import Settings
 
@@ -84,7 +84,7 @@ def verify(
     databases and NotInstalledError.
     """
     require_sealable(conn)
-    return run(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+    return take(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
 
 
 async def averify(
@@ -96,10 +96,10 @@ async def averify(
 ) -> Verification:
     """As ``verify``, on an async connection."""
     require_sealable(conn)
-    return await arun(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+    return await atake(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
 
 
-def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Steps[Verification]:
+def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Effects[Verification]:
     chain = Chain(public_keys, copies)
     entries = SealedEntries(progress)
     epochs: list[Epoch] = yield EPOCHS
@@ -199,7 +199,7 @@ def _continues(group: Sequence[Seal], seal: Seal) -> bool:
     )
 
 
-def _unsealed(last: Seal | None, epochs: Sequence[Epoch]) -> Steps[int]:
+def _unsealed(last: Seal | None, epochs: Sequence[Epoch]) -> Effects[int]:
     """The number of entries after the last seal."""
     entries = 0
     for stretch in after(last, epochs):

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
-from svc_pg.audit.portable.driver_errors import is_busy
 from svc_pg.console.requests import Problem, unavailable
 from svc_pg.database.addresses import MySqlServer, SqliteFile
 from svc_pg.database.dbapi import error_number
 from svc_pg.database.mysql_tls import unverified
 from svc_pg.errors import AccessError, NotInstalledError, UnsupportedQueryError
+from svc_pg.other_databases.log.driver_errors import is_busy
 
 Address = SqliteFile | MySqlServer
 

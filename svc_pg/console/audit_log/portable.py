@@ -15,15 +15,6 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import SHAPES, TextFormat
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
-from svc_pg.audit.portable import counts, entries
-from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.export import part_after
-from svc_pg.audit.portable.export_records import RECORDS
-from svc_pg.audit.portable.follow import following
-from svc_pg.audit.portable.horizon import horizon
-from svc_pg.audit.portable.phrases import Phrases
-from svc_pg.audit.portable.purge import purging
-from svc_pg.audit.portable.statements import Statement, Steps, run
 from svc_pg.audit.read.around import check_size
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets
@@ -35,8 +26,18 @@ from svc_pg.console.audit_log.table_list import listed
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable
 from svc_pg.console.tokens import Session
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import Filter, Listing, Page
 from svc_pg.errors import ConfigError, ConflictError, InstallError, NotFoundError
+from svc_pg.other_databases.log import counts, entries
+from svc_pg.other_databases.log.entries import log_dialect_of
+from svc_pg.other_databases.log.export import part_after
+from svc_pg.other_databases.log.export_records import RECORDS
+from svc_pg.other_databases.log.follow import following
+from svc_pg.other_databases.log.horizon import horizon
+from svc_pg.other_databases.log.log_dialects import LogDialect
+from svc_pg.other_databases.log.purge import purging
+from svc_pg.other_databases.log.statements import run
 
 THREADS: Final = 4
 WAIT_SECONDS: Final = 5
@@ -61,50 +62,50 @@ class PortableLog:
 
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries. Raises QueryError if it is a search."""
-        return await self._read(lambda phrases: entries.page(phrases, query, max_bytes=PAGE_BYTES))
+        return await self._read(lambda dialect: entries.page(dialect, query, max_bytes=PAGE_BYTES))
 
     async def entry(self, entry_id: str) -> Entry | None:
         """The entry with this id."""
         number = number_of(entry_id)
-        return await self._read(lambda phrases: entries.one(phrases, number))
+        return await self._read(lambda dialect: entries.one(dialect, number))
 
     async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
         """An entry between those before and after it."""
         check_size(query)
         number = number_of(entry_id)
-        found = await self._read(lambda phrases: entries.around(phrases, query, number, max_bytes=PAGE_BYTES))
+        found = await self._read(lambda dialect: entries.around(dialect, query, number, max_bytes=PAGE_BYTES))
         if found is None:
             raise NotFoundError(f"the log has no entry {entry_id}")
         return found
 
     async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
         """The entries after a cursor."""
-        return await self._read(lambda phrases: following(phrases, query, cursor, max_bytes=PAGE_BYTES))
+        return await self._read(lambda dialect: following(dialect, query, cursor, max_bytes=PAGE_BYTES))
 
     async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
         """The values of each filter."""
-        return await self._read(lambda phrases: counts.counted_facets(phrases, query, tells_reach=tells_reach))
+        return await self._read(lambda dialect: counts.counted_facets(dialect, query, tells_reach=tells_reach))
 
     async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
         """Counts of entries."""
         return await self._read(
-            lambda phrases: counts.counted_stats(phrases, query, bucket=bucket, tells_reach=tells_reach)
+            lambda dialect: counts.counted_stats(dialect, query, bucket=bucket, tells_reach=tells_reach)
         )
 
     async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file, each read by a connection of its own."""
         try:
-            found = await self._read(lambda phrases: _settled(phrases, query))
+            found = await self._read(lambda dialect: _settled(dialect, query))
         except ConflictError as error:
             raise unavailable("database_busy", explained(error)) from error
         shape, is_first = SHAPES[form], True
-        part = await self._read(lambda phrases: part_after(phrases, found, None))
+        part = await self._read(lambda dialect: part_after(dialect, found, None))
         while part.edge is not None:
             edge = part.edge
             if part.entries:
                 yield shape.part([RECORDS[form](entry) for entry in part.entries], is_first=is_first)
                 is_first = False
-            part = await self._read(lambda phrases, edge=edge: part_after(phrases, found, edge))  # type: ignore[misc]
+            part = await self._read(lambda dialect, edge=edge: part_after(dialect, found, edge))  # type: ignore[misc]
         yield shape.part([], is_first=is_first) + shape.tail
 
     async def purge(
@@ -122,7 +123,7 @@ class PortableLog:
         def purge(conn: Any) -> PurgeReport:
             ends_at = time.monotonic() + PURGE_SECONDS
             steps = purging(
-                phrases_of(conn),
+                log_dialect_of(conn),
                 ages,
                 dry_run=is_dry_run,
                 is_over=lambda: time.monotonic() > ends_at,
@@ -154,8 +155,8 @@ class PortableLog:
         """The highest id."""
         return await self._read(_newest)
 
-    async def _read(self, steps: Callable[[Phrases], Steps[Result]]) -> Result:
-        return await self._in_thread(lambda conn: run(conn, steps(phrases_of(conn))), seconds=READ_SECONDS)
+    async def _read(self, steps: Callable[[LogDialect], Effects[Result]]) -> Result:
+        return await self._in_thread(lambda conn: run(conn, steps(log_dialect_of(conn))), seconds=READ_SECONDS)
 
     async def _in_thread(self, call: Callable[[Any], Result], *, seconds: int) -> Result:
         def work() -> Result:
@@ -177,12 +178,12 @@ class PortableLog:
             self._free.release()
 
 
-def _settled(phrases: Phrases, query: AuditQuery) -> Steps[Filter]:
-    found = yield from entries.wanted(phrases, query.conditions)
-    reach = yield from horizon(phrases)
-    return reach.settled(phrases, found)
+def _settled(dialect: LogDialect, query: AuditQuery) -> Effects[Filter]:
+    found = yield from entries.wanted(dialect, query.conditions)
+    reach = yield from horizon(dialect)
+    return reach.settled(dialect, found)
 
 
-def _newest(phrases: Phrases) -> Steps[str]:
-    [[highest]] = yield Statement("select max(id) from " + phrases.log)  # noqa: S608 - constants
+def _newest(dialect: LogDialect) -> Effects[str]:
+    [[highest]] = yield Statement("select max(id) from " + dialect.log)  # noqa: S608 - constants
     return str(highest)

@@ -9,10 +9,12 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
 
-from svc_pg.audit.keep import retention
+from svc_pg.audit.keep.purging import purging
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
-from svc_pg.database.query import Query, afetch
-from svc_pg.database.retrying import Rows, atake_by
+from svc_pg.database.effects import arun
+from svc_pg.database.performing import Apart
+from svc_pg.database.query import afetch
+from svc_pg.errors import translating
 
 Acting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 
@@ -26,15 +28,16 @@ async def purge(acting: Acting, ages: Ages, *, is_dry_run: bool, unsealed: bool)
     """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; the partitions left are postponed."""
     ends_at = time.monotonic() + BUDGET.total_seconds()
 
-    async def rows(query: Query[Any]) -> Rows:
+    async def perform(effect: Apart[Any]) -> list[Any]:
         async with acting() as conn:
             try:
                 async with conn.transaction():
-                    return await afetch(conn, query)
-            except LockNotAvailable as error:
-                return error
+                    return await afetch(conn, effect.query)
+            except LockNotAvailable as error:  # which ``acting`` would not let the purge see
+                locked = error
+        raise locked
 
-    steps = retention.purging(
+    wanted = purging(
         ages,
         dry_run=is_dry_run,
         tries=_TRIES,
@@ -42,4 +45,5 @@ async def purge(acting: Acting, ages: Ages, *, is_dry_run: bool, unsealed: bool)
         unsealed=unsealed,
         is_over=lambda: time.monotonic() > ends_at,
     )
-    return await atake_by(steps, rows)
+    with translating():
+        return await arun(wanted, perform)

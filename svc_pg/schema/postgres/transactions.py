@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg import Connection
 from psycopg.errors import LockNotAvailable
 
-from svc_pg.database.retrying import check_idle
+from svc_pg.database.performing import check_idle
 from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import render
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE

@@ -21,7 +21,7 @@ from pyarrow import parquet
 from cli import main
 from cli.progress import words
 from svc_pg import Config, audit
-from svc_pg.audit.keep import retention
+from svc_pg.audit.keep import purging
 from svc_pg.database.query import scalar
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
@@ -426,7 +426,7 @@ def test_purge_exits_with_1_where_something_stays_locked(
     database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old_entries(database)
-    monkeypatch.setattr(retention, "_TRIES", 2)  # the reader's locks stay
+    monkeypatch.setattr(purging, "TRIES", 2)  # the reader's locks stay
     monkeypatch.setattr(sys, "path", sys.path[:])
     monkeypatch.setattr(sys, "argv", ["svc-pg", "purge", "--older-than", "52w", "--database-url", database])
     with psycopg.connect(database) as reader:

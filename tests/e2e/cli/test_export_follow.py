@@ -19,8 +19,8 @@ import pytest
 
 from cli.bookmark import Bookmark
 from svc_pg import audit
+from svc_pg.audit.export.following import identity
 from svc_pg.audit.read.follow_position import Position
-from svc_pg.audit.read.log_identity import identity
 from svc_pg.database.pagination import encode
 from tests.support import killed_export
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg

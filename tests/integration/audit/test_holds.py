@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from svc_pg import audit, schema
-from svc_pg.audit.keep import retention
+from svc_pg.audit.keep import purging
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
     AccessError,
@@ -245,7 +245,7 @@ def test_entries_are_not_removed_by_an_older_snapshot(db: psycopg.Connection[Any
 def test_a_hold_is_not_placed_by_an_older_snapshot(
     db: psycopg.Connection[Any], database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_TRIES", 1)  # the snapshot's locks stay
+    monkeypatch.setattr(purging, "TRIES", 1)  # the snapshot's locks stay
     with psycopg.connect(database) as holding:
         holding.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         holding.execute("select from svc.audit_logs")

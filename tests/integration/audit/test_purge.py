@@ -8,11 +8,11 @@ import psycopg
 import pytest
 
 from svc_pg import audit
-from svc_pg.audit.keep import retention
+from svc_pg.audit.keep import purging
 from svc_pg.audit.keep.retention import apurge, purge
 from svc_pg.audit.log.purge_report import Ages
+from svc_pg.database.performing import Apart
 from svc_pg.database.query import Query, fetch, scalar
-from svc_pg.database.retrying import Step
 from svc_pg.errors import AccessError, NotInstalledError, QueryError, TransactionError
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit, log
@@ -149,7 +149,7 @@ def test_a_purge_with_nothing_to_remove_leaves_no_entry(db: psycopg.Connection[A
 def test_batches_remove_everything_and_leave_the_guard_on(
     db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_BATCH", 10)
+    monkeypatch.setattr(purging, "BATCH", 10)
     moments = [datetime(2020, 2, 1, tzinfo=UTC) + timedelta(minutes=number // 3) for number in range(95)]
     write(db, *moments, datetime(2020, 2, 28, tzinfo=UTC))
     assert purge(db, age_of(db, datetime(2020, 2, 27, tzinfo=UTC))).entries == 95
@@ -178,7 +178,7 @@ def test_a_purge_that_fails_leaves_guard_and_entries(db: psycopg.Connection[Any]
 def test_what_a_reader_keeps_locked_is_postponed_and_the_next_purge_takes_it(
     db: psycopg.Connection[Any], database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_TRIES", 2)
+    monkeypatch.setattr(purging, "TRIES", 2)
     write(db, datetime(2020, 1, 1, tzinfo=UTC))
     with psycopg.connect(database) as reader:
         reader.execute("select count(*) from svc.audit_logs")
@@ -242,7 +242,7 @@ def test_two_purges_at_a_time_remove_each_thing_once(db: psycopg.Connection[Any]
 def test_what_another_purge_dropped_meanwhile_is_not_postponed(db: psycopg.Connection[Any], database: str) -> None:
     write(db, datetime(2020, 1, 2, tzinfo=UTC))
     age = age_of(db, datetime(2020, 2, 2, tzinfo=UTC))
-    steps = retention.purging(Ages(age), dry_run=False, tries=1, batch=10)
+    steps = purging.purging(Ages(age), dry_run=False, tries=1, batch=10)
     with db.transaction():
         followed = steps.send(fetch(db, query(next(steps))))
         parts = steps.send(fetch(db, query(followed)))
@@ -258,16 +258,16 @@ def test_what_another_purge_dropped_meanwhile_is_not_postponed(db: psycopg.Conne
     assert (report.partitions, report.entries, report.postponed) == ([], 0, [])
 
 
-def query(step: Step) -> Query[Any]:
-    assert isinstance(step, Query)
-    return step
+def query(effect: object) -> Query[Any]:
+    assert isinstance(effect, Apart)
+    return effect.query
 
 
 def test_an_async_purge_removes_the_same_and_postpones_what_is_locked(
     db: psycopg.Connection[Any], database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_TRIES", 2)
-    monkeypatch.setattr(retention, "_BATCH", 2)
+    monkeypatch.setattr(purging, "TRIES", 2)
+    monkeypatch.setattr(purging, "BATCH", 2)
     write(db, datetime(2020, 1, 2, tzinfo=UTC), *(datetime(2020, 2, day, tzinfo=UTC) for day in (1, 2, 3, 4, 28)))
     age = age_of(db, datetime(2020, 2, 20, tzinfo=UTC))
     told: list[str] = []

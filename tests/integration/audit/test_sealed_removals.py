@@ -11,9 +11,10 @@ import pytest
 
 from svc_pg import Config, audit, maintenance, schema
 from svc_pg.audit import Seal, SealKey, Verification
-from svc_pg.audit.seals import sealing, steps, verification
+from svc_pg.audit.seals import sealing, verification
 from svc_pg.audit.seals.comparison import Comparison, compare
 from svc_pg.audit.seals.leaves import CONTENT, DIGEST, WHO, leaves_of
+from svc_pg.database import performing
 from svc_pg.database.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
@@ -120,7 +121,7 @@ def test_the_claims_of_purges_are_read_once_for_many_seals(db: Connection, monke
         asked.append(query)
         return fetch(conn, query)
 
-    monkeypatch.setattr(steps, "fetch", noted)
+    monkeypatch.setattr(performing, "fetch", noted)
     found = verified(db)
     assert (found.purged, found.findings) == (10, [])
     assert sum("l.label in" in query.text for query in asked) == 1

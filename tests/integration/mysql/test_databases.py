@@ -7,11 +7,11 @@ from io import BytesIO
 import pytest
 
 from svc_pg import audit
-from svc_pg.audit.portable.counts import counted_stats
-from svc_pg.audit.portable.entries import one, phrases_of
-from svc_pg.audit.portable.statements import run as run_steps
 from svc_pg.config import AuditConfig, AuditedTable, Config
 from svc_pg.database.dbapi import rows
+from svc_pg.other_databases.log.counts import counted_stats
+from svc_pg.other_databases.log.entries import log_dialect_of, one
+from svc_pg.other_databases.log.statements import run as run_steps
 from svc_pg.schema.mysql.install import install
 from tests.support.logs import Log, records
 from tests.support.mysql import MySqlServer
@@ -56,7 +56,8 @@ def test_each_database_has_its_own_entries(
         return audit.export(conn, audit.query(), out=BytesIO(), is_settled=False).entries
 
     def counted(conn: Connection) -> int:
-        return run_steps(conn, counted_stats(phrases_of(conn), audit.query(), bucket=None, tells_reach=True)).entries
+        wanted = counted_stats(log_dialect_of(conn), audit.query(), bucket=None, tells_reach=True)
+        return run_steps(conn, wanted).entries
 
     assert (records(shop, audit.query()), records(bank, audit.query())) == (["4", "1"], ["4", "3", "2"])
     assert (exported(shop), counted(shop), exported(bank), counted(bank)) == (2, 2, 3, 3)
@@ -66,8 +67,8 @@ def test_each_database_has_its_own_entries(
         assert len(records(server, audit.query())) == 4
 
     [other] = rows(shop, "select id from svc.audit_logs where record_id = '2'")
-    assert run_steps(shop, one(phrases_of(shop), other[0])) is None
-    assert run_steps(bank, one(phrases_of(bank), other[0])) is not None
+    assert run_steps(shop, one(log_dialect_of(shop), other[0])) is None
+    assert run_steps(bank, one(log_dialect_of(bank), other[0])) is not None
 
     month = timedelta(days=30)
     assert audit.purge(shop, month, dry_run=True).tables == {f"{mysql_database}.t": 1}

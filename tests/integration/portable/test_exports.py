@@ -15,12 +15,12 @@ from psycopg.types.json import Jsonb
 
 from svc_pg import audit
 from svc_pg.audit.log.export_fields import ExportReport, Format
-from svc_pg.audit.portable.counts import counted_facets
-from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.statements import run
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.sample import Count
 from svc_pg.errors import AccessError, ConflictError, QueryError, TransactionError
+from svc_pg.other_databases.log.counts import counted_facets
+from svc_pg.other_databases.log.entries import log_dialect_of
+from svc_pg.other_databases.log.statements import run
 from tests.support.logs import Log
 from tests.support.selections import NOW
 from tests.support.sqlite import audited
@@ -117,8 +117,8 @@ def test_line_breaks_inside_stored_json_do_not_end_a_line(log: Log, conn: Any) -
 
 
 def test_memory_does_not_grow_with_the_number_of_entries(log: Log, conn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svc_pg.audit.portable.export.PART_ENTRIES", 3)
-    monkeypatch.setattr("svc_pg.audit.portable.export.PART_BYTES", 2500)
+    monkeypatch.setattr("svc_pg.other_databases.log.export.PART_ENTRIES", 3)
+    monkeypatch.setattr("svc_pg.other_databases.log.export.PART_BYTES", 2500)
     for record in range(1, 12):
         log.write(conn, str(record), timestamp=NOW, after_data={"x": "y" * (1000 if record % 4 else 5000)})
     told: list[int] = []
@@ -305,7 +305,7 @@ def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts
     assert (entry.record_id, entry.actor_id, entry.label) == ("\\xffA", "\\xfe", "\\xfd")
     assert entry.after_data is not None
     assert entry.after_data.text == r'{"a":"\\xff"}'
-    counted = run(conn, counted_facets(phrases_of(conn), audit.query(), tells_reach=True))
+    counted = run(conn, counted_facets(log_dialect_of(conn), audit.query(), tells_reach=True))
     assert ("actor", [Count("\\xfe", 1)]) in [(facet.name, facet.values) for facet in counted.facets]
 
 

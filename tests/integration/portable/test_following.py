@@ -15,13 +15,14 @@ from sqlalchemy.pool import NullPool
 
 from svc_pg import audit
 from svc_pg.audit.log.entry import Entry
-from svc_pg.audit.portable.change_order import walk
-from svc_pg.audit.portable.entries import one, phrases_of
-from svc_pg.audit.portable.follow import following
-from svc_pg.audit.portable.statements import Steps, run
 from svc_pg.audit.read.follow import follow
+from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError, TransactionError
+from svc_pg.other_databases.log.change_order import walk
+from svc_pg.other_databases.log.entries import log_dialect_of, one
+from svc_pg.other_databases.log.follow import following
+from svc_pg.other_databases.log.statements import run
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
 from tests.support.selections import NOW
@@ -62,10 +63,10 @@ def test_a_connection_inside_a_transaction_is_not_followed(conn: Any) -> None:
 def test_pages_that_follow_the_log_have_each_entry_once(log: Log, conn: Any) -> None:
     for record in range(1, 6):
         log.write(conn, str(record), after_data={"x": "y" * 1000})
-    phrases = phrases_of(conn)
+    dialect = log_dialect_of(conn)
 
     def after(cursor: str) -> tuple[list[str | None], str]:
-        page = run(conn, following(phrases, audit.query().limit(2), cursor, max_bytes=1500))
+        page = run(conn, following(dialect, audit.query().limit(2), cursor, max_bytes=1500))
         assert page.next_cursor
         return [entry.record_id for entry in page], page.next_cursor
 
@@ -82,7 +83,7 @@ def test_pages_that_follow_the_log_have_each_entry_once(log: Log, conn: Any) -> 
 
 
 def test_a_page_ends_at_the_horizon_if_the_rest_of_its_stretch_is_not_wanted(log: Log, conn: Any) -> None:
-    def in_few(steps: Steps[Page[Entry]]) -> Steps[Page[Entry]]:
+    def in_few(steps: Effects[Page[Entry]]) -> Effects[Page[Entry]]:
         statement = next(steps)
         for _ in range(20):
             answer = yield statement
@@ -94,16 +95,16 @@ def test_a_page_ends_at_the_horizon_if_the_rest_of_its_stretch_is_not_wanted(log
 
     for record in range(1, 4):
         log.write(conn, str(record))
-    cut = run(conn, following(phrases_of(conn), audit.query().limit(1), "start"))
+    cut = run(conn, following(log_dialect_of(conn), audit.query().limit(1), "start"))
     assert cut.next_cursor
     log.write(conn, "4")
-    assert run(conn, in_few(following(phrases_of(conn), audit.query().actor("nobody"), cut.next_cursor))).data == []
+    assert run(conn, in_few(following(log_dialect_of(conn), audit.query().actor("nobody"), cut.next_cursor))).data == []
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "W10", "WyJhIiwgIiIsICIiXQ", "WyIiLCAiIiwgIngiXQ"])
 def test_what_is_no_cursor_is_refused(conn: Any, cursor: str) -> None:
     with pytest.raises(QueryError):
-        run(conn, following(phrases_of(conn), audit.query(), cursor))
+        run(conn, following(log_dialect_of(conn), audit.query(), cursor))
 
 
 def write_chain(log: Log, conn: Any, order: list[int], *, time: datetime, record: str = "r") -> None:
@@ -186,8 +187,8 @@ def test_the_walk_uses_every_entry_once_and_goes_on_where_the_one_before_ends(se
 def test_one_entry_is_found_by_its_id(log: Log, conn: Any) -> None:
     log.write(conn, "1")
     [entry] = audit.query().list(conn)
-    assert run(conn, one(phrases_of(conn), int(entry.id))) == entry
-    assert run(conn, one(phrases_of(conn), 2**70)) is None
+    assert run(conn, one(log_dialect_of(conn), int(entry.id))) == entry
+    assert run(conn, one(log_dialect_of(conn), 2**70)) is None
     assert records(conn, audit.query()) == ["1"]
 
 

@@ -14,11 +14,11 @@ from jinja2 import Environment
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
-from svc_pg.audit.portable.counts import counted_facets
-from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.statements import run
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError
 from svc_pg.integrations.jinja import add_templates
+from svc_pg.other_databases.log.counts import counted_facets
+from svc_pg.other_databases.log.entries import log_dialect_of
+from svc_pg.other_databases.log.statements import run
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
 from tests.support.selections import NOW, SELECTED, WRITTEN
@@ -207,7 +207,7 @@ def test_an_entry_that_somebody_has_forged_in_sqlite_is_named(log: Log, conn: An
         audit.query().list(conn)
     assert not audit.query().compliance("gdpr").list(conn).data
     assert not audit.query().changed("a").list(conn).data
-    counting = counted_facets(phrases_of(conn), audit.query().missing("compliance"), tells_reach=True)
+    counting = counted_facets(log_dialect_of(conn), audit.query().missing("compliance"), tells_reach=True)
     if column == "timestamp":
         with pytest.raises(QueryError, match="an entry of the log was not written by svc-pg"):
             run(conn, counting)

@@ -12,11 +12,11 @@ import pytest
 from svc_pg import audit
 from svc_pg.audit.keep import retention
 from svc_pg.audit.log.purge_report import Ages
-from svc_pg.audit.portable import purge
-from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.statements import run
 from svc_pg.config import Config
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
+from svc_pg.other_databases.log import purge
+from svc_pg.other_databases.log.entries import log_dialect_of
+from svc_pg.other_databases.log.statements import run
 from tests.support.logs import Log, records
 
 MONTH = timedelta(days=30)
@@ -85,7 +85,7 @@ def test_each_table_is_kept_as_long_as_it_says(aged: Log, conn: Any) -> None:
 
 @pytest.mark.usefixtures("aged")
 def test_each_batch_is_recorded(conn: Any) -> None:
-    report = run(conn, purge.purging(phrases_of(conn), Ages(MONTH), dry_run=False, batch=2))
+    report = run(conn, purge.purging(log_dialect_of(conn), Ages(MONTH), dry_run=False, batch=2))
     assert report.entries == 5
     counts = [
         entry.before_data.value["entries"]
@@ -98,22 +98,23 @@ def test_each_batch_is_recorded(conn: Any) -> None:
 @pytest.mark.usefixtures("aged")
 def test_a_purge_whose_time_is_over_postpones_the_rest(conn: Any) -> None:
     ends: Iterator[bool] = iter([False, True])
-    report = run(conn, purge.purging(phrases_of(conn), Ages(MONTH), dry_run=False, batch=2, is_over=lambda: next(ends)))
+    wanted = purge.purging(log_dialect_of(conn), Ages(MONTH), dry_run=False, batch=2, is_over=lambda: next(ends))
+    report = run(conn, wanted)
     assert (report.entries, len(report.postponed)) == (2, 1)
 
 
-@pytest.mark.parametrize("failing", ["write_entry", "count"])
+@pytest.mark.parametrize("failing", ["insert_entry", "count"])
 def test_a_purge_that_fails_leaves_nothing_open(
     aged: Log, conn: Any, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     def broken(*_: object, **__: object) -> Any:
         raise KeyboardInterrupt
 
-    if failing == "write_entry":
-        monkeypatch.setattr(purge, "write_entry", broken)
+    if failing == "insert_entry":
+        monkeypatch.setattr(purge, "insert_entry", broken)
     else:
-        broken_words = replace(phrases_of(conn), deleted="select 1 from nowhere")
-        monkeypatch.setattr(retention, "phrases_of", lambda _: broken_words)
+        broken_words = replace(log_dialect_of(conn), deleted="select 1 from nowhere")
+        monkeypatch.setattr(retention, "log_dialect_of", lambda _: broken_words)
     with pytest.raises((KeyboardInterrupt, Exception)):
         audit.purge(conn, MONTH)
     monkeypatch.undo()
@@ -125,7 +126,7 @@ def test_a_purge_that_fails_leaves_nothing_open(
 
 def test_a_killed_purge_leaves_nothing_open(aged: Log) -> None:
     killed = aged.connect()
-    steps = purge.purging(phrases_of(killed), Ages(MONTH), dry_run=False)
+    steps = purge.purging(log_dialect_of(killed), Ages(MONTH), dry_run=False)
     cursor, answer = killed.cursor(), None
     while "delete" not in (step := next(steps) if answer is None else steps.send(answer)).text.partition(" ")[0]:
         text = step.text.replace("%s", "?") if isinstance(aged.at, Path) else step.text

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final, LiteralString
 
-from svc_pg.audit.portable.phrases import MYSQL, Phrases
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import ALL, Filter
 from svc_pg.database.table_names import TableName
+from svc_pg.other_databases.log.log_dialects import MYSQL, LogDialect
 
 LOG_SCHEMA: Final = "svc"
 """The database of the log itself, whose connections see all entries."""
@@ -46,9 +46,9 @@ class Home:
         return str(TableName(self.name, "")).removesuffix('""')
 
 
-def home(phrases: Phrases) -> Steps[Home | None]:
+def home(dialect: LogDialect) -> Effects[Home | None]:
     """The database of the connection; None if its entries are all entries of the log."""
-    if phrases is not MYSQL:
+    if dialect is not MYSQL:
         return None
     [[name]] = yield Statement("select database()")
     if name in (None, LOG_SCHEMA):
@@ -65,9 +65,9 @@ def home(phrases: Phrases) -> Steps[Home | None]:
     )
 
 
-def of_this_database(phrases: Phrases) -> Steps[Filter]:
+def of_this_database(dialect: LogDialect) -> Effects[Filter]:
     """The condition that an entry is one of the connection's database."""
-    here = yield from home(phrases)
+    here = yield from home(dialect)
     return ALL if here is None else here.filter()
 
 

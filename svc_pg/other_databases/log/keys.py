@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, LiteralString
 
-from svc_pg.audit.portable.phrases import Phrases
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import Filter
 from svc_pg.errors import QueryError
+from svc_pg.other_databases.log.log_dialects import LogDialect
 
 _LONG: Final[Sequence[LiteralString]] = ("before_data", "after_data", "context", "description")
 
@@ -34,22 +34,22 @@ def within(keys: Sequence[Key], max_bytes: int | None) -> Sequence[Key]:
     return keys
 
 
-def beyond(phrases: Phrases, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool) -> Filter:
+def beyond(dialect: LogDialect, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool) -> Filter:
     """The conditions, and that the entry comes after the edge."""
     if edge is None:
         return found
-    time = phrases.time(edge[0])
+    time = dialect.time(edge[0])
     # the first condition is one that finds an index
     if is_falling:
         return found.where("timestamp <= %s and (timestamp, id) < (%s, %s)", time, time, edge[1])
     return found.where("timestamp >= %s and (timestamp, id) > (%s, %s)", time, time, edge[1])
 
 
-def in_order(phrases: Phrases, found: Filter, *, is_falling: bool, limit: int | None = None) -> Steps[list[Key]]:
+def in_order(dialect: LogDialect, found: Filter, *, is_falling: bool, limit: int | None = None) -> Effects[list[Key]]:
     """The keys of the entries in the order of the log."""
-    size: LiteralString = " + ".join([phrases.size(column) for column in _LONG])
-    text: LiteralString = "select id, " + phrases.timestamp + ", table_name, " + phrases.text("record_id") + ", " + size
-    text += " from " + phrases.log + found.clause
+    size: LiteralString = " + ".join([dialect.size(column) for column in _LONG])
+    text: LiteralString = "select id, " + dialect.timestamp + ", table_name, " + dialect.text("record_id") + ", " + size
+    text += " from " + dialect.log + found.clause
     text += " order by timestamp desc, id desc" if is_falling else " order by timestamp, id"
     params = found.params
     if limit is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.effects import Effects, Statement
 
 _OMISSIONS: Final = """
 select case when json_valid(ignored) then ignored else '[]' end, is_conditional or not json_valid(ignored)
@@ -22,7 +22,7 @@ class Omissions:
     is_conditional: bool
 
 
-def omissions_of(table: str, at: str) -> Steps[Omissions | None]:
+def omissions_of(table: str, at: str) -> Effects[Omissions | None]:
     """The omissions of a table up to a time; None if there are none."""
     rows = yield Statement(_OMISSIONS, (table, at))
     return next((Omissions(list(json.loads(ignored)), bool(is_conditional)) for ignored, is_conditional in rows), None)

@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString
 
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.portable.entries import wanted
-from svc_pg.audit.portable.keys import forged, time_of
-from svc_pg.audit.portable.phrases import Phrases
-from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.audit.read import facets, stats
 from svc_pg.audit.read.facets import Facet, Facets
 from svc_pg.audit.read.sample import Count
 from svc_pg.audit.read.stats import AuditStats, Bucket, TimeCount
+from svc_pg.database.effects import Effects, Statement
+from svc_pg.other_databases.log.entries import wanted
+from svc_pg.other_databases.log.keys import forged, time_of
+from svc_pg.other_databases.log.log_dialects import LogDialect
 
 MAX_ENTRIES: Final = 20_000
 """The most entries of a range that are counted: the newest."""
@@ -62,9 +62,9 @@ class _Counted:
         return self.first if is_complete or not tells_reach else self.oldest
 
 
-def counted_facets(phrases: Phrases, selection: Selection, *, tells_reach: bool) -> Steps[Facets]:
+def counted_facets(dialect: LogDialect, selection: Selection, *, tells_reach: bool) -> Effects[Facets]:
     """As ``svc_pg.audit.read.facets.afacets``."""
-    counted = yield from _counted(phrases, selection, facets.MAX_ENTRIES)
+    counted = yield from _counted(dialect, selection, facets.MAX_ENTRIES)
     is_complete = counted.looked_at < facets.MAX_ENTRIES
     tags: Counter[str | None] = Counter()
     for group in counted.groups:
@@ -89,10 +89,10 @@ def _tags(text: str | None) -> Sequence[str | None]:
 
 
 def counted_stats(
-    phrases: Phrases, selection: Selection, *, bucket: Bucket | None, tells_reach: bool
-) -> Steps[AuditStats]:
+    dialect: LogDialect, selection: Selection, *, bucket: Bucket | None, tells_reach: bool
+) -> Effects[AuditStats]:
     """As ``svc_pg.audit.read.stats.astats``, with no estimates: of a longer range the newest 20,000 count."""
-    counted = yield from _counted(phrases, selection, MAX_ENTRIES)
+    counted = yield from _counted(dialect, selection, MAX_ENTRIES)
     is_complete = counted.looked_at < MAX_ENTRIES
     unit = bucket or _unit(counted)
     times: Counter[str] = Counter()
@@ -121,21 +121,21 @@ def _unit(counted: _Counted) -> Bucket:
     return "day" if span > timedelta(days=7) else "hour" if span > timedelta(hours=3) else "minute"
 
 
-def _counted(phrases: Phrases, selection: Selection, size: int) -> Steps[_Counted]:
-    found = yield from wanted(phrases, selection.conditions)
-    reach = yield from wanted(phrases, selection.range)
-    looked_at: LiteralString = "(select " + _COLUMNS + " from " + phrases.log + reach.clause  # noqa: S608 - constants
+def _counted(dialect: LogDialect, selection: Selection, size: int) -> Effects[_Counted]:
+    found = yield from wanted(dialect, selection.conditions)
+    reach = yield from wanted(dialect, selection.range)
+    looked_at: LiteralString = "(select " + _COLUMNS + " from " + dialect.log + reach.clause  # noqa: S608 - constants
     looked_at += " order by timestamp desc, id desc limit %s) audit_logs"
     params = (*reach.params, size)
     [[count, oldest]] = yield Statement(
-        "select count(*), min(" + phrases.timestamp + ") from " + looked_at,  # noqa: S608
+        "select count(*), min(" + dialect.timestamp + ") from " + looked_at,  # noqa: S608
         params,
     )
-    minute: LiteralString = "substr(" + phrases.timestamp + ", 1, 16)"
+    minute: LiteralString = "substr(" + dialect.timestamp + ", 1, 16)"
     values: LiteralString = "table_name, actor_id, tenant_id, operation, severity, label, compliance, " + minute
-    actor, tenant, label = phrases.text("actor_id"), phrases.text("tenant_id"), phrases.text("label")
+    actor, tenant, label = dialect.text("actor_id"), dialect.text("tenant_id"), dialect.text("label")
     text: LiteralString = (
-        "select min(" + phrases.timestamp + "), max(" + phrases.timestamp + "), count(*), table_name, "
+        "select min(" + dialect.timestamp + "), max(" + dialect.timestamp + "), count(*), table_name, "
     )
     text += actor + ", " + tenant + ", operation, severity, " + label + ", compliance, " + minute
     text += " from " + looked_at + found.clause + " group by " + values

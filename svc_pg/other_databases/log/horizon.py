@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from svc_pg.audit.portable.keys import time_of
-from svc_pg.audit.portable.phrases import SQLITE, Phrases
-from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.database.dbapi import error_number
 from svc_pg.database.dialects import dialect_of, driver_connection
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import Filter
 from svc_pg.errors import ConflictError, QueryError, TransactionError
+from svc_pg.other_databases.log.keys import time_of
+from svc_pg.other_databases.log.log_dialects import SQLITE, LogDialect
 
 _CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
 _IN_TRANSACTION: Final = 1568
@@ -46,36 +46,36 @@ class Horizon:
             return f"id.{self.end}"
         return f"time.{self.end:%Y-%m-%dT%H:%M:%S.%f}Z"
 
-    def settled(self, phrases: Phrases, found: Filter) -> Filter:
+    def settled(self, dialect: LogDialect, found: Filter) -> Filter:
         """The conditions, and that the entry is settled."""
         if isinstance(self.end, int):
             return found.where("id <= %s", self.end)
-        return found.where("timestamp < %s", phrases.time(self.end))
+        return found.where("timestamp < %s", dialect.time(self.end))
 
-    def held_back(self, phrases: Phrases, found: Filter) -> Filter:
+    def held_back(self, dialect: LogDialect, found: Filter) -> Filter:
         """The conditions, and that the entry is not settled."""
         if isinstance(self.end, int):
             return found.where("id > %s", self.end)
-        return found.where("timestamp >= %s", phrases.time(self.end))
+        return found.where("timestamp >= %s", dialect.time(self.end))
 
-    def since(self, phrases: Phrases, found: Filter) -> Filter:
+    def since(self, dialect: LogDialect, found: Filter) -> Filter:
         """The conditions, and that the entry comes after the end of the earlier reading."""
         if self.after is None:
             return found
         if isinstance(self.after, int):
             return found.where("id > %s", self.after)
-        return found.where("timestamp >= %s", phrases.time(self.after))
+        return found.where("timestamp >= %s", dialect.time(self.after))
 
 
-def horizon(phrases: Phrases, after: str | None = None) -> Steps[Horizon]:
+def horizon(dialect: LogDialect, after: str | None = None) -> Effects[Horizon]:
     """The horizon now; ``after`` is the cursor of an earlier one.
 
     On MySQL the connection must be outside a transaction: inside, it would not see what others have committed since.
     Raises QueryError if ``after`` is none of this log, and on MySQL AccessError without the right PROCESS, and
     ConflictError if the server does not tell since when its transactions run, or ``after`` is given to a replica.
     """
-    earlier = None if after is None else position(phrases, after)
-    if phrases is SQLITE:
+    earlier = None if after is None else position(dialect, after)
+    if dialect is SQLITE:
         [[end]] = yield Statement(_HIGHEST_ID)
         found = Horizon(end, earlier, end)
     else:
@@ -115,12 +115,12 @@ def _oldest_start(status: str, now: datetime) -> datetime:
     return now - max(ages, default=timedelta()) - _MARGIN
 
 
-def position(phrases: Phrases, cursor: str) -> int | datetime:
+def position(dialect: LogDialect, cursor: str) -> int | datetime:
     """The end of a reading in its cursor. Raises QueryError."""
     try:
         match = _CURSOR.fullmatch(cursor)
-        if match and (match[1] == "id") == (phrases is SQLITE):
-            return int(match[2]) if phrases is SQLITE else time_of(match[2])
+        if match and (match[1] == "id") == (dialect is SQLITE):
+            return int(match[2]) if dialect is SQLITE else time_of(match[2])
     except ValueError:
         pass
     raise QueryError(
@@ -128,7 +128,7 @@ def position(phrases: Phrases, cursor: str) -> int | datetime:
     )
 
 
-def outside_transaction(conn: object) -> Steps[None]:
+def outside_transaction(conn: object) -> Effects[None]:
     """Refuse a connection that is inside a transaction, in which it may see an old state or what is not committed.
 
     Raises TransactionError. A connection of sqlite3 with ``autocommit=False`` always is inside one, and is not refused.

@@ -7,44 +7,46 @@ from typing import Any, Final
 from svc_pg.audit.log.change import MAX_FIELDS, Change, cut, field_change
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.portable.entries import default_schema_of, one, page
-from svc_pg.audit.portable.keys import time_of
-from svc_pg.audit.portable.phrases import SQLITE, Phrases, names_default_schema
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.audit.read.audit_query import query
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.table_names import TableName
+from svc_pg.other_databases.log.entries import default_schema_of, one, page
+from svc_pg.other_databases.log.keys import time_of
+from svc_pg.other_databases.log.log_dialects import SQLITE, LogDialect, names_default_schema
 
 _PAGE_BYTES = 4 * 1024 * 1024
 _IN_SQLITE: Final = "select 1 from sqlite_schema where type in ('table', 'view') and lower(name) = lower(%s)"
 _IN_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
 
 
-def changes_of(phrases: Phrases, of_record: Selection, limit: int) -> Steps[list[Change]]:
+def changes_of(dialect: LogDialect, table: TableName, record: str, limit: int) -> Effects[list[Change]]:
     """The last changes of one record, newest first."""
-    [[now]] = yield Statement("select " + phrases.now)
+    of_record: Selection = query().resource(str(table)).record(record)
+    [[now]] = yield Statement("select " + dialect.now)
     found: list[Change] = []
     while True:
-        shown = yield from page(phrases, of_record.limit(limit - len(found)), max_bytes=_PAGE_BYTES)
+        shown = yield from page(dialect, of_record.limit(limit - len(found)), max_bytes=_PAGE_BYTES)
         found += [_change(entry, time_of(now)) for entry in shown]
         if shown.next_cursor is None or len(found) >= limit:
             return found
         of_record = of_record.after(shown.next_cursor)
 
 
-def is_known(phrases: Phrases, of_table: Selection, table: str) -> Steps[bool]:
+def is_known(dialect: LogDialect, table: TableName) -> Effects[bool]:
     """True if the table exists, or has entries."""
-    is_here = names_default_schema(of_table.conditions)
-    schema = (yield from default_schema_of(phrases)) if is_here else "main"
-    name = TableName.parse(table).within(schema)
-    params = (name.table,) if phrases is SQLITE else (name.schema, name.table)
-    if (yield Statement(_IN_SQLITE if phrases is SQLITE else _IN_MYSQL, params)):
+    of_table: Selection = query().resource(str(table))
+    schema = (yield from default_schema_of(dialect)) if names_default_schema(of_table.conditions) else "main"
+    name = table.within(schema)
+    params = (name.table,) if dialect is SQLITE else (name.schema, name.table)
+    if (yield Statement(_IN_SQLITE if dialect is SQLITE else _IN_MYSQL, params)):
         return True
-    return bool((yield from page(phrases, of_table.limit(1))).data)
+    return bool((yield from page(dialect, of_table.limit(1))).data)
 
 
-def change_of_entry(phrases: Phrases, entry_id: int) -> Steps[Change | None]:
+def change_of_entry(dialect: LogDialect, entry_id: int) -> Effects[Change | None]:
     """One entry as a change, if there is one with this id."""
-    [[now]] = yield Statement("select " + phrases.now)
-    entry = yield from one(phrases, entry_id)
+    [[now]] = yield Statement("select " + dialect.now)
+    entry = yield from one(dialect, entry_id)
     return None if entry is None else _change(entry, time_of(now))
 
 

@@ -9,39 +9,39 @@ from svc_pg.audit.log.conditions import Among, Condition, Is, OfAnyDatabase
 from svc_pg.audit.log.entry import FIELDS, Entry, row_of
 from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.portable.change_order import by_change
-from svc_pg.audit.portable.databases import of_this_database
-from svc_pg.audit.portable.invalid_texts import in_json
-from svc_pg.audit.portable.keys import Key, beyond, forged, in_order, time_of, within
-from svc_pg.audit.portable.phrases import (
-    MYSQL,
-    SQLITE,
-    Phrases,
-    filter_of,
-    names_default_schema,
-)
-from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.database.dialects import dialect_of
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import ALL, Filter, Page
 from svc_pg.database.query import RawJson
 from svc_pg.errors import QueryError
+from svc_pg.other_databases.log.change_order import by_change
+from svc_pg.other_databases.log.databases import of_this_database
+from svc_pg.other_databases.log.invalid_texts import in_json
+from svc_pg.other_databases.log.keys import Key, beyond, forged, in_order, time_of, within
+from svc_pg.other_databases.log.log_dialects import (
+    MYSQL,
+    SQLITE,
+    LogDialect,
+    filter_of,
+    names_default_schema,
+)
 
 
-def phrases_of(conn: object) -> Phrases:
+def log_dialect_of(conn: object) -> LogDialect:
     """The words of the database that a connection leads to."""
     return SQLITE if dialect_of(conn) == "sqlite" else MYSQL
 
 
-def wanted(phrases: Phrases, conditions: Sequence[Condition]) -> Steps[Filter]:
+def wanted(dialect: LogDialect, conditions: Sequence[Condition]) -> Effects[Filter]:
     """The conditions in the words of the database. Raises QueryError if a table needs a schema.
 
     On MySQL the entries are those of the connection's database, unless tables are named or all databases are wanted.
     """
-    schema = (yield from default_schema_of(phrases)) if names_default_schema(conditions) else "main"
-    found = filter_of(phrases, conditions, default_schema=schema)
+    schema = (yield from default_schema_of(dialect)) if names_default_schema(conditions) else "main"
+    found = filter_of(dialect, conditions, default_schema=schema)
     if _names_tables(conditions) or OfAnyDatabase() in conditions:
         return found
-    return found.joined((yield from of_this_database(phrases)))
+    return found.joined((yield from of_this_database(dialect)))
 
 
 def _names_tables(conditions: Sequence[Condition]) -> bool:
@@ -51,9 +51,9 @@ def _names_tables(conditions: Sequence[Condition]) -> bool:
     )
 
 
-def default_schema_of(phrases: Phrases) -> Steps[str]:
+def default_schema_of(dialect: LogDialect) -> Effects[str]:
     """The schema of tables without one. Raises QueryError if the connection has no database."""
-    if phrases is not MYSQL:
+    if dialect is not MYSQL:
         return "main"
     [[database]] = yield Statement("select database()")
     if database is None:
@@ -62,67 +62,67 @@ def default_schema_of(phrases: Phrases) -> Steps[str]:
 
 
 def page(
-    phrases: Phrases, selection: Selection, *, max_bytes: int | None = None, also: Filter = ALL
-) -> Steps[Page[Entry]]:
+    dialect: LogDialect, selection: Selection, *, max_bytes: int | None = None, also: Filter = ALL
+) -> Effects[Page[Entry]]:
     """A page of the entries, ``also`` of these; with ``max_bytes`` it ends before it has more, but has a first row."""
-    found = (yield from wanted(phrases, selection.conditions)).joined(also)
+    found = (yield from wanted(dialect, selection.conditions)).joined(also)
     is_falling = (selection.first == "newest") != selection.is_backward
-    keys = yield from _keys_beyond(phrases, found, selection, is_falling=is_falling, limit=selection.size + 1)
+    keys = yield from _keys_beyond(dialect, found, selection, is_falling=is_falling, limit=selection.size + 1)
     shown = within(keys[: selection.size], max_bytes)
-    entries = yield from entries_of(phrases, shown, selection.fields)
+    entries = yield from entries_of(dialect, shown, selection.fields)
     return selection.page_of(
         entries, has_more=len(keys) > len(shown), key=lambda entry: (entry.timestamp.isoformat(), entry.id)
     )
 
 
-def one(phrases: Phrases, entry_id: int, fields: Sequence[str] = FIELDS) -> Steps[Entry | None]:
+def one(dialect: LogDialect, entry_id: int, fields: Sequence[str] = FIELDS) -> Effects[Entry | None]:
     """The entry with this id, if there is one."""
     if entry_id > HIGHEST:
         return None
-    here = (yield from of_this_database(phrases)).where("id = %s", entry_id)
-    rows = yield _select(phrases, fields, here)
+    here = (yield from of_this_database(dialect)).where("id = %s", entry_id)
+    rows = yield _select(dialect, fields, here)
     return next(map(_reader(fields), rows), None)
 
 
-def around(phrases: Phrases, selection: Selection, entry_id: int, *, max_bytes: int) -> Steps[Page[Entry] | None]:
+def around(dialect: LogDialect, selection: Selection, entry_id: int, *, max_bytes: int) -> Effects[Page[Entry] | None]:
     """The entry between those before and after it: see ``svc_pg.audit.read.around``. None if there is no such entry."""
-    found = yield from one(phrases, entry_id, selection.fields)
+    found = yield from one(dialect, entry_id, selection.fields)
     if found is None:
         return None
     half = replace(selection, size=(selection.size - 1) // 2, position=(found.timestamp, entry_id))
-    earlier = yield from page(phrases, replace(half, is_backward=True), max_bytes=max_bytes // 2)
-    later = yield from page(phrases, replace(half, is_backward=False), max_bytes=max_bytes // 2)
+    earlier = yield from page(dialect, replace(half, is_backward=True), max_bytes=max_bytes // 2)
+    later = yield from page(dialect, replace(half, is_backward=False), max_bytes=max_bytes // 2)
     return Page([*earlier.data, found, *later.data], later.next_cursor, earlier.prev_cursor)
 
 
-def entries_of(phrases: Phrases, keys: Sequence[Key], fields: Sequence[str] = FIELDS) -> Steps[list[Entry]]:
+def entries_of(dialect: LogDialect, keys: Sequence[Key], fields: Sequence[str] = FIELDS) -> Effects[list[Entry]]:
     """The entries at these places, in their order."""
     if not keys:
         return []
     marks: LiteralString = ", ".join(["%s"] * len(keys))
-    rows = yield _select(phrases, fields, ALL.where("id in (" + marks + ")", *(key.id for key in keys)))
+    rows = yield _select(dialect, fields, ALL.where("id in (" + marks + ")", *(key.id for key in keys)))
     by_id = {entry.id: entry for entry in map(_reader(fields), rows)}
     return [by_id[str(key.id)] for key in keys if str(key.id) in by_id]  # a purge may be quicker
 
 
 def _keys_beyond(
-    phrases: Phrases, found: Filter, selection: Selection, *, is_falling: bool, limit: int
-) -> Steps[list[Key]]:
+    dialect: LogDialect, found: Filter, selection: Selection, *, is_falling: bool, limit: int
+) -> Effects[list[Key]]:
     """The places of the next entries, of one record in the order of change."""
     if selection.edge is not None and not 0 <= selection.edge[1] <= HIGHEST:
         raise QueryError(f"{selection.edge[1]} is not the id of an entry")
     # MySQL lets no trigger change the table that is being changed
-    if selection.is_of_record and phrases is SQLITE:
-        return (yield from by_change(phrases, found, selection.edge, is_falling=is_falling, limit=limit))
-    later = beyond(phrases, found, selection.edge, is_falling=is_falling)
-    return (yield from in_order(phrases, later, is_falling=is_falling, limit=limit))
+    if selection.is_of_record and dialect is SQLITE:
+        return (yield from by_change(dialect, found, selection.edge, is_falling=is_falling, limit=limit))
+    later = beyond(dialect, found, selection.edge, is_falling=is_falling)
+    return (yield from in_order(dialect, later, is_falling=is_falling, limit=limit))
 
 
-def _select(phrases: Phrases, fields: Sequence[str], found: Filter) -> Statement:
-    texts = {name: phrases.text(column) for name, column in _TEXTS.items()}
-    known: Mapping[str, LiteralString] = {**_COLUMNS, **texts, "timestamp": phrases.timestamp}
+def _select(dialect: LogDialect, fields: Sequence[str], found: Filter) -> Statement:
+    texts = {name: dialect.text(column) for name, column in _TEXTS.items()}
+    known: Mapping[str, LiteralString] = {**_COLUMNS, **texts, "timestamp": dialect.timestamp}
     shown: LiteralString = ", ".join([known[name] for name in fields])
-    return Statement("select " + shown + " from " + phrases.log + found.clause, found.params)  # noqa: S608
+    return Statement("select " + shown + " from " + dialect.log + found.clause, found.params)  # noqa: S608
 
 
 def _reader(fields: Sequence[str]) -> Callable[[Sequence[Any]], Entry]:

@@ -37,7 +37,7 @@ Phrase = tuple[LiteralString, tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class LogDialect:
     """The words that differ.
 
     - ``log_name``: the log's own name in an entry
@@ -88,7 +88,7 @@ def _naive(time: datetime) -> str:
         return "0001-01-01 00:00:00.000000" if time.year == 1 else "9999-12-31 23:59:59.999999"
 
 
-SQLITE: Final = Phrases(
+SQLITE: Final = LogDialect(
     log="svc_audit_logs",
     log_name="main.svc_audit_logs",
     timestamp="timestamp",
@@ -124,7 +124,7 @@ SQLITE: Final = Phrases(
     deleted="select changes()",
     last_id="select last_insert_rowid()",
 )
-MYSQL: Final = Phrases(
+MYSQL: Final = LogDialect(
     log="svc.audit_logs",
     log_name="svc.audit_logs",
     timestamp="cast(timestamp as char)",
@@ -162,9 +162,9 @@ _WITHOUT: Final[dict[Missable, LiteralString]] = {
 }
 
 
-def filter_of(phrases: Phrases, conditions: Iterable[Condition], *, default_schema: str) -> Filter:
+def filter_of(dialect: LogDialect, conditions: Iterable[Condition], *, default_schema: str) -> Filter:
     """The conditions, and their parameters. Raises UnsupportedQueryError for those that only PostgreSQL answers."""
-    return reduce(partial(_with, phrases, default_schema), conditions, ALL)
+    return reduce(partial(_with, dialect, default_schema), conditions, ALL)
 
 
 def names_default_schema(conditions: Iterable[Condition]) -> bool:
@@ -183,30 +183,30 @@ def real_name(table: str, default_schema: str) -> str:
     return str(TableName.parse(table).within(default_schema))
 
 
-def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condition) -> Filter:
+def _with(dialect: LogDialect, default_schema: str, found: Filter, condition: Condition) -> Filter:
     match condition:
         case Is("table_name", value):
-            return found.where(*_flat(phrases.equals("table_name", real_name(value, default_schema))))
+            return found.where(*_flat(dialect.equals("table_name", real_name(value, default_schema))))
         case Is(column, value):
-            return found.where(*_flat(phrases.equals(column, value)))
+            return found.where(*_flat(dialect.equals(column, value)))
         case Among("table_name", values, is_excluded):
             names = [real_name(value, default_schema) for value in values]
-            return _one_of(found, [phrases.equals("table_name", name) for name in names], is_excluded=is_excluded)
+            return _one_of(found, [dialect.equals("table_name", name) for name in names], is_excluded=is_excluded)
         case Among(column, values, is_excluded):
-            return _one_of(found, [phrases.equals(column, value) for value in values], is_excluded=is_excluded)
+            return _one_of(found, [dialect.equals(column, value) for value in values], is_excluded=is_excluded)
         case Overlaps(column, values, is_excluded):
-            return _one_of(found, [phrases.has(column, value) for value in values], is_excluded=is_excluded)
+            return _one_of(found, [dialect.has(column, value) for value in values], is_excluded=is_excluded)
         case AtLeast(severity):
             levels = SEVERITIES[SEVERITIES.index(severity) :]
-            return _one_of(found, [phrases.equals("severity", level) for level in levels], is_excluded=False)
+            return _one_of(found, [dialect.equals("severity", level) for level in levels], is_excluded=False)
         case Without("compliance"):
-            return found.where(phrases.no_compliance)
+            return found.where(dialect.no_compliance)
         case Without(value):
             return found.where(_WITHOUT[value])
         case Since(time):
-            return _compared(phrases, found, "timestamp >= ", time)
+            return _compared(dialect, found, "timestamp >= ", time)
         case Until(time):
-            return _compared(phrases, found, "timestamp < ", time)
+            return _compared(dialect, found, "timestamp < ", time)
         case SinceTransaction(xact_id):
             return found.where("xact_id >= %s", min(xact_id, HIGHEST))
         case BeforeTransaction(xact_id):
@@ -226,10 +226,10 @@ def _one_of(found: Filter, phrases: list[Phrase], *, is_excluded: bool) -> Filte
     return found.where(either + " is not true" if is_excluded else either, *params)
 
 
-def _compared(phrases: Phrases, found: Filter, comparison: LiteralString, time: datetime | timedelta) -> Filter:
+def _compared(dialect: LogDialect, found: Filter, comparison: LiteralString, time: datetime | timedelta) -> Filter:
     if isinstance(time, datetime):
-        return found.where(comparison + "%s", phrases.time(time))
-    text, params = phrases.ago(time)
+        return found.where(comparison + "%s", dialect.time(time))
+    text, params = dialect.ago(time)
     return found.where(comparison + text, *params)
 
 

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
-from svc_pg.audit.portable.databases import Home, home
-from svc_pg.audit.portable.driver_errors import is_busy
-from svc_pg.audit.portable.entries import default_schema_of
-from svc_pg.audit.portable.keys import time_of
-from svc_pg.audit.portable.phrases import Phrases
-from svc_pg.audit.portable.statements import Answer, Statement, Steps
-from svc_pg.audit.portable.written import write_entry
+from svc_pg.database.effects import Effects, Statement
+from svc_pg.other_databases.log.databases import Home, home
+from svc_pg.other_databases.log.driver_errors import is_busy
+from svc_pg.other_databases.log.entries import default_schema_of
+from svc_pg.other_databases.log.insert_entry import insert_entry
+from svc_pg.other_databases.log.keys import time_of
+from svc_pg.other_databases.log.log_dialects import LogDialect
+from svc_pg.other_databases.log.statements import Answer
 
 BATCH: Final = 20_000
 
@@ -25,14 +26,14 @@ class _Old:
     table: str
     before: datetime
 
-    def condition(self, phrases: Phrases) -> tuple[LiteralString, Sequence[object]]:
+    def condition(self, dialect: LogDialect) -> tuple[LiteralString, Sequence[object]]:
         """The condition on an entry, and its parameters."""
-        text, params = phrases.equals("table_name", self.table)
-        return text + " and timestamp < %s", (*params, phrases.time(self.before))
+        text, params = dialect.equals("table_name", self.table)
+        return text + " and timestamp < %s", (*params, dialect.time(self.before))
 
 
 def purging(
-    phrases: Phrases,
+    dialect: LogDialect,
     ages: Ages,
     *,
     dry_run: bool,
@@ -40,73 +41,73 @@ def purging(
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
-) -> Steps[PurgeReport]:
+) -> Effects[PurgeReport]:
     """Remove all entries that are older than ``ages``: see ``svc_pg.audit.purge``.
 
     What is left when ``is_over``, or when others hold the log for too long, is postponed.
     """
-    before = yield from _ago(phrases, ages.default)
+    before = yield from _ago(dialect, ages.default)
     tables: Counter[str] = Counter()
     postponed: list[str] = []
     if not dry_run:
-        progress(phrases.log_name)
-    here = None if all_databases else (yield from home(phrases))
-    for old in (yield from _old(phrases, ages, before, here)):
+        progress(dialect.log_name)
+    here = None if all_databases else (yield from home(dialect))
+    for old in (yield from _old(dialect, ages, before, here)):
         if dry_run:
-            which, params = old.condition(phrases)
-            text: LiteralString = "select count(*) from " + phrases.log + " where " + which  # noqa: S608 - ours
+            which, params = old.condition(dialect)
+            text: LiteralString = "select count(*) from " + dialect.log + " where " + which  # noqa: S608 - ours
             [[count]] = yield Statement(text, tuple(params))
         else:
-            count, is_done = yield from _emptying(phrases, old, batch, is_over)
-            postponed = [] if is_done else [phrases.log_name]
+            count, is_done = yield from _emptying(dialect, old, batch, is_over)
+            postponed = [] if is_done else [dialect.log_name]
         tables.update({old.table: int(count)} if count else {})
         if postponed:
             break
     if not dry_run and not postponed:
-        yield from _leftovers(phrases)
+        yield from _leftovers(dialect)
     return PurgeReport(before, [], tables.total(), postponed, dict(tables))
 
 
-def _leftovers(phrases: Phrases) -> Steps[None]:
+def _leftovers(dialect: LogDialect) -> Effects[None]:
     """Delete them, unless others write at the moment: the next purge does."""
     try:
-        for statement in phrases.leftovers:
+        for statement in dialect.leftovers:
             yield Statement(statement)
     except Exception as error:
         if not is_busy(error):
             raise
 
 
-def _ago(phrases: Phrases, age: timedelta | None) -> Steps[datetime | None]:
+def _ago(dialect: LogDialect, age: timedelta | None) -> Effects[datetime | None]:
     """The time before which entries of this age are; None of those that never go."""
     if age is None:
         return None
-    text, params = phrases.ago(age)
+    text, params = dialect.ago(age)
     [[start]] = yield Statement("select " + text, params)
     return time_of(start)
 
 
-def _old(phrases: Phrases, ages: Ages, before: datetime | None, here: Home | None) -> Steps[list[_Old]]:
+def _old(dialect: LogDialect, ages: Ages, before: datetime | None, here: Home | None) -> Effects[list[_Old]]:
     """The old entries by table, ``here`` alone; ``before`` is the time of those whose age is the log's own."""
-    default_schema = "" if ages.are_equal else (yield from default_schema_of(phrases))
-    names = yield Statement("select distinct table_name from " + phrases.log)  # noqa: S608 - a constant
+    default_schema = "" if ages.are_equal else (yield from default_schema_of(dialect))
+    names = yield Statement("select distinct table_name from " + dialect.log)  # noqa: S608 - a constant
     found: list[_Old] = []
     for [name] in names:
         if here is not None and not here.has(name):
             continue
         age = ages.of(name, default_schema=default_schema)
-        time = before if age == ages.default else (yield from _ago(phrases, age))
+        time = before if age == ages.default else (yield from _ago(dialect, age))
         if time is not None:
             found.append(_Old(name, time))
     return found
 
 
-def _emptying(phrases: Phrases, old: _Old, size: int, is_over: Callable[[], bool]) -> Steps[tuple[int, bool]]:
+def _emptying(dialect: LogDialect, old: _Old, size: int, is_over: Callable[[], bool]) -> Effects[tuple[int, bool]]:
     """The number of entries removed, and whether those were all."""
     removed = 0
     while not is_over():
         try:
-            count = yield from _batch(phrases, old, size)
+            count = yield from _batch(dialect, old, size)
         except Exception as error:
             if not is_busy(error):
                 raise
@@ -117,20 +118,20 @@ def _emptying(phrases: Phrases, old: _Old, size: int, is_over: Callable[[], bool
     return removed, False
 
 
-def _batch(phrases: Phrases, old: _Old, size: int) -> Steps[int]:
+def _batch(dialect: LogDialect, old: _Old, size: int) -> Effects[int]:
     """The number of entries removed, all in one transaction with the entry about it."""
-    which, params = old.condition(phrases)
-    yield Statement(phrases.begin)
+    which, params = old.condition(dialect)
+    yield Statement(dialect.begin)
     try:
-        yield Statement(phrases.open_guard, (phrases.time(old.before),))
-        yield Statement(phrases.delete_old(which), (*params, size))
-        [[count]] = yield Statement(phrases.deleted)
-        yield Statement(phrases.close_guard)
+        yield Statement(dialect.open_guard, (dialect.time(old.before),))
+        yield Statement(dialect.delete_old(which), (*params, size))
+        [[count]] = yield Statement(dialect.deleted)
+        yield Statement(dialect.close_guard)
         if count:
             entries = "1 entry" if count == 1 else f"{count} entries"
-            yield from write_entry(
-                phrases,
-                phrases.log_name,
+            yield from insert_entry(
+                dialect,
+                dialect.log_name,
                 "DELETE",
                 label="audit log purged",
                 severity="medium",
@@ -141,14 +142,14 @@ def _batch(phrases: Phrases, old: _Old, size: int) -> Steps[int]:
     except GeneratorExit:
         raise
     except BaseException:
-        yield from _end(phrases)
+        yield from _end(dialect)
         raise
     return int(count)
 
 
-def _end(phrases: Phrases) -> Steps[None]:
+def _end(dialect: LogDialect) -> Effects[None]:
     """Leave nothing of a batch that failed: neither its transaction nor, on MySQL, the session's open guard."""
-    for ending in phrases.undo:
+    for ending in dialect.undo:
         try:
             _: Answer = yield Statement(ending)
         except Exception:  # noqa: BLE001 - of a lost connection, with which both have ended

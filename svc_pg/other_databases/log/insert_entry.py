@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, LiteralString
 
-from svc_pg.audit.portable.phrases import MYSQL, Phrases
-from svc_pg.audit.portable.session_values import session_values
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.formats.encoding import encode
+from svc_pg.other_databases.log.log_dialects import MYSQL, LogDialect
+from svc_pg.other_databases.log.session_values import session_values
 
 _COLUMNS: Final[LiteralString] = (
     "table_name, operation, record_id, before_data, after_data, changed_fields, label, severity, compliance,"
@@ -15,8 +15,8 @@ _COLUMNS: Final[LiteralString] = (
 )
 
 
-def write_entry(
-    phrases: Phrases,
+def insert_entry(
+    dialect: LogDialect,
     table_name: str,
     operation: str,
     *,
@@ -27,7 +27,7 @@ def write_entry(
     severity: str | None = None,
     compliance: Sequence[str] = (),
     description: str | None = None,
-) -> Steps[str]:
+) -> Effects[str]:
     """Write an entry, whose actor, tenant and context are the connection's, and return its id."""
     changed = None if before is None or after is None else _changed(before, after)
     values = (
@@ -42,11 +42,11 @@ def write_entry(
         _json(list(compliance) or None),
         description,
     )
-    who = (yield from session_values()) if phrases is MYSQL else ()
+    who = (yield from session_values()) if dialect is MYSQL else ()
     columns: LiteralString = " (timestamp, actor_id, tenant_id, context, db_user, " + _COLUMNS + ") "
-    given: LiteralString = ", ".join([phrases.now, phrases.context, phrases.db_user] + ["%s"] * len(values))
-    yield Statement("insert into " + phrases.log + columns + "select " + given, (*who, *values))
-    [[entry_id]] = yield Statement(phrases.last_id)
+    given: LiteralString = ", ".join([dialect.now, dialect.context, dialect.db_user] + ["%s"] * len(values))
+    yield Statement("insert into " + dialect.log + columns + "select " + given, (*who, *values))
+    [[entry_id]] = yield Statement(dialect.last_id)
     return str(entry_id)
 
 

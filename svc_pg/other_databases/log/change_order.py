@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
-from svc_pg.audit.portable.keys import Key, in_order
-from svc_pg.audit.portable.omissions import noticed, omissions_of
-from svc_pg.audit.portable.phrases import Phrases
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import Filter
+from svc_pg.other_databases.log.keys import Key, in_order
+from svc_pg.other_databases.log.log_dialects import LogDialect
+from svc_pg.other_databases.log.omissions import noticed, omissions_of
 
 Image = str | None
 """A snapshot; None stands for absence."""
@@ -37,20 +37,20 @@ class _Group:
 
 
 def by_change(
-    phrases: Phrases, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool, limit: int
-) -> Steps[list[Key]]:
+    dialect: LogDialect, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool, limit: int
+) -> Effects[list[Key]]:
     """The entries of each time are looked at as a whole, also at both ends of the page."""
     seen: list[Key] = []
     later = found
     if edge is not None:
-        seen = yield from _at(phrases, found, edge[0], is_falling=is_falling)
+        seen = yield from _at(dialect, found, edge[0], is_falling=is_falling)
         comparison: LiteralString = "timestamp < %s" if is_falling else "timestamp > %s"
-        later = found.where(comparison, phrases.time(edge[0]))
-    keys = yield from in_order(phrases, later, is_falling=is_falling, limit=limit)
+        later = found.where(comparison, dialect.time(edge[0]))
+    keys = yield from in_order(dialect, later, is_falling=is_falling, limit=limit)
     if len(keys) == limit:
-        last = yield from _at(phrases, found, keys[-1].timestamp, is_falling=is_falling)
+        last = yield from _at(dialect, found, keys[-1].timestamp, is_falling=is_falling)
         keys = [key for key in keys if key.timestamp != last[0].timestamp] + last if last else keys
-    ordered = yield from _changed(phrases, [*seen, *keys], is_falling=is_falling)
+    ordered = yield from _changed(dialect, [*seen, *keys], is_falling=is_falling)
     if edge is not None and seen:
         position = next((index for index, key in enumerate(ordered) if key.id == edge[1]), None)
         if position is None:  # it is not among the wanted ones: the page begins after its place by id
@@ -60,12 +60,12 @@ def by_change(
     return ordered[:limit]
 
 
-def _at(phrases: Phrases, found: Filter, time: datetime, *, is_falling: bool) -> Steps[list[Key]]:
-    of_time = found.where("timestamp = %s", phrases.time(time))
-    return (yield from in_order(phrases, of_time, is_falling=is_falling))
+def _at(dialect: LogDialect, found: Filter, time: datetime, *, is_falling: bool) -> Effects[list[Key]]:
+    of_time = found.where("timestamp = %s", dialect.time(time))
+    return (yield from in_order(dialect, of_time, is_falling=is_falling))
 
 
-def _changed(phrases: Phrases, keys: Sequence[Key], *, is_falling: bool) -> Steps[list[Key]]:
+def _changed(dialect: LogDialect, keys: Sequence[Key], *, is_falling: bool) -> Effects[list[Key]]:
     """The keys, with those of one record and time in the order of change; the others keep their places."""
     groups: dict[tuple[str, str | None, datetime], list[int]] = {}
     for position, key in enumerate(keys):
@@ -74,7 +74,7 @@ def _changed(phrases: Phrases, keys: Sequence[Key], *, is_falling: bool) -> Step
     for (table, record, time), places in groups.items():
         if len(places) < 2:
             continue
-        ids = yield from _order_of(phrases, table, record, time)
+        ids = yield from _order_of(dialect, table, record, time)
         rank = {entry_id: index for index, entry_id in enumerate(ids)}
         by_rank = sorted((keys[place] for place in places), key=lambda key: rank[key.id], reverse=is_falling)
         for place, key in zip(places, by_rank, strict=True):
@@ -82,26 +82,26 @@ def _changed(phrases: Phrases, keys: Sequence[Key], *, is_falling: bool) -> Step
     return ordered
 
 
-def _order_of(phrases: Phrases, table: str, record: str | None, time: datetime) -> Steps[list[int]]:
+def _order_of(dialect: LogDialect, table: str, record: str | None, time: datetime) -> Effects[list[int]]:
     """The ids of a record's entries of one time in the order of change, or of capture if the images do not tell."""
-    found = yield from _group_at(phrases, table, record, phrases.time(time))
-    omissions = yield from omissions_of(table, phrases.time(time))
+    found = yield from _group_at(dialect, table, record, dialect.time(time))
+    omissions = yield from omissions_of(table, dialect.time(time))
     order = None
     if omissions is None:
-        start = yield from _start_of(phrases, table, record, time, found, ())
+        start = yield from _start_of(dialect, table, record, time, found, ())
         order = walk(found.befores, found.afters, start)
     elif not omissions.is_conditional:  # a walk in another order may go around a change that was left out
-        order = yield from _order_with_gaps(phrases, table, record, time, found, omissions.ignored)
+        order = yield from _order_with_gaps(dialect, table, record, time, found, omissions.ignored)
     entries = found.entries if order is None else [found.entries[position] for position in order]
     return [entry_id for entry_id, is_own in entries if is_own]
 
 
 def _order_with_gaps(
-    phrases: Phrases, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
-) -> Steps[list[int] | None]:
+    dialect: LogDialect, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
+) -> Effects[list[int] | None]:
     """The walk if changes of the ignored columns alone lie between the entries."""
     seen = found.without(ignored)
-    start = yield from _start_of(phrases, table, record, time, seen, ignored)
+    start = yield from _start_of(dialect, table, record, time, seen, ignored)
     if not start and not _ends(seen.befores, seen.afters):
         return None
     by_seen = walk(seen.befores, seen.afters, start)
@@ -113,36 +113,36 @@ def _order_with_gaps(
 
 
 def _start_of(
-    phrases: Phrases, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
-) -> Steps[Sequence[Image]]:
+    dialect: LogDialect, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
+) -> Effects[Sequence[Image]]:
     """The state before entries that end as they began, which the entries before them tell; nothing if they do not."""
     if _ends(found.befores, found.afters):
         return ()
-    at = phrases.time(time)
+    at = dialect.time(time)
     for _ in range(_MOST_TIMES):
         [[earlier]] = yield Statement(
             "select max(time) from ("  # noqa: S608 - constants
-            + ("select max(timestamp) as time from " + phrases.log)
+            + ("select max(timestamp) as time from " + dialect.log)
             + (" where table_name = %s and record_id = %s and timestamp < %s union all select max(timestamp) from ")
-            + (phrases.log + " where table_name = %s and moved_from = %s and timestamp < %s) earlier"),
+            + (dialect.log + " where table_name = %s and moved_from = %s and timestamp < %s) earlier"),
             (table, record, at, table, record, at),
         )
         if earlier is None:
             return ()
-        before = (yield from _group_at(phrases, table, record, earlier)).without(ignored)
+        before = (yield from _group_at(dialect, table, record, earlier)).without(ignored)
         if ends := [image for image, count in _ends(before.befores, before.afters).items() if count < 0]:
             return ends if len(ends) == 1 else ()
         at = earlier
     return ()
 
 
-def _group_at(phrases: Phrases, table: str, record: str | None, at: str) -> Steps[_Group]:
+def _group_at(dialect: LogDialect, table: str, record: str | None, at: str) -> Effects[_Group]:
     # an UPDATE that moved another record to this key is its beginning, and one that moved it away its end
-    before_data, after_data, moved = (phrases.text(name) for name in ("before_data", "after_data", "moved_from"))
+    before_data, after_data, moved = (dialect.text(name) for name in ("before_data", "after_data", "moved_from"))
     rows = yield Statement(
         "select id, operation, "  # noqa: S608 - constants
-        + (before_data + ", " + after_data + ", " + moved + ", " + phrases.text("record_id") + " from ")
-        + phrases.log
+        + (before_data + ", " + after_data + ", " + moved + ", " + dialect.text("record_id") + " from ")
+        + dialect.log
         + " where table_name = %s and timestamp = %s and (record_id = %s or moved_from = %s) order by id",
         (table, at, record, record),
     )

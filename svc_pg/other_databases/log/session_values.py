@@ -7,7 +7,7 @@ import json
 from hashlib import sha256
 from typing import Final, NoReturn
 
-from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.database.effects import Effects, Statement
 
 _MAX_ACTOR: Final = 512
 _MAX_CONTEXT: Final = 65_535
@@ -19,7 +19,7 @@ select charset(@svc_actor_id), hex(convert(@svc_actor_id using utf8mb4)), hex(ca
 """
 
 
-def session_values() -> Steps[tuple[str | None, str | None, str | None]]:
+def session_values() -> Effects[tuple[str | None, str | None, str | None]]:
     """The actor, the tenant, and the context as JSON; each is None if there is none."""
     [row] = yield Statement(_READ)
     actor, tenant, context = (_text(*row[start : start + 3]) for start in (0, 3, 6))

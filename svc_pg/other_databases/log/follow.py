@@ -9,13 +9,14 @@ from typing import Any, Final, TypeVar
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.portable.entries import page, phrases_of
-from svc_pg.audit.portable.horizon import horizon, outside_transaction, position
-from svc_pg.audit.portable.phrases import Phrases
-from svc_pg.audit.portable.statements import Steps, run
 from svc_pg.audit.read.follow_position import NOW, Position, read
 from svc_pg.database.dialects import driver_connection
+from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Page
+from svc_pg.other_databases.log.entries import log_dialect_of, page
+from svc_pg.other_databases.log.horizon import horizon, outside_transaction, position
+from svc_pg.other_databases.log.log_dialects import LogDialect
+from svc_pg.other_databases.log.statements import run
 
 _BATCH: Final = 100
 _PAGE_BYTES: Final = 4 * 1024 * 1024
@@ -26,7 +27,7 @@ Result = TypeVar("Result")
 def follow(conn: object, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
     """The newest page, its oldest entry first, then endlessly the new entries: see ``svc_pg.audit.read.follow``."""
     run(conn, outside_transaction(conn))
-    newest, cursor = _look(conn, _newest(phrases_of(conn), selection))
+    newest, cursor = _look(conn, _newest(log_dialect_of(conn), selection))
     yield from reversed(newest.data)
     for found in pages(conn, replace(selection, size=_BATCH), cursor, pause=pause):
         yield from found
@@ -35,9 +36,9 @@ def follow(conn: object, selection: Selection, *, pause: timedelta) -> Iterator[
 def pages(conn: object, selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Page[Entry]]:
     """The entries after a cursor, the oldest first, then endlessly the new ones, each page with its cursor."""
     run(conn, outside_transaction(conn))
-    phrases = phrases_of(conn)
+    dialect = log_dialect_of(conn)
     while True:
-        found = _look(conn, following(phrases, selection, cursor, max_bytes=_PAGE_BYTES))
+        found = _look(conn, following(dialect, selection, cursor, max_bytes=_PAGE_BYTES))
         yield found
         cursor = found.next_cursor or cursor
         if not found.data:
@@ -45,8 +46,8 @@ def pages(conn: object, selection: Selection, cursor: str, *, pause: timedelta) 
 
 
 def following(
-    phrases: Phrases, selection: Selection, cursor: str, *, max_bytes: int | None = None
-) -> Steps[Page[Entry]]:
+    dialect: LogDialect, selection: Selection, cursor: str, *, max_bytes: int | None = None
+) -> Effects[Page[Entry]]:
     """The entries after ``cursor``, the oldest first, and always the next one: see ``svc_pg.audit.read.follow_pages``.
 
     ``cursor`` is the one before, or ``start``, or ``now``. Raises QueryError if it is none, AccessError without the
@@ -54,16 +55,16 @@ def following(
     """
     here = read(cursor)
     after, until, row = here.after, here.until, here.row
-    reach = yield from horizon(phrases, after or None)
+    reach = yield from horizon(dialect, after or None)
     if cursor == NOW:
         return Page([], Position(reach.cursor).cursor)
     end = reach
     if row:  # inside a stretch, whose end was the horizon when it began
-        end = replace(reach, end=position(phrases, until))
+        end = replace(reach, end=position(dialect, until))
     oldest = replace(selection, first="oldest", position=None, is_backward=False)
     while True:
-        between = end.settled(phrases, end.since(phrases, ALL))
-        found = yield from page(phrases, oldest.after(row) if row else oldest, max_bytes=max_bytes, also=between)
+        between = end.settled(dialect, end.since(dialect, ALL))
+        found = yield from page(dialect, oldest.after(row) if row else oldest, max_bytes=max_bytes, also=between)
         if found.next_cursor is not None:
             return Page(found.data, Position(after, end.cursor, found.next_cursor).cursor)
         after, row = end.cursor, ""
@@ -72,14 +73,14 @@ def following(
         end = replace(reach, after=end.end)
 
 
-def _newest(phrases: Phrases, selection: Selection) -> Steps[tuple[Page[Entry], str]]:
-    reach = yield from horizon(phrases)
+def _newest(dialect: LogDialect, selection: Selection) -> Effects[tuple[Page[Entry], str]]:
+    reach = yield from horizon(dialect)
     newest = replace(selection, first="newest", position=None, is_backward=False)
-    found = yield from page(phrases, newest, also=reach.settled(phrases, ALL))
+    found = yield from page(dialect, newest, also=reach.settled(dialect, ALL))
     return found, Position(reach.cursor).cursor
 
 
-def _look(conn: object, steps: Steps[Result]) -> Result:
+def _look(conn: object, steps: Effects[Result]) -> Result:
     """A look at the log as it is now: without autocommit, a connection would see it as it was at the first look."""
     driver: Any = driver_connection(conn)
     try:

@@ -1,0 +1,110 @@
+"""The seam where databases meet: what can be asked of any audit log, and the log that a connection leads to."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from datetime import timedelta
+from importlib import import_module
+from typing import Any, Final, Protocol
+
+from svc_pg.audit.context import Actor
+from svc_pg.audit.log.change import Change
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.log.selection import Selection
+from svc_pg.database.dialects import Dialect, dialect_of
+from svc_pg.database.effects import Effects, Result
+from svc_pg.database.pagination import Page
+from svc_pg.database.query import RawJson
+from svc_pg.database.table_names import TableName
+
+_LOGS: Final[Mapping[Dialect, str]] = {
+    "postgresql": "svc_pg.audit.postgres_log",
+    "sqlite": "svc_pg.other_databases.log.other_log",
+    "mysql": "svc_pg.other_databases.log.other_log",
+}
+"""The modules of the logs, each imported when it is first needed: most applications have one database."""
+
+
+def log_of(conn: Any) -> "AuditLog":
+    """The log that a connection leads to. Raises ConfigError if it is none of a database that svc-pg knows."""
+    dialect = dialect_of(conn)
+    log: AuditLog = import_module(_LOGS[dialect]).log_on(conn, dialect)
+    return log
+
+
+class AuditLog(Protocol):
+    """The audit log of one database, on a connection. ``run`` or ``arun`` performs the effects that it returns."""
+
+    def run(self, wanted: Effects[Result]) -> Result:
+        """Perform the effects on a sync connection."""
+
+    async def arun(self, wanted: Effects[Result]) -> Result:
+        """Perform the effects on an async connection."""
+
+    def acting(self, actor: Actor) -> AbstractContextManager[None]:
+        """Make ``actor`` the actor of the connection's changes in the block."""
+
+    def aacting(self, actor: Actor) -> AbstractAsyncContextManager[None]:
+        """As ``acting``, on an async connection."""
+
+    def page(self, selection: Selection, *, max_bytes: int | None = None) -> Effects[Page[Entry]]:
+        """A page of entries. With ``max_bytes``, which is for async connections, it ends before it has more."""
+
+    def last_changes(self, table: TableName, record: str, limit: int) -> Effects[list[Change]]:
+        """The last changes of one record, newest first. Works with any driver."""
+
+    def knows(self, table: TableName) -> Effects[bool]:
+        """True if the table exists, or has entries."""
+
+    def change(self, entry_id: int) -> Effects[Change | None]:
+        """One entry as a change, if there is one with this id."""
+
+    def write_entry(
+        self,
+        table_name: str,
+        operation: str,
+        *,
+        record_id: str | None,
+        before: RawJson | None,
+        after: RawJson | None,
+        label: str | None,
+        severity: str | None,
+        compliance: Sequence[str],
+        description: str | None,
+    ) -> Effects[str]:
+        """Write an entry in the caller's transaction, and return its id. Works with any driver."""
+
+    def export(
+        self,
+        selection: Selection,
+        form: Format,
+        add: Callable[[bytes], None],
+        *,
+        after: str | None,
+        is_settled: bool,
+    ) -> Effects[ExportReport]:
+        """Give all entries to ``add`` as records of a file, the oldest first: see ``svc_pg.audit.export``."""
+
+    def expected(self, selection: Selection, *, after: str | None) -> Effects[int | None]:
+        """About the number of entries that an export would write; None if the database cannot tell."""
+
+    def purge(
+        self,
+        ages: Ages,
+        *,
+        dry_run: bool,
+        unsealed: bool,
+        all_databases: bool,
+        progress: Callable[[str], None],
+    ) -> Effects[PurgeReport]:
+        """Remove the entries that are older than their ages: see ``svc_pg.audit.purge``."""
+
+    def follow(self, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
+        """The newest page, its oldest entry first, then endlessly the new entries, on a sync connection."""
+
+    def lines(self, selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Lines]:
+        """All entries after a cursor as lines of JSON, then endlessly the new ones, on a sync connection."""
+
+    def identity(self, known: str | None) -> str:
+        """The text that tells this log from others. Raises QueryError if ``known`` is that of another."""

@@ -1,0 +1,169 @@
+"""The audit log of PostgreSQL."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from psycopg.abc import Buffer
+
+from svc_pg.audit.actors import postgres as postgres_actor
+from svc_pg.audit.context import Actor
+from svc_pg.audit.export import settled_lines
+from svc_pg.audit.export.export_copy import LOG, RECORDS, copy
+from svc_pg.audit.keep import purging
+from svc_pg.audit.log.change import Change
+from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
+from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.log.selection import Selection
+from svc_pg.audit.read import record_changes, settled_entries
+from svc_pg.audit.read.horizon import Horizon, horizon, horizon_after
+from svc_pg.audit.read.listing import filter_of, listing
+from svc_pg.database import performing
+from svc_pg.database.connections import psycopg_connection
+from svc_pg.database.dialects import Dialect
+from svc_pg.database.effects import Effects, Result, Statement
+from svc_pg.database.pagination import Page
+from svc_pg.database.performing import Copy, check_idle
+from svc_pg.database.query import Query, RawJson
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import translating
+
+_CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
+
+
+def log_on(conn: Any, _dialect: Dialect) -> "PostgresLog":
+    """The log that a connection leads to."""
+    return PostgresLog(conn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresLog:
+    """An ``AuditLog``. Entries are read by psycopg alone: it keeps the texts that PostgreSQL wrote."""
+
+    conn: Any
+
+    def run(self, wanted: Effects[Result]) -> Result:
+        """Perform the effects on a sync connection."""
+        return performing.run(self.conn, wanted)
+
+    async def arun(self, wanted: Effects[Result]) -> Result:
+        """Perform the effects on an async connection."""
+        return await performing.arun(self.conn, wanted)
+
+    def acting(self, actor: Actor) -> AbstractContextManager[None]:
+        """Make ``actor`` the transaction's actor in the block."""
+        return postgres_actor.block(self.conn, actor)
+
+    def aacting(self, actor: Actor) -> AbstractAsyncContextManager[None]:
+        """As ``acting``, on an async connection."""
+        return postgres_actor.ablock(self.conn, actor)
+
+    def page(self, selection: Selection, *, max_bytes: int | None = None) -> Effects[Page[Entry]]:
+        """A page of entries."""
+        return listing(selection).page(max_bytes=max_bytes)
+
+    def last_changes(self, table: TableName, record: str, limit: int) -> Effects[list[Change]]:
+        """The last changes of one record, newest first."""
+        return record_changes.changes_of(table, record, limit)
+
+    def knows(self, table: TableName) -> Effects[bool]:
+        """True if the table exists, or has entries."""
+        return record_changes.is_known(table)
+
+    def change(self, entry_id: int) -> Effects[Change | None]:
+        """One entry as a change, if there is one with this id."""
+        return record_changes.change_of_entry(entry_id)
+
+    def write_entry(
+        self,
+        table_name: str,
+        operation: str,
+        *,
+        record_id: str | None,
+        before: RawJson | None,
+        after: RawJson | None,
+        label: str | None,
+        severity: str | None,
+        compliance: Sequence[str],
+        description: str | None,
+    ) -> Effects[str]:
+        """Write an entry, and return its id."""
+        snapshots = [None if each is None else str(each) for each in (before, after)]
+        values = (table_name, operation, record_id, *snapshots, label, severity, list(compliance) or None, description)
+        [[entry_id]] = yield Statement(_CAPTURE, values)
+        return str(entry_id)
+
+    def export(
+        self,
+        selection: Selection,
+        form: Format,
+        add: Callable[[bytes], None],
+        *,
+        after: str | None,
+        is_settled: bool,
+    ) -> Effects[ExportReport]:
+        """Give all entries to ``add``, as PostgreSQL writes them."""
+        start: Horizon
+        [start] = yield horizon_after(after)
+        wanted = start.since(filter_of(selection.conditions))
+        held_back = 0
+        if is_settled:
+            late = start.held_back(wanted)
+            [count] = yield Query("select count(*) as entries" + LOG + late.clause, late.params, _Count)
+            held_back, wanted = count.entries, start.settled(wanted)
+        record = RECORDS[form]
+
+        def take(row: Buffer) -> None:
+            add(record(row))
+
+        number = yield Copy(*copy(form, wanted), take)
+        return ExportReport(number, held_back, start.cursor)
+
+    def expected(self, selection: Selection, *, after: str | None) -> Effects[int | None]:
+        """About the number of entries that an export would write, as the planner sees it."""
+        start: Horizon
+        [start] = yield horizon_after(after)
+        wanted = start.since(filter_of(selection.conditions))
+        [[[plan]]] = yield Statement("explain (format json) select" + LOG + wanted.clause, wanted.params)
+        return int(plan["Plan"]["Plan Rows"])
+
+    def purge(
+        self,
+        ages: Ages,
+        *,
+        dry_run: bool,
+        unsealed: bool,
+        all_databases: bool,  # noqa: ARG002 - a log on PostgreSQL is of one database
+        progress: Callable[[str], None],
+    ) -> Effects[PurgeReport]:
+        """Remove old entries, each partition and each batch in a transaction of its own."""
+        check_idle(self.conn)
+        return purging.purging(
+            ages,
+            dry_run=dry_run,
+            tries=purging.TRIES,
+            batch=purging.BATCH,
+            unsealed=unsealed,
+            progress=progress,
+        )
+
+    def follow(self, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
+        """The newest page, then endlessly the new entries."""
+        return settled_entries.follow(psycopg_connection(self.conn), selection, pause=pause)
+
+    def lines(self, selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Lines]:
+        """All entries after a cursor as lines of JSON, then endlessly the new ones."""
+        return settled_lines.lines(psycopg_connection(self.conn), selection, cursor, pause=pause)
+
+    def identity(self, known: str | None) -> str:
+        """The epoch of the log."""
+        with translating(), self.conn.transaction():
+            return horizon(self.conn, after=None if known is None else f"{known}.0").epoch

@@ -1,0 +1,106 @@
+"""The last changes of a record as PostgreSQL tells them, by any driver."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, LiteralString
+
+from svc_pg.audit.log.change import Change, cut, field_change
+from svc_pg.audit.log.entry import keyset
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.read.change_order import by_change
+from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.table_names import TableName
+
+# One text, so that drivers agree on all of it. Texts are cut here: a value may have megabytes. Each snapshot is taken
+# apart once, because it may have to be decompressed each time.
+_COLUMNS: Final[LiteralString] = """
+select pg_catalog.json_build_object(
+           'id', audit_logs.id::text,
+           'timestamp', audit_logs."timestamp",
+           'seconds', extract(epoch from clock_timestamp() - audit_logs."timestamp"),
+           'operation', audit_logs.operation,
+           'actor_id', left(audit_logs.actor_id, 1000),
+           'db_user', audit_logs.db_user,
+           'label', left(audit_logs.label, 201),
+           'severity', audit_logs.severity,
+           'description', left(audit_logs.description, 201),
+           'field_count', pg_catalog.cardinality(audit_logs.changed_fields),
+           'fields', (
+               select pg_catalog.json_agg(pg_catalog.json_build_object(
+                          'name', left(c.name, 201),
+                          'before', left(b.value operator(pg_catalog.#>>) '{}', 201),
+                          'after', left(a.value operator(pg_catalog.#>>) '{}', 201),
+                          'before_type', jsonb_typeof(b.value),
+                          'after_type', jsonb_typeof(a.value),
+                          'is_redacted', coalesce(
+                              audit_logs.redacted_fields operator(pg_catalog.&&) array[c.name, '*'], false
+                          )
+                      ) order by c.position)
+                 from pg_catalog.unnest(audit_logs.changed_fields) with ordinality c(name, position)
+                 left join jsonb_each(
+                     case jsonb_typeof(audit_logs.before_data) when 'object' then audit_logs.before_data end
+                 ) b on b.key = c.name
+                 left join jsonb_each(
+                     case jsonb_typeof(audit_logs.after_data) when 'object' then audit_logs.after_data end
+                 ) a on a.key = c.name
+                where c.position <= 20
+           )
+       )::text as change"""
+_IS_KNOWN: Final = """
+select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                where n.nspname = %s and c.relname = %s)
+       or exists (select from svc.audit_logs where table_name = %s)
+"""
+_OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs where id = %s"
+
+
+def changes_of(table: TableName, record: str, limit: int) -> Effects[list[Change]]:
+    """The last changes of one record, newest first."""
+    wanted: Filter = ALL.where("table_name = %s", str(table)).where("record_id = %s", bounded(record))
+    query = by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
+    return _changes((yield Statement(query.text, tuple(query.params))))
+
+
+def is_known(table: TableName) -> Effects[bool]:
+    """True if the table exists, or has entries."""
+    [[is_known]] = yield Statement(_IS_KNOWN, (table.schema, table.table, str(table)))
+    return bool(is_known)
+
+
+def change_of_entry(entry_id: int) -> Effects[Change | None]:
+    """One entry as a change, if there is one with this id."""
+    return next(iter(_changes((yield Statement(_OF_ENTRY, (entry_id,))))), None)
+
+
+def _changes(found: Iterable[Sequence[Any]]) -> list[Change]:
+    return [_change(json.loads(text)) for [text] in found]
+
+
+def _change(found: dict[str, Any]) -> Change:
+    fields = [
+        field_change(each["name"], _side(each, "before"), _side(each, "after"), is_redacted=each["is_redacted"])
+        for each in found["fields"] or ()
+    ]
+    return Change(
+        id=found["id"],
+        timestamp=datetime.fromisoformat(found["timestamp"]).astimezone(UTC),
+        age=max(timedelta(), timedelta(seconds=found["seconds"])),
+        operation=found["operation"],
+        actor=found["actor_id"],
+        actor_id=found["actor_id"],
+        db_user=found["db_user"],
+        label=cut(found["label"]),
+        severity=found["severity"],
+        description=cut(found["description"]),
+        fields=fields,
+        more_fields=max(0, (found["field_count"] or 0) - len(fields)),
+    )
+
+
+def _side(field: dict[str, Any], side: str) -> object:
+    """The beginning of a value, a text or JSON."""
+    text = field[side]
+    return text if text is None or field[f"{side}_type"] == "string" else Snapshot(text)

@@ -1,0 +1,140 @@
+"""Perform the effects of a call on PostgreSQL: in the caller's transaction, or each query in one of its own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Generic, LiteralString
+
+from psycopg import AsyncConnection, Connection
+from psycopg.abc import Buffer
+from psycopg.pq import TransactionStatus
+
+from svc_pg.database import effects
+from svc_pg.database.connections import apsycopg_connection, is_asyncpg, numbered, psycopg_connection
+from svc_pg.database.dbapi import rows, values_of
+from svc_pg.database.effects import Effects, Result, Statement
+from svc_pg.database.query import Query, Row, afetch, afetch_within, fetch
+from svc_pg.errors import TransactionError, translating
+
+# Locks decide what is held, and only the snapshot of a statement that begins after a wait shows it
+_ISOLATION: Final = "set transaction isolation level read committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Apart(Generic[Row]):
+    """A query in a transaction of its own; inside the caller's, a part of that. The answer is its rows."""
+
+    query: Query[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Generic[Row]):
+    """The first rows of a query that have up to ``max_bytes`` together, at least one; and whether these are all."""
+
+    query: Query[Row]
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A COPY to the client, each of whose rows goes to ``take``. The answer is their number."""
+
+    text: LiteralString
+    params: tuple[object, ...]
+    take: Callable[[Buffer], None]
+
+
+def run(conn: Any, wanted: Effects[Result]) -> Result:
+    """Perform the effects in the transaction of a connection. A ``Statement`` may be on any driver's."""
+    with translating():
+        return effects.run(wanted, partial(_perform, conn))
+
+
+async def arun(conn: Any, wanted: Effects[Result]) -> Result:
+    """As ``run``, on an async connection, which alone knows ``Within``."""
+    with translating():
+        return await effects.arun(wanted, partial(_aperform, conn))
+
+
+def take(conn: Connection[Any], wanted: Effects[Result]) -> Result:
+    """Perform the effects, each query in a transaction of its own, or inside the caller's."""
+    with translating():
+        return effects.run(wanted, partial(_apart, psycopg_connection(conn)))
+
+
+async def atake(conn: AsyncConnection[Any], wanted: Effects[Result]) -> Result:
+    """As ``take``, on an async connection."""
+    with translating():
+        return await effects.arun(wanted, partial(_aapart, await apsycopg_connection(conn)))
+
+
+def check_idle(conn: Connection[Any] | AsyncConnection[Any]) -> None:
+    """Raise TransactionError if the connection is inside a transaction."""
+    if conn.closed or _is_idle(conn):
+        return  # of one that is closed, its driver says so
+    raise TransactionError(
+        "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
+    )
+
+
+def _perform(conn: Any, effect: Any) -> Any:
+    match effect:
+        case Query():
+            return fetch(conn, effect)
+        case Statement(text, params):
+            return rows(conn, text, params)
+        case Apart(query):
+            return _apart(psycopg_connection(conn), query)
+        case Copy(text, params, give):
+            with conn.cursor() as cursor:
+                with cursor.copy(text, params) as found:
+                    for row in found:
+                        give(row)
+                return cursor.rowcount
+    raise TypeError(f"PostgreSQL does not perform {effect!r}")
+
+
+async def _aperform(conn: Any, effect: Any) -> Any:
+    match effect:
+        case Query():
+            return await afetch(conn, effect)
+        case Within(query, max_bytes):
+            return await afetch_within(conn, query, max_bytes=max_bytes)
+        case Statement(text, params):
+            return await _arows(conn, text, params)
+        case Apart(query):
+            return await _aapart(await apsycopg_connection(conn), query)
+        case Copy(text, params, give):
+            async with conn.cursor() as cursor:
+                async with cursor.copy(text, params) as found:
+                    async for row in found:
+                        give(row)
+                return cursor.rowcount
+    raise TypeError(f"PostgreSQL does not perform {effect!r}")
+
+
+def _apart(conn: Connection[Any], query: Query[Row]) -> list[Row]:
+    is_alone = _is_idle(conn)
+    with conn.transaction():
+        if is_alone:
+            conn.execute(_ISOLATION)
+        return fetch(conn, query)
+
+
+async def _aapart(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
+    is_alone = _is_idle(conn)
+    async with conn.transaction():
+        if is_alone:
+            await conn.execute(_ISOLATION)
+        return await afetch(conn, query)
+
+
+async def _arows(conn: Any, text: LiteralString, params: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    if is_asyncpg(conn):
+        return [values_of(row) for row in await conn.fetch(numbered(text), *params)]
+    async with conn.cursor() as cursor:
+        return [values_of(row) for row in await (await cursor.execute(text, params)).fetchall()]
+
+
+def _is_idle(conn: Connection[Any] | AsyncConnection[Any]) -> bool:
+    return conn.info.transaction_status == TransactionStatus.IDLE
