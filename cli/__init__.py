@@ -85,7 +85,7 @@ def _explained(error: Exception) -> Exception | None:
         return SvcError(f"standard output cannot be written: {error.strerror}")
     # SQLITE_ERROR is of our statements, the others of the file
     if getattr(error, "sqlite_errorname", "SQLITE_ERROR") != "SQLITE_ERROR":
-        from svc_pg.schema.sqlite.session import hint_of
+        from svc_pg.other_databases.schema.sqlite.session import hint_of
 
         return SvcError(f"SQLite says: {error}", hint=hint_of(error))
     return None

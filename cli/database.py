@@ -100,7 +100,7 @@ def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
 def _sqlite(file: SqliteFile) -> sqlite3.Connection:
     """Open a file that exists: an address with a slip must not make a new database."""
     from svc_pg.integrations.sqlite import with_audit  # they load what most commands do not call
-    from svc_pg.schema.sqlite.session import hint_of
+    from svc_pg.other_databases.schema.sqlite.session import hint_of
 
     path = file.path.absolute()
     try:

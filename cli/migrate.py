@@ -1,23 +1,17 @@
 """The command ``migrate``."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import svc_pg
 from svc_pg import Config
-from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import ConfigError, SvcError
 from svc_pg.schema.export.django_project import read_project
 from svc_pg.schema.export.orm_migrations import alembic_address, alembic_ini, alembic_revision, django_migration
-from svc_pg.schema.export.script import Script
-from svc_pg.schema.mysql import sql_script as mysql_script
-from svc_pg.schema.postgres.sql_script import script as postgres_script
-from svc_pg.schema.refusals import refuse_roles
-from svc_pg.schema.sqlite import sql_script as sqlite_script
+from svc_pg.schema.installer import installer_of
 from svc_pg.settings import Settings
 
 from . import output
@@ -69,7 +63,12 @@ def migrate(
     """
     chosen, wanted = form or _detected(file), Config.find(config)
     with open_database(_address(database_url, chosen)) as conn:
-        made = _removal(conn, wanted, drop_capture) if drop_capture else _script(conn, wanted, prune=prune, roles=roles)
+        installer = installer_of(conn)
+        made = (
+            installer.removal(wanted, drop_capture)
+            if drop_capture
+            else installer.script(wanted, prune=prune, roles=roles)
+        )
     if made is None:
         output.words("Nothing to change: the database is as the configuration says, and nothing is written.")
         return
@@ -88,24 +87,6 @@ def migrate(
     except OSError as error:
         raise SvcError(f"{path} cannot be written: {error.strerror}") from error
     output.words(f"wrote {path}")
-
-
-def _script(conn: Any, wanted: Config, *, prune: bool, roles: bool | None) -> Script | None:
-    dialect = dialect_of(conn)
-    refuse_roles(dialect, roles=roles)
-    if dialect == "postgresql":
-        return postgres_script(conn, wanted, prune=prune, roles=roles)
-    make = sqlite_script.script if dialect == "sqlite" else mysql_script.script
-    return make(conn, wanted, prune=prune)
-
-
-def _removal(conn: Any, wanted: Config, tables: Sequence[str]) -> Script:
-    match dialect_of(conn):
-        case "sqlite":
-            return sqlite_script.removal(conn, wanted, tables)
-        case "mysql":
-            return mysql_script.removal(conn, wanted, tables)
-    raise ConfigError("on PostgreSQL capture follows the columns of a table", hint="Leave out --drop-capture.")
 
 
 def _address(given: str | None, form: ScriptFormat) -> str | None:

@@ -1,25 +1,12 @@
 """Install svc-pg into a database, and list its differences from the configuration: by the dialect of the connection."""
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from svc_pg.config import Config
-from svc_pg.database.connections import refuse_async
-from svc_pg.database.dialects import Dialect, dialect_of, driver_connection
-from svc_pg.schema.mysql import backfill as mysql_backfill
-from svc_pg.schema.mysql import differences as mysql_differences
-from svc_pg.schema.mysql import install as mysql_install
+from svc_pg.schema.installer import installer_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
-from svc_pg.schema.postgres import backfill as postgres_backfill
-from svc_pg.schema.postgres import differences as postgres_differences
-from svc_pg.schema.postgres import install as postgres_install
-from svc_pg.schema.refusals import refuse_roles
-from svc_pg.schema.sqlite import backfill as sqlite_backfill
-from svc_pg.schema.sqlite import differences as sqlite_differences
-from svc_pg.schema.sqlite import install as sqlite_install
 from svc_pg.schema.status import Status, steps_of
-
-_SYNC: Final = "it with a connection of psycopg, sqlite3, PyMySQL or another sync driver"
 
 __all__ = ["Status", "backfill", "install", "plan", "status", "uninstall"]
 
@@ -53,33 +40,14 @@ def install(
     the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
     the finished tables stay, and the next install continues.
     """
-    dialect = _dialect(conn)
-    refuse_roles(dialect, roles=roles)
-    match dialect:
-        case "postgresql":
-            return postgres_install.install(
-                conn, config, prune=prune, roles=roles, wait_for_table=wait_for_table, wait_for_install=wait_for_install
-            )
-        case "sqlite":
-            return sqlite_install.install(driver_connection(conn), config, prune=prune, wait=wait_for_table)
-        case "mysql":
-            return mysql_install.install(
-                driver_connection(conn),
-                config,
-                prune=prune,
-                wait_for_table=wait_for_table,
-                wait_for_install=wait_for_install,
-            )
-
-
-def _dialect(conn: Any) -> Dialect:
-    refuse_async(conn, twin=_SYNC)
-    return dialect_of(conn)
+    return installer_of(conn).install(
+        config, prune=prune, roles=roles, wait_for_table=wait_for_table, wait_for_install=wait_for_install
+    )
 
 
 def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
     """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
-    return steps_of(_status(conn, config, roles=roles))
+    return steps_of(installer_of(conn).status(config, roles=roles))
 
 
 def status(conn: Any, config: Config) -> list[Status]:
@@ -88,19 +56,7 @@ def status(conn: Any, config: Config) -> list[Status]:
     ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change, and
     AccessError if the role may not read what is installed.
     """
-    return _status(conn, config, roles=None)
-
-
-def _status(conn: Any, config: Config, *, roles: bool | None) -> list[Status]:
-    dialect = _dialect(conn)
-    refuse_roles(dialect, roles=roles)
-    match dialect:
-        case "postgresql":
-            return postgres_differences.status(conn, config, roles=roles)
-        case "sqlite":
-            return sqlite_differences.status(driver_connection(conn), config)
-        case "mysql":
-            return mysql_differences.status(driver_connection(conn), config)
+    return installer_of(conn).status(config, roles=None)
 
 
 def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta = FOR_TABLE) -> list[Status]:
@@ -111,13 +67,7 @@ def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta =
     if svc-pg is not installed. ``conn`` must be outside a transaction. Raises InstallError if views outside ``svc``
     depend on its tables, a right is missing or a table stays locked.
     """
-    match _dialect(conn):
-        case "postgresql":
-            return postgres_install.uninstall(conn, drop_data=drop_data, wait_for_table=wait_for_table)
-        case "sqlite":
-            return sqlite_install.uninstall(driver_connection(conn), drop_data=drop_data, wait=wait_for_table)
-        case "mysql":
-            return mysql_install.uninstall(driver_connection(conn), drop_data=drop_data, wait_for_table=wait_for_table)
+    return installer_of(conn).uninstall(drop_data=drop_data, wait_for_table=wait_for_table)
 
 
 def backfill(conn: Any, config: Config) -> dict[str, int]:
@@ -131,10 +81,4 @@ def backfill(conn: Any, config: Config) -> dict[str, int]:
     those of other databases for the whole table. Raises the errors of ``install`` if the configuration
     does not fit the tables, and InstallError if a right is missing, or if the connection cannot do what the rules need.
     """
-    match _dialect(conn):
-        case "postgresql":
-            return postgres_backfill.backfill(conn, config)
-        case "sqlite":
-            return sqlite_backfill.backfill(driver_connection(conn), config)
-        case "mysql":
-            return mysql_backfill.backfill(driver_connection(conn), config)
+    return installer_of(conn).backfill(config)

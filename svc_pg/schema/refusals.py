@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from svc_pg import __version__
-from svc_pg.database.dialects import Dialect
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status
 
 
-def refuse_roles(dialect: Dialect, *, roles: bool | None) -> None:
-    """Raise ConfigError if roles are wanted on a database that has none of ours."""
-    if roles and dialect != "postgresql":
+def refuse_roles(*, roles: bool | None) -> None:
+    """Raise ConfigError if roles are wanted, on a database that has none of ours."""
+    if roles:
         raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
 
 

@@ -16,7 +16,7 @@ from svc_pg import schema
 from svc_pg.audit import AuditQuery
 from svc_pg.config import Config
 from svc_pg.database.dialects import dialect_of
-from svc_pg.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.install import install
 from tests.support.mysql import MySqlServer
 from tests.support.selections import NOW
 

@@ -9,7 +9,7 @@ import pymysql
 
 from svc_pg.config import AuditConfig, AuditedTable, Config
 from svc_pg.database.dbapi import execute, rows
-from svc_pg.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.install import install
 
 Connection: TypeAlias = "pymysql.Connection[Any]"
 

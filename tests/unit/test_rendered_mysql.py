@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from svc_pg.capture.mysql.expressions import MySql
-from svc_pg.capture.mysql.table import MySqlColumn, MySqlTable
-from svc_pg.capture.mysql.triggers import capture_objects
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable
 from svc_pg.database.table_names import TableName
+from svc_pg.other_databases.capture.mysql.expressions import MySql
+from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
+from svc_pg.other_databases.capture.mysql.triggers import capture_objects
 from tests.unit.test_rendered_sql import CUSTOMER, LEFT_OUT, RULES, SNAPSHOTS, UPDATE
 
 KINDS = {"id": "number", "credit": "number", "settings": "json"}

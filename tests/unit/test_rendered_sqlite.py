@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from svc_pg.capture.dialect import Column
 from svc_pg.capture.rules import rules_for
-from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey
-from svc_pg.capture.sqlite.triggers import capture_objects
 from svc_pg.config import AuditedTable
 from svc_pg.database.table_names import TableName
+from svc_pg.other_databases.capture.capture_dialect import Column
+from svc_pg.other_databases.capture.sqlite.table import SqliteTable, UniqueKey
+from svc_pg.other_databases.capture.sqlite.triggers import capture_objects
 from tests.unit.test_rendered_sql import CUSTOMER, LEFT_OUT, LINE, RULES, SNAPSHOTS, UPDATE
 
 TABLES = {

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from jinja2 import DictLoader
 
-from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.errors import RenderError
+from svc_pg.other_databases.capture.sqlite.expressions import Sqlite
 from svc_pg.rendering import templates as rendering
 from svc_pg.rendering.sql_text import Sql, chained, joined, sql
 from svc_pg.rendering.templates import render_for

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from svc_pg.config import AuditConfig, AuditedTable, Config
 from svc_pg.database.dbapi import execute, rows
-from svc_pg.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.install import install
 from tests.benchmarks.command import output, words
 from tests.matrix import MatrixError
 from tests.support.mysql import KINDS, MySqlServer, server

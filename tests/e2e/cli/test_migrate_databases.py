@@ -17,9 +17,9 @@ import pytest
 
 from svc_pg import Config, schema
 from svc_pg.errors import InstallError
+from svc_pg.other_databases.schema.mysql import sql_script as mysql_script
+from svc_pg.other_databases.schema.sqlite import sql_script as sqlite_script
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.mysql import sql_script as mysql_script
-from svc_pg.schema.sqlite import sql_script as sqlite_script
 from tests.e2e.cli.test_migrate import sqlalchemy_url
 from tests.support.commands import forked, svc_pg
 from tests.support.documents import examples

@@ -185,7 +185,7 @@ def test_commands_that_need_postgresql_say_so(folder: Path, command: list[str]) 
 KILLED = """
 import os, signal, sqlite3, sys
 from svc_pg import schema
-from svc_pg.schema.sqlite import installed
+from svc_pg.other_databases.schema.sqlite import installed
 from tests.support.sqlite import config, connect
 
 create = installed.create

@@ -7,8 +7,8 @@ import pytest
 from svc_pg.config import AuditConfig, AuditedTable, Config
 from svc_pg.database.dbapi import rows
 from svc_pg.errors import ConfigError
-from svc_pg.schema.mysql.differences import status
-from svc_pg.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.differences import status
+from svc_pg.other_databases.schema.mysql.install import install
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, facts, purge, remake, run
 

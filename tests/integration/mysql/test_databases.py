@@ -12,7 +12,7 @@ from svc_pg.database.dbapi import rows
 from svc_pg.other_databases.log.counts import counted_stats
 from svc_pg.other_databases.log.entries import log_dialect_of, one
 from svc_pg.other_databases.log.statements import run as run_steps
-from svc_pg.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.install import install
 from tests.support.logs import Log, records
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, purge, remake, run

@@ -23,10 +23,10 @@ from svc_pg.errors import (
     TransactionError,
     UnknownTableError,
 )
+from svc_pg.other_databases.schema.mysql.backfill import backfill
+from svc_pg.other_databases.schema.mysql.differences import status
+from svc_pg.other_databases.schema.mysql.install import install, uninstall
 from svc_pg.schema import plan
-from svc_pg.schema.mysql.backfill import backfill
-from svc_pg.schema.mysql.differences import status
-from svc_pg.schema.mysql.install import install, uninstall
 from tests.support.commands import svc_pg
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, entries, facts, purge, remake, run

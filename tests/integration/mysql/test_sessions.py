@@ -7,9 +7,9 @@ import pytest
 
 from svc_pg.audit import capture_log
 from svc_pg.database.dbapi import rows
-from svc_pg.schema.mysql.differences import status
-from svc_pg.schema.mysql.install import install
-from svc_pg.schema.mysql.sql_script import script
+from svc_pg.other_databases.schema.mysql.differences import status
+from svc_pg.other_databases.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.sql_script import script
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, facts, run
 

@@ -21,7 +21,7 @@ from svc_pg.errors import (
     TransactionError,
     UnknownTableError,
 )
-from svc_pg.schema.sqlite.sql_script import script
+from svc_pg.other_databases.schema.sqlite.sql_script import script
 from tests.support.sqlite import audited, config, connect, entries, run
 
 OURS = "select name from sqlite_schema where name like '%svc\\_%' escape '\\' order by 1"

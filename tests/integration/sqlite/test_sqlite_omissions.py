@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg import audit, schema
-from svc_pg.schema.sqlite.sql_script import script
+from svc_pg.other_databases.schema.sqlite.sql_script import script
 from tests.support.sqlite import audited, config, connect, entries, run
 
 DDL = "create table t (id integer primary key, status text, total integer default 0, seen integer default 0)"

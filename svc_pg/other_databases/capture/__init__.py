@@ -1,0 +1,1 @@
+"""Capture on SQLite, MySQL and MariaDB: rules as triggers."""

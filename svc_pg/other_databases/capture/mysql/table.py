@@ -1,0 +1,29 @@
+"""A table of MySQL or MariaDB as its triggers see it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from svc_pg.capture.table import Table
+from svc_pg.other_databases.capture.capture_dialect import Column
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlColumn(Column):
+    """A column, which ``is_utf8`` if its texts need no conversion, ``is_float`` if it is of single precision,
+    ``is_padded`` if it prints zeros before its numbers, and ``is_large`` if a value may be too long for the functions
+    that write JSON.
+    """
+
+    is_utf8: bool = False
+    is_float: bool = False
+    is_padded: bool = False
+    is_large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlTable:
+    """The facts of one table. ``constrained`` are the columns of its unique indexes and of its foreign keys."""
+
+    table: Table
+    columns: Sequence[MySqlColumn]
+    constrained: Sequence[str] = ()

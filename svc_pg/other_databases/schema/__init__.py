@@ -1,0 +1,1 @@
+"""Install svc-pg into SQLite, MySQL and MariaDB."""

@@ -1,0 +1,62 @@
+"""The installer of MySQL and MariaDB."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from svc_pg.config import Config
+from svc_pg.database.dialects import driver_connection
+from svc_pg.other_databases.schema.mysql import backfill, differences, install, sql_script
+from svc_pg.schema.export.script import Script
+from svc_pg.schema.refusals import refuse_roles
+from svc_pg.schema.status import Status
+
+
+def installer_on(conn: Any) -> "MySqlInstaller":
+    """The installer of the database that a connection leads to."""
+    return MySqlInstaller(driver_connection(conn))
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlInstaller:
+    """An ``Installer``."""
+
+    conn: Any
+
+    def install(
+        self,
+        config: Config,
+        *,
+        prune: bool,
+        roles: bool | None,
+        wait_for_table: timedelta,
+        wait_for_install: timedelta,
+    ) -> list[Status]:
+        """Make the database equal to the configuration."""
+        refuse_roles(roles=roles)
+        return install.install(
+            self.conn, config, prune=prune, wait_for_table=wait_for_table, wait_for_install=wait_for_install
+        )
+
+    def status(self, config: Config, *, roles: bool | None) -> list[Status]:
+        """All objects that are or should be installed."""
+        refuse_roles(roles=roles)
+        return differences.status(self.conn, config)
+
+    def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
+        """Remove what was installed."""
+        return install.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
+
+    def backfill(self, config: Config) -> dict[str, int]:
+        """Write entries of rows that the log does not know."""
+        return backfill.backfill(self.conn, config)
+
+    def script(self, config: Config, *, prune: bool, roles: bool | None) -> Script | None:
+        """The steps of an install as a script."""
+        refuse_roles(roles=roles)
+        return sql_script.script(self.conn, config, prune=prune)
+
+    def removal(self, config: Config, tables: Sequence[str]) -> Script:
+        """The removal of the capture of tables as a script."""
+        return sql_script.removal(self.conn, config, tables)
