@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
-from svc_pg.audit.keep import retention
+from svc_pg.audit.keep import purging
 from svc_pg.database.query import scalar
 from svc_pg.errors import QueryError
 from tests.support.postgres import Prepare
@@ -97,7 +97,7 @@ def test_an_age_takes_the_place_of_the_logs_own_but_not_of_a_tables(db: psycopg.
 
 
 def test_batches_go_on_from_table_to_table(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "_BATCH", 3)
+    monkeypatch.setattr(purging, "BATCH", 3)
     write(db, "customer", 1)
     for table in ("a", "b", "session"):
         write(db, table, *[600] * 4)

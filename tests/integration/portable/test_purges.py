@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from svc_pg import audit
-from svc_pg.audit.keep import retention
 from svc_pg.audit.log.purge_report import Ages
 from svc_pg.config import Config
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
-from svc_pg.other_databases.log import purge
+from svc_pg.other_databases.log import other_log, purge
 from svc_pg.other_databases.log.entries import log_dialect_of
+from svc_pg.other_databases.log.log_dialects import SQLITE
 from svc_pg.other_databases.log.statements import run
 from tests.support.logs import Log, records
 
@@ -113,8 +113,9 @@ def test_a_purge_that_fails_leaves_nothing_open(
     if failing == "insert_entry":
         monkeypatch.setattr(purge, "insert_entry", broken)
     else:
-        broken_words = replace(log_dialect_of(conn), deleted="select 1 from nowhere")
-        monkeypatch.setattr(retention, "log_dialect_of", lambda _: broken_words)
+        known = log_dialect_of(conn)
+        name = "SQLITE" if known is SQLITE else "MYSQL"
+        monkeypatch.setattr(other_log, name, replace(known, deleted="select 1 from nowhere"))
     with pytest.raises((KeyboardInterrupt, Exception)):
         audit.purge(conn, MONTH)
     monkeypatch.undo()
