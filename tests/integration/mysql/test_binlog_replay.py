@@ -3,9 +3,9 @@
 import pytest
 
 from svc_pg.database.dbapi import rows
-from svc_pg.schema.mysql.backfill import backfill
-from svc_pg.schema.mysql.differences import status
-from svc_pg.schema.mysql.install import install
+from svc_pg.other_databases.schema.mysql.backfill import backfill
+from svc_pg.other_databases.schema.mysql.differences import status
+from svc_pg.other_databases.schema.mysql.install import install
 from tests.support import mysql_binlog
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, facts, run
