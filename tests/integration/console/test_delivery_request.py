@@ -61,7 +61,7 @@ def shown(browser: Browser, database: str) -> tuple[str, str, str]:
     [delivery] = rows(database, "webhook_deliveries")
     page = browser.get(f"/deliveries/{delivery['id']}").text
     head, body = re.findall(
-        r'<pre (?:id="body"|tabindex="0" aria-label="Request headers")[^>]*>(.*?)</pre>', page, re.S
+        r'<pre (?:id="body"|dir="ltr" tabindex="0" aria-label="Request headers")[^>]*>(.*?)</pre>', page, re.S
     )
     return unescape(head), unescape(body), page
 

@@ -14,7 +14,8 @@ from svc_pg.schema.postgres.sql_script import script
 from tests.support.roles import as_role, new_role
 
 VIEWS: Final = [
-    "audit_activity_daily", "audit_changes", "audit_log_export", "webhook_delivery_export", "webhook_endpoint_health",
+    "audit_activity_daily", "audit_changes", "audit_log_export", "audit_seal_lock",
+    "webhook_claim_lock", "webhook_delivery_export", "webhook_endpoint_health",
 ]  # fmt: skip
 
 
