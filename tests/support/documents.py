@@ -11,10 +11,22 @@ FENCED: Final = re.compile(r"^( *)```(?P<language>[^\n]*)\n(?P<text>.*?)^\1```$"
 
 def examples(document: str, section: str = "", language: str = "python") -> list[str]:
     """The fenced blocks of that language below the heading ``## section``, or before the first such heading."""
+    blocks = FENCED.finditer(_body(document, section))
+    found = [block["text"] for block in blocks if block["language"] == language]
+    assert found, f"{document} has no {language} below {section or 'its title'}"
+    return found
+
+
+def inline(document: str, section: str = "", *, start: str = "svc-pg ") -> list[str]:
+    """The code within the lines of that section that starts so, each on one line."""
+    codes = re.findall(r"`([^`]+)`", FENCED.sub("", _body(document, section)))
+    found = [" ".join(code.split()) for code in codes if code.startswith(start)]
+    assert found, f"{document} has no `{start}...` below {section or 'its title'}"
+    return found
+
+
+def _body(document: str, section: str) -> str:
     folder = ROOT if document == "README.md" else ROOT / "docs"
     text = (folder / document).read_text(encoding="utf-8")
     heading, *others = re.split(r"^## ", text, flags=re.MULTILINE)
-    bodies = {body.splitlines()[0]: body for body in others} | {"": heading}
-    found = [block["text"] for block in FENCED.finditer(bodies[section]) if block["language"] == language]
-    assert found, f"{document} has no {language} below {section or 'its title'}"
-    return found
+    return ({body.splitlines()[0]: body for body in others} | {"": heading})[section]

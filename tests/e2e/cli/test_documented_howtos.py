@@ -1,8 +1,6 @@
 """The commands and statements of docs/howto/tenants.md, keys.md and personal-data.md do what these say."""
 
 import json
-import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +11,12 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
-from tests.support.commands import PROGRAM, environment, running
+from tests.support.commands import running
 from tests.support.documents import examples
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config
 from tests.support.postgres import new_database
 from tests.support.receiver import receiving
+from tests.support.shell import shell
 
 CONFIG = hooks_config("order.paid")
 TOML = """
@@ -36,15 +35,8 @@ def db(postgres: str) -> Iterator[str]:
         yield conninfo
 
 
-def shell(script: str, db: str, folder: Path, **variables: str) -> str:
-    """Run a block of a page in a shell that finds svc-pg, and give what it prints."""
-    path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
-    environ = environment(DATABASE_URL=db, PATH=path, **variables)
-    done = subprocess.run(
-        ["bash", "-ec", script], cwd=folder, env=environ, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+def run(script: str, db: str, folder: Path, **variables: str) -> str:
+    return shell(script, folder=folder, variables={"DATABASE_URL": db, **variables})
 
 
 @contextmanager
@@ -69,7 +61,7 @@ def test_a_tenant_gets_a_link_an_endpoint_and_a_token_and_loses_them_with_its_ro
         conn.execute("create table customer (id text primary key)")
         conn.execute("insert into customer values ('acme')")
         conn.execute(listing)
-    printed = shell(commands, db, tmp_path, SVC_ENCRYPTION_KEYS=KEYS_TEXT)
+    printed = run(commands, db, tmp_path, SVC_ENCRYPTION_KEYS=KEYS_TEXT)
     assert "/ui/portal/enter?token=" in printed
     assert "svcpg_" in printed
     with psycopg.connect(db) as conn:
@@ -79,7 +71,7 @@ def test_a_tenant_gets_a_link_an_endpoint_and_a_token_and_loses_them_with_its_ro
         conn.execute(ending)
         assert access(conn) == (0, 0)
         assert scalar(conn, "select count(*) from customer") == 0
-    printed = shell(commands.splitlines()[0] + "\nsvc-pg console revoke --tenant acme --yes", db, tmp_path)
+    printed = run(commands.splitlines()[0] + "\nsvc-pg console revoke --tenant acme --yes", db, tmp_path)
     assert "ended 1 link, 0 sessions and 0 tokens of the tenant acme" in printed
 
 
@@ -90,7 +82,7 @@ def test_deliveries_wait_for_a_lost_key_and_go_out_with_a_new_secret(db: str, tm
         with psycopg.connect(db) as conn:
             webhooks.send(conn, "order.paid", {"id": 7})
         script = commands.replace("ENDPOINT", lost) + '\necho "keys=$SVC_ENCRYPTION_KEYS"'
-        printed = shell(script, db, tmp_path)
+        printed = run(script, db, tmp_path)
         [keys] = [line.removeprefix("keys=") for line in printed.splitlines() if line.startswith("keys=")]
         assert keys.startswith("k2:")
         assert "whsec_" in printed
@@ -111,10 +103,10 @@ def test_personal_data_are_redacted_handed_out_and_erased(postgres: str, tmp_pat
                 "create table public.customer"
                 " (id int primary key, name text, password_hash text, notes text, tax_number text, iban text)"
             )
-        shell("svc-pg install", conninfo, tmp_path)
+        run("svc-pg install", conninfo, tmp_path)
         with psycopg.connect(conninfo) as conn:
             conn.execute("insert into customer values (42, 'Mara', %s, %s, %s, %s)", given)
-        shell(access_request, conninfo, tmp_path)
+        run(access_request, conninfo, tmp_path)
         [entry] = json.loads((tmp_path / "customer-42.json").read_text(encoding="utf-8"))
         recorded = entry["afterData"]
         assert "password_hash" not in recorded
@@ -122,7 +114,7 @@ def test_personal_data_are_redacted_handed_out_and_erased(postgres: str, tmp_pat
         assert not [value for value in given if value in json.dumps(entry)]
         with psycopg.connect(conninfo) as conn:
             conn.execute("delete from customer where id = 42")
-        said = shell(erasure, conninfo, tmp_path)
+        said = run(erasure, conninfo, tmp_path)
         assert "would erase 2 entries of public.customer" in said
         assert "erased 2 entries" in said
         with psycopg.connect(conninfo) as conn:
