@@ -86,7 +86,7 @@ def test_the_admin_of_a_managed_server_installs_and_sees_who_switches_capture_of
         assert [change.actor_id for change in last] == ["mara"]
         conn.execute("alter table customer disable trigger user")
     assert "customer" in run(status, code=3)
-    run("svc-pg install")
+    run("svc-pg install --backfill")
     run(status)
     tenant = make_conninfo(managed, user="tenant")
     other = new_shop(tenant, "other", tmp_path)
