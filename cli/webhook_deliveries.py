@@ -7,14 +7,16 @@ from typing import Annotated, Any
 import typer
 from psycopg import Connection
 
-from svc_pg import Config, Settings, webhooks
+from svc_pg import Config, Settings
 from svc_pg.database.query import Query, fetch, fetch_one
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from svc_pg.webhooks.deliveries import delivery_request
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Changed, Delivery
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.secrets import KeyRing
 
 from . import output, records
 from .completion import events, one_of
@@ -121,16 +123,20 @@ def show_one(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Js
 def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show the request of a delivery, signed as of now if SVC_ENCRYPTION_KEYS is set; sealed headers are only named."""
     settings = Settings.load()
+    keys = KeyRing.of(settings) if settings.encryption_keys else None
     with connect(database_url) as conn:
-        shown = webhooks.deliveries.request(conn, delivery, settings=settings if settings.encryption_keys else None)
+        sealed = fetch_one(conn, delivery_request.get(delivery))
+    shown = delivery_request.opened(sealed, keys=keys, is_signed=True)
     if json:
         records.show_json(shown)
-        return
-    output.data(f"{shown.method} {printable(shown.url or '')}")
-    for header in shown.headers:
-        output.data(f"{header.name}: {'(sealed)' if header.value is None else printable(header.value)}")
-    output.data("")
-    output.data(printable(shown.body or ""))
+    else:
+        output.data(f"{shown.method} {printable(shown.url or '')}")
+        for header in shown.headers:
+            output.data(f"{header.name}: {'(sealed)' if header.value is None else printable(header.value)}")
+        output.data("")
+        output.data(printable(shown.body or ""))
+    if keys is not None:
+        delivery_request.signers(sealed, keys)  # an error if they do not open the secret: nothing is signed above
 
 
 @app.command()

@@ -12,7 +12,7 @@ from svc_pg.webhooks.http.route import DEFAULT_HEADERS
 from svc_pg.webhooks.ids import delivery_key, no_delivery
 from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, KeyRing
 from svc_pg.webhooks.signing import sign_with
-from svc_pg.webhooks.signing.signing_keys import signer
+from svc_pg.webhooks.signing.signing_keys import Signer, signer
 from svc_pg.webhooks.tracing import trace_headers
 
 _SELECT: Final[LiteralString] = """
@@ -114,17 +114,21 @@ def _names(sealed: SealedRequest, keys: KeyRing | None) -> list[str] | None:
     return [name for name in headers if name.lower() != "content-type"]  # it is always JSON
 
 
-def _signature(sealed: SealedRequest, keys: KeyRing | None) -> list[Header]:
+def signers(sealed: SealedRequest, keys: KeyRing | None) -> list[Signer]:
+    """All that sign an attempt now. Raises EncryptionKeyError, which names the key that is missing."""
     stored = (
         (sealed.secret, SECRET_COLUMN),
         (sealed.signing_key, SIGNING_KEY_COLUMN),
         (sealed.previous_secret, SECRET_COLUMN),
         (sealed.previous_signing_key, SIGNING_KEY_COLUMN),
     )
+    return [signer(_open(sealed, keys, value, column)) for value, column in stored if value is not None]
+
+
+def _signature(sealed: SealedRequest, keys: KeyRing | None) -> list[Header]:
     body = (sealed.body or "").encode()
     try:
-        signers = [signer(_open(sealed, keys, value, column)) for value, column in stored if value is not None]
-        signed = sign_with(signers, delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
+        signed = sign_with(signers(sealed, keys), delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
     except (EncryptionKeyError, WebhookSignatureError):
         unsigned = sign_with([], delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
         signed = {name: value if _is_id(name) else "" for name, value in unsigned.items()}

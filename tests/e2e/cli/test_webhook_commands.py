@@ -111,6 +111,9 @@ def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, datab
     assert webhooks.verify_webhook_signature(headers=headers, body=shown["body"], secret=endpoint["secret"])
     assert f"webhook-id: {delivery['id']}" in run("request", delivery["id"])
     assert "webhook-signature: (sealed)" in run("request", delivery["id"], keys="")
+    for options in ((), ("--json",)):
+        refused = run("request", delivery["id"], *options, keys=new_key("k7"), returncode=1)
+        assert f'secret of {endpoint["id"]} is sealed with key "test", and the key ring has: k7' in refused
     traffic = json.loads(run("traffic", "--by", "minute", "--endpoint", endpoint["id"], "--json"))
     assert (traffic["sent"], traffic["isEstimate"]) == (2, False)
     assert "2 sent, 0 delivered, 0 failed, 0 attempts failed" in run("traffic", "--by", "day", "--since", "1s")
