@@ -20,7 +20,7 @@ def examples(document: str, section: str = "", language: str = "python") -> list
 def inline(document: str, section: str = "", *, start: str = "svc-pg ") -> list[str]:
     """The code within the lines of that section that starts so, each on one line."""
     codes = re.findall(r"`([^`]+)`", FENCED.sub("", _body(document, section)))
-    found = [" ".join(code.split()) for code in codes if code.startswith(start)]
+    found = [line for line in (" ".join(code.split()) for code in codes) if line.startswith(start)]
     assert found, f"{document} has no `{start}...` below {section or 'its title'}"
     return found
 

@@ -12,11 +12,11 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
 from tests.support.commands import running
-from tests.support.documents import examples
+from tests.support.documents import examples, inline
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config
 from tests.support.postgres import new_database
 from tests.support.receiver import receiving
-from tests.support.shell import shell
+from tests.support.shell import command, shell
 
 CONFIG = hooks_config("order.paid")
 TOML = """
@@ -90,6 +90,39 @@ def test_deliveries_wait_for_a_lost_key_and_go_out_with_a_new_secret(db: str, tm
             [arrived] = receiver.wait_for(1)
     [secret] = [word for word in printed.split() if word.startswith("whsec_")]
     assert webhooks.verify_webhook_signature(headers=arrived.headers, body=arrived.body, secret=secret)
+
+
+def test_keys_are_backed_up_and_rotated_while_a_worker_goes_on(db: str, tmp_path: Path) -> None:
+    [request] = inline("howto/keys.md", "Back up", start="svc-pg webhooks request")
+    [rotate] = inline("howto/keys.md", "Rotate", start="svc-pg webhooks rotate-secret")
+    section = "Retire an encryption key"
+    make, reencrypt = inline("managing-webhooks.md", section)
+
+    def ask(line: str, keys: str, code: int = 0) -> str:
+        given = {"DATABASE_URL": db, "SVC_ENCRYPTION_KEYS": keys}
+        return command(line, folder=tmp_path, variables=given, code=code)
+
+    with receiving() as receiver:
+        added, old = endpoint(db, CONFIG, receiver.url)
+        name, _, newest = ask(make, "").strip().partition("=")
+        assert (name, newest.startswith("k2:")) == ("SVC_ENCRYPTION_KEYS", True)
+        [form] = inline("managing-webhooks.md", section, start="SVC_ENCRYPTION_KEYS=k2:...,")
+        both = form.removeprefix(f"{name}=").replace("k2:...", newest).replace("k1:...", KEYS_TEXT)
+        for number, (keys, line) in enumerate([(both, reencrypt), (newest, rotate.replace("ENDPOINT", added))], 1):
+            with worker(db, tmp_path, keys):
+                printed = ask(line, keys)
+                with psycopg.connect(db) as conn:
+                    webhooks.send(conn, "order.paid", {"id": number})
+                arrived = receiver.wait_for(number)[-1]
+    [new] = [word for word in printed.split() if word.startswith("whsec_")]
+    for secret in (old, new):
+        assert webhooks.verify_webhook_signature(headers=arrived.headers, body=arrived.body, secret=secret)
+    with psycopg.connect(db) as conn:
+        query = "select id from svc.webhook_deliveries where endpoint_id = %s"
+        delivery = str(scalar(conn, query, [added]))
+    restored = request.replace("DELIVERY", delivery)
+    assert "webhook-signature: v1," in ask(restored, newest)
+    assert 'is sealed with key "k2"' in ask(restored, KEYS_TEXT, code=1)
 
 
 def test_personal_data_are_redacted_handed_out_and_erased(postgres: str, tmp_path: Path) -> None:
