@@ -14,7 +14,7 @@ from psycopg.sql import SQL, Identifier
 from svc_pg import Config, audit, schema
 from svc_pg.database.query import scalar
 from tests.support.commands import environment
-from tests.support.documents import examples
+from tests.support.documents import examples, inline
 from tests.support.postgres import Prepare
 
 PAGE = "howto/actors.md"
@@ -111,14 +111,20 @@ def test_changes_without_an_actor_are_found_and_then_refused_until_the_role_has_
             conn.execute(SQL("drop role {}").format(Identifier(role)))
 
 
-def test_psql_names_the_actor_of_its_session(connected: str) -> None:
-    [command] = examples(PAGE, "psql", "sh")
+def test_psql_names_the_actor_of_its_session(connected: str, tmp_path: Path) -> None:
+    [command], [setting] = examples(PAGE, "psql", "sh"), inline(PAGE, "psql", start="set svc.actor_id")
+    file = tmp_path / "psqlrc"
+    file.write_text(f"{setting}\n", encoding="utf-8")
     database = libpq(connected)["PGDATABASE"]
     asked = command.replace("psql shop", f"psql {database}").strip()
-    change = "update invoice set status = 'void' where id = 7"
-    environ = environment(**libpq(connected), PATH=os.environ["PATH"])
-    subprocess.run(["sh", "-c", f'{asked} -Xc "{change}"'], env=environ, check=True, capture_output=True)
-    assert last(connected).actor_id == "mara@corp.example"
+    given = {**libpq(connected), "PATH": os.environ["PATH"]}
+    for status, run, environ, actor in (
+        ("void", f"{asked} -X", given, "mara@corp.example"),
+        ("paid", "psql", given | {"PSQLRC": str(file)}, given["PGUSER"]),
+    ):
+        change = f"{run} -c \"update invoice set status = '{status}' where id = 7\""
+        subprocess.run(["sh", "-c", change], env=environment(**environ), check=True, capture_output=True)
+        assert last(connected).actor_id == actor
 
 
 def test_a_management_command_of_a_new_project_names_its_actor(connected: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The console beside Django, Flask and Litestar, as docs/applications.md shows it, and around lifespans that fail."""
 
 import asyncio
+import re
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
@@ -132,6 +133,19 @@ def documented_nginx(upstream: str, folder: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(timeout=10)
+
+
+def test_both_pages_with_a_proxy_give_it_the_same_location() -> None:
+    [beside], [first_day] = (
+        examples("applications.md", "The console beside Flask", "nginx"),
+        examples("howto/first-day.md", "Start the console behind a proxy", "nginx"),
+    )
+
+    def directives(text: str) -> list[str]:
+        return [line for line in (re.sub("#.*", "", each).strip() for each in text.splitlines()) if line]
+
+    lines = directives(first_day)
+    assert lines[lines.index("location /.well-known/svc/ {") :] == [*directives(beside), "}"]
 
 
 def answers(url: str) -> bool:

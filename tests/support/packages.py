@@ -1,0 +1,61 @@
+"""Packages of PyPI and npm that few tests need, in folders of the cache, which pip and npm fill once."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from shutil import rmtree, which
+
+import pytest
+
+from tests.matrix import cache_folder
+
+Install = Callable[[Path], Sequence[Sequence[str]]]
+"""Gives the commands that fill a folder."""
+
+
+@cache
+def python_packages(*requirements: str) -> Path:
+    """A folder for PYTHONPATH with these, whatever versions the tests have. Without a network the test is skipped."""
+
+    def install(folder: Path) -> Sequence[Sequence[str]]:
+        return ([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *requirements],)
+
+    return kept("-".join(requirements), install)
+
+
+@cache
+def node_modules(*packages: str) -> Path:
+    """The folder ``node_modules`` with these. Without npm or a network the test is skipped."""
+    if which("node") is None or which("npm") is None:
+        cannot("node and npm are not installed")
+
+    def install(folder: Path) -> Sequence[Sequence[str]]:
+        options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+        return (["npm", "install", "--prefix", str(folder), *options, *packages],)
+
+    return kept("-".join(packages), install) / "node_modules"
+
+
+def cannot(reason: str) -> None:
+    """Skip the test; in CI, fail it."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def kept(name: str, install: Install) -> Path:
+    """The folder with this name, in which each command succeeded: a file tells that it is whole."""
+    folder = cache_folder() / name.replace("/", "-").replace("==", "-").replace("@", "-")
+    whole = folder / ".whole"
+    if not whole.exists():
+        rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for command in install(folder):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                cannot(f"{' '.join(command)}:\n{done.stderr.strip()}")
+        whole.touch()
+    return folder
