@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import audit
 from svc_pg.console.tokens import new_connection_token
 from tests.integration.actor.django_shop import skip_unsupported
-from tests.support.commands import environment
+from tests.support.commands import environment, forked
 from tests.support.documents import examples, inline
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
@@ -30,6 +30,7 @@ class Customer(models.Model):
     class Meta:
         db_table = "customer"
 """
+MODULES = ["django.core.management", "django.db.backends.postgresql.base", "svc_pg.schema"]
 EMAIL = "mara@shop.example"
 LIMIT = timedelta(seconds=30)
 
@@ -72,8 +73,7 @@ def make_project(folder: Path, conninfo: str) -> None:
 
 
 def manage(folder: Path, *arguments: str, **variables: str) -> None:
-    command = [sys.executable, "manage.py", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment(**variables), capture_output=True, text=True)
+    done = forked("", ["manage.py", *arguments], MODULES, folder=folder, variables=variables)
     assert done.returncode == 0, done.stderr
 
 

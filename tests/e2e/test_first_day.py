@@ -1,13 +1,13 @@
 """The commands of docs/howto/first-day.md, in their order, bring a shop into production and back from its backup."""
 
 import configparser
-import functools
 import json
 import os
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from functools import partial, reduce
 from pathlib import Path
 
 import httpx
@@ -142,7 +142,7 @@ def test_the_commands_of_the_first_day_work_in_their_order(day: Day) -> None:
         with day.unit(of_worker), day.unit(of_console):
             worker, console = f"http://127.0.0.1:{day.worker}", f"http://127.0.0.1:{day.console}/.well-known/svc"
             for url in (f"{worker}/readyz", f"{console}/console/ready"):
-                wait_until(lambda url=url: answers(url), f"{url} answers", limit=timedelta(seconds=30))
+                wait_until(partial(answers, url), f"{url} answers", limit=timedelta(seconds=30))
             for section in ("Start the worker", "Start the console behind a proxy"):
                 [started] = examples(PAGE, section, "sh")
                 day.run(started)
@@ -213,7 +213,7 @@ def look_around(day: Day, endpoint: str) -> str:
     told = {*inline(PAGE, section), *(f"svc-pg {each}" for each in inline(PAGE, section, start="webhooks "))}
     names = {"ENDPOINT": endpoint, "delivery ID": f"delivery {delivery}", "FILE": "seals"}
     for line in sorted(told - RUN_BEFORE):
-        day.command(functools.reduce(lambda text, name: text.replace(name, names[name]), names, line))
+        day.command(reduce(lambda text, name: text.replace(name, names[name]), names, line))
     with connect(day, user="shop_ops") as conn:
         for query in inline(PAGE, section, start="select "):
             if "NAME" not in query:

@@ -28,7 +28,11 @@ from pathlib import Path
 folder = Path(__file__).parent
 app.conf.update(
     broker_url="filesystem://",
-    broker_transport_options={"data_folder_in": folder / "messages", "data_folder_out": folder / "messages"},
+    broker_transport_options={
+        "data_folder_in": folder / "messages",
+        "data_folder_out": folder / "messages",
+        "polling_interval": 0.05,
+    },
     result_backend=f"file://{folder}/results",
 )
 """
