@@ -20,7 +20,7 @@ from svc_pg.database.query import scalar
 from tests.support.commands import Process, running
 from tests.support.documents import examples, inline
 from tests.support.ports import free_port
-from tests.support.postgres import EMBEDDED_MAJOR, URL_VARIABLE, embedded_programs, restartable
+from tests.support.postgres import URL_VARIABLE, embedded_programs, restartable
 from tests.support.receiver import receiving
 from tests.support.server_programs import major
 from tests.support.shell import command, shell
@@ -120,7 +120,9 @@ def day(postgres_choice: str | None, tmp_path: Path) -> Iterator[Day]:
         pytest.skip(f"needs two servers of its own, and {URL_VARIABLE} names one")
     folder = Path(postgres_choice or "")
     programs = folder if postgres_choice and folder.is_dir() else embedded_programs()
-    clients = embedded_programs() if major(programs) <= EMBEDDED_MAJOR else programs
+    clients = programs if (programs / "pg_restore").exists() else embedded_programs()
+    if major(programs) != major(clients):
+        pytest.skip(f"pg_restore of PostgreSQL {major(clients)} sets what {major(programs)} does not know")
     with ExitStack() as stack:
         servers = [stack.enter_context(stack.enter_context(restartable(programs))()) for _ in range(2)]
         yield Day(tmp_path, clients, *servers)

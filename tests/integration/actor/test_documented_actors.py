@@ -13,6 +13,7 @@ from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit, schema
 from svc_pg.database.query import scalar
+from tests.integration.actor.django_shop import skip_unsupported
 from tests.support.commands import environment
 from tests.support.documents import examples, inline
 from tests.support.postgres import Prepare
@@ -128,6 +129,7 @@ def test_psql_names_the_actor_of_its_session(connected: str, tmp_path: Path) -> 
 
 
 def test_a_management_command_of_a_new_project_names_its_actor(connected: str, tmp_path: Path) -> None:
+    skip_unsupported(connected)
     [app] = examples(PAGE, "Django's management commands")
     run = [sys.executable, "-m", "django", "startproject", "site_", str(tmp_path)]
     subprocess.run(run, check=True, capture_output=True, env=environment())
