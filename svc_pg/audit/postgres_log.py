@@ -10,8 +10,8 @@ from psycopg.abc import Buffer
 
 from svc_pg.audit.actors import postgres as postgres_actor
 from svc_pg.audit.context import Actor
-from svc_pg.audit.export import settled_lines
-from svc_pg.audit.export.export_copy import LOG, RECORDS, copy
+from svc_pg.audit.exports import settled_lines
+from svc_pg.audit.exports.export_copy import LOG, RECORDS, copy
 from svc_pg.audit.keep import purging
 from svc_pg.audit.log.change import Change
 from svc_pg.audit.log.entry import Entry

@@ -168,7 +168,7 @@ def test_an_export_has_what_the_search_found_and_nothing_else(
     for number in range(23):
         record(log, str(number), after={"odd": number % 2, "note": "rare one" if number in (3, 21) else "common"})
     monkeypatch.setattr(search, "MAX_ENTRIES", 4)
-    monkeypatch.setattr("svc_pg.audit.export.export_pages.PAGE_SIZE", 3)
+    monkeypatch.setattr("svc_pg.audit.exports.export_pages.PAGE_SIZE", 3)
     for asked in ({"text": "rare"}, {"contains": '{"odd": 1}'}, {"text": "common", "contains": '{"odd": 0}'}):
         expected = found(client, order="oldest", **asked)
         assert len(expected) > 1

@@ -17,8 +17,8 @@ from fastapi import FastAPI
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import audit
-from svc_pg.audit.export.export_pages import PART_BYTES, export_pages
-from svc_pg.audit.export.exporting import export
+from svc_pg.audit.exports.export_pages import PART_BYTES, export_pages
+from svc_pg.audit.exports.exporting import export
 from svc_pg.console import (
     AuthenticatedRequest,
     Console,
