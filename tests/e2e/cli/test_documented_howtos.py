@@ -1,7 +1,8 @@
-"""The commands and statements of docs/howto/tenants.md, keys.md and personal-data.md do what these say."""
+"""The commands and statements of tenants.md, keys.md, personal-data.md and first-day.md do what these say."""
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -129,3 +130,53 @@ def test_personal_data_are_redacted_handed_out_and_erased(postgres: str, tmp_pat
             left = conn.execute("select operation::text, after_data, before_data from svc.audit_logs").fetchall()
         assert ("INSERT", {"erased": True}, None) in left
         assert "Mara" not in str(left)
+
+
+@contextmanager
+def roles_of_the_shop(postgres: str, statements: str) -> Iterator[None]:
+    """The role of the application, and that of the page, until the block ends."""
+    with psycopg.connect(postgres, autocommit=True) as conn:
+        conn.execute("create role shop login")
+        conn.execute(statements)
+        try:
+            yield
+        finally:
+            conn.execute("drop role shop, shop_ops")
+
+
+@pytest.mark.timeout(300)  # a dozen commands, whatever else the machine does
+def test_the_first_day_installs_makes_keys_and_sends_one_webhook(postgres: str, tmp_path: Path) -> None:
+    page = "howto/first-day.md"
+    [roles] = examples(page, "Install with roles", "sql")
+    [grants] = examples(page, "Install with roles", "toml")
+    [install] = examples(page, "Install with roles", "sh")
+    keys, variables = examples(page, "Make the keys, and back them up", "sh")
+    [sending] = examples(page, "Send one webhook", "sh")
+    [*_, purge] = examples(page, "If something is wrong", "sh")
+    env = tmp_path / "svc-pg.env"
+    (tmp_path / "svc-pg.toml").write_text(grants + TOML, encoding="utf-8")
+    with roles_of_the_shop(postgres, roles), new_database(postgres) as superuser:
+        operator = psycopg.conninfo.make_conninfo(superuser, user="shop_ops")
+        with psycopg.connect(superuser) as conn:
+            conn.execute("create table public.customer (id int primary key)")
+        here = [line for line in install.splitlines() if not line.startswith(("cd ", "export "))]
+        assert len(here) == 3
+        assert "ok: all" in shell("\n".join(here), superuser, tmp_path)
+        shell(keys.replace("/etc/shop/svc-pg.env", str(env)), superuser, tmp_path)
+        given = variables.replace("postgresql://shop_ops:password@db/shop", f"'{operator}'")
+        env.write_text(env.read_text(encoding="utf-8") + given, encoding="utf-8")
+        assert env.stat().st_mode & 0o077 == 0
+        known, add, *commands = [line for line in sending.splitlines() if not line.startswith("#")]
+        known = known.replace("/etc/shop/svc-pg.env", str(env))
+        added = shell(f"{known}\n{add}", superuser, tmp_path)
+        assert "whsec_" in added
+        [endpoint_id] = set(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", added))
+        told = shell("\n".join([known, *commands]).replace("ENDPOINT", endpoint_id), superuser, tmp_path)
+        assert "webhook.ping" in told
+        assert "/ui/sign-in/link" in shell(f"{known}\nsvc-pg console sign-in ann@corp.example", superuser, tmp_path)
+        with psycopg.connect(superuser) as conn:
+            made_by = scalar(conn, "select actor_id from svc.audit_logs where table_name = 'svc.webhook_endpoints'")
+        assert made_by is not None
+        shell(purge, superuser, tmp_path)
+        with psycopg.connect(superuser, autocommit=True) as conn:
+            conn.execute("drop owned by shop, shop_ops")
