@@ -13,6 +13,7 @@ from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit, schema
 from svc_pg.database.query import scalar
+from tests.integration.actor import django_shop
 from tests.support.commands import environment
 from tests.support.documents import examples
 from tests.support.postgres import Prepare
@@ -122,6 +123,7 @@ def test_psql_names_the_actor_of_its_session(connected: str) -> None:
 
 
 def test_a_management_command_of_a_new_project_names_its_actor(connected: str, tmp_path: Path) -> None:
+    django_shop.skip_unsupported(connected)
     [app] = examples(PAGE, "Django's management commands")
     run = [sys.executable, "-m", "django", "startproject", "site_", str(tmp_path)]
     subprocess.run(run, check=True, capture_output=True, env=environment())
