@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 from psycopg import Connection
 
-from svc_pg.console.clients import browser
+from svc_pg.console.client_addresses import browser
 from svc_pg.console.prefix import PREFIX
 from svc_pg.console.sign_in import portal_links, shell_links, tenants
 from svc_pg.console.sign_in import sessions as stored

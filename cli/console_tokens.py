@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.console.sign_in import program_tokens, tenants
+from svc_pg.console.sign_in import api_tokens, tenants
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
@@ -27,7 +27,7 @@ def add(
     *,
     permission: Annotated[Permission, typer.Option(help="What the program may do.")] = "read",
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Limit it to what is this tenant's.")] = None,
-    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = program_tokens.LIFETIME,
+    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = api_tokens.LIFETIME,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
@@ -35,7 +35,7 @@ def add(
     with connect(database_url) as conn, operator(conn):
         if tenant is not None:
             tenants.refuse_unknown(conn, tenant)
-        made = program_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
+        made = api_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
     if json:
         records.show_json(made)
         return
@@ -53,12 +53,12 @@ def list_(
     json: Json = False,
 ) -> None:
     """List the tokens of programs, the newest first."""
-    wanted = program_tokens.query().limit(1000)
+    wanted = api_tokens.query().limit(1000)
     none = "No program has a token. Make one: svc-pg console token add NAME"
     show_list(wanted if all_ else wanted.state("live"), _token, none=none, database_url=database_url, as_json=json)
 
 
-def _token(token: program_tokens.StoredToken) -> Iterator[str]:
+def _token(token: api_tokens.StoredToken) -> Iterator[str]:
     tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
     end = (
         f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {records.minute(token.expires_at)}"
@@ -76,19 +76,19 @@ def revoke(
 ) -> None:
     """End a token. The next call with it is refused."""
     with connect(database_url) as conn:
-        wanted = program_tokens.query().named(name)
+        wanted = api_tokens.query().named(name)
         found = wanted.list(conn).data
         if not found:
             raise NotFoundError(f"no token is {name}", hint="List them: svc-pg console token list --all")
         [token] = found
         end = over(token.revoked_by, is_live=bool(wanted.state("live").list(conn).data))
-        end_once(conn, _words(token), end, yes=yes, end=lambda: program_tokens.revoke(conn, token.id))
+        end_once(conn, _words(token), end, yes=yes, end=lambda: api_tokens.revoke(conn, token.id))
 
 
-def _words(token: program_tokens.StoredToken) -> str:
+def _words(token: api_tokens.StoredToken) -> str:
     tenant = f" of the tenant {printable(token.tenant)}" if token.tenant else ""
     return f"the token {token.name}, {token.permission}{tenant}, {_use(token)}"
 
 
-def _use(token: program_tokens.StoredToken) -> str:
+def _use(token: api_tokens.StoredToken) -> str:
     return f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"

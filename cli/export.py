@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.audit.export.exporting import expected
-from svc_pg.audit.export.exporting import export as export_entries
+from svc_pg.audit.exports.exporting import expected
+from svc_pg.audit.exports.exporting import export as export_entries
 from svc_pg.audit.log.export_fields import ExportReport
 from svc_pg.formats.plurals import counted
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from svc_pg.audit.export.following import following_lines, identity
+from svc_pg.audit.exports.following import following_lines, identity
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.follow_position import START, Position
 from svc_pg.database.dialects import dialect_of

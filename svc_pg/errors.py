@@ -265,6 +265,8 @@ def translating() -> Iterator[None]:
     """Raise a driver's error as the SvcError that it stands for, if it stands for one."""
     try:
         yield
+    except SvcError:
+        raise  # which has been translated already
     except Exception as error:
         if known := translate(error):
             raise known from error

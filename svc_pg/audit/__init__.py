@@ -2,7 +2,7 @@
 
 from svc_pg.audit.actors import aactor, actor
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
-from svc_pg.audit.export.exporting import aexport, export
+from svc_pg.audit.exports.exporting import aexport, export
 from svc_pg.audit.keep.erasure import ErasureReport, aerase, erase
 from svc_pg.audit.keep.holds import Hold, ahold, alift_hold, hold, holds, lift_hold
 from svc_pg.audit.keep.manual import capture_log

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from svc_pg.console.clients import client_address
+from svc_pg.console.client_addresses import client_address
 from svc_pg.console.compression import PART_BYTES, compressed
 from svc_pg.console.core import Core
 from svc_pg.console.prefix import mounted_path

@@ -21,30 +21,30 @@ from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.tenant_routes import tenant_product
 from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.call_limits import CallLimits
+from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
-from svc_pg.console.events import Refusals
 from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
 from svc_pg.console.once import Once
 from svc_pg.console.pages.brand import Brand
+from svc_pg.console.pages.page_sessions import customers, people
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.site import Site
-from svc_pg.console.pages.visitors import customers, people
 from svc_pg.console.portal_opening import OPEN, PortalOpening
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
-from svc_pg.console.programs import with_programs
 from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.sealed_cursors import SealedCursors
+from svc_pg.console.security_log import Refusals
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, TenantTable
 from svc_pg.console.sign_in.tenants import KnownTenants
-from svc_pg.console.turns import Turns
+from svc_pg.console.token_sessions import with_programs
 from svc_pg.console.wrapping import Wrapped
 from svc_pg.settings import Settings, signing_keys
 

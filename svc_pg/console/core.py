@@ -17,15 +17,15 @@ from starlette.concurrency import run_in_threadpool
 from svc_pg.console import cors
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
+from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
 from svc_pg.console.responses import encoded, started
-from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
+from svc_pg.console.stream_guard import until_ended
 from svc_pg.console.tokens import Session
-from svc_pg.console.turns import Turns
 from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
 from svc_pg.formats.encoding import encode

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from svc_pg.audit.context import MAX_ID_LENGTH
 from svc_pg.console.bearer import FindSession, SessionOf, bearer_tokens
-from svc_pg.console.clients import is_among
+from svc_pg.console.client_addresses import is_among
 from svc_pg.console.requests import ConsoleRequest, Problem, explained
 from svc_pg.console.same_origin import refuse_other_sites
 from svc_pg.console.sign_in.permissions import included, permission_of

@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.console import database
 from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.clients import user_agent
+from svc_pg.console.client_addresses import user_agent
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse

@@ -105,7 +105,7 @@ def test_somebody_signs_in_by_mail_and_what_they_do_is_on_record(empty_database:
 
             [session] = json.loads(svc_pg("console", "sessions", "--json", folder=tmp_path, variables=database).stdout)
             assert (session["sessionId"], session["email"]) == (session_id, "ann@corp.example")
-            assert svc_pg("console", "revoke", session_id, folder=tmp_path, variables=database).returncode == 0
+            assert svc_pg("console", "revoke", session_id, "--yes", folder=tmp_path, variables=database).returncode == 0
             over = http.get("/tenant/tenants")
             assert (over.status_code, over.json()["code"]) == (401, "invalid_token")
     assert office.was_encrypted == [True]

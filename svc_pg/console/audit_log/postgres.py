@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.export.export_pages import export_pages
+from svc_pg.audit.exports.export_pages import export_pages
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import TextFormat
 from svc_pg.audit.log.purge_report import Ages, PurgeReport

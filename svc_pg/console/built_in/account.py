@@ -7,8 +7,8 @@ from svc_pg.console.built_in.account_events import events_route
 from svc_pg.console.built_in.account_sessions import SessionRoutes
 from svc_pg.console.built_in.account_system import system_route
 from svc_pg.console.built_in.account_tokens import TokenRoutes
-from svc_pg.console.changes import Changes
 from svc_pg.console.database import Database
+from svc_pg.console.live_updates import Changes
 from svc_pg.console.products import Product
 from svc_pg.console.sign_in.tenants import KnownTenants
 

@@ -1,6 +1,6 @@
 """The route of the product ``account`` that tells that something has changed."""
 
-from svc_pg.console.changes import LONGEST_SECONDS, TOPICS, Changes
+from svc_pg.console.live_updates import LONGEST_SECONDS, TOPICS, Changes
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 

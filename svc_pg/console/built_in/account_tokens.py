@@ -13,12 +13,12 @@ from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.programs import ACTOR_PREFIX
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
+from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
 from svc_pg.console.sign_in.lifetimes import STATES
-from svc_pg.console.sign_in.program_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
 from svc_pg.console.sign_in.tenants import KnownTenants
+from svc_pg.console.token_sessions import ACTOR_PREFIX
 from svc_pg.database.pagination import Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.errors import ConflictError, QueryError
@@ -97,7 +97,7 @@ class TokenRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(program_tokens.query(), request.query, _FILTERS)
+        wanted = filtered(api_tokens.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
@@ -109,7 +109,7 @@ class TokenRoutes:
             async with self.database.acting(request) as conn:
                 if body.tenant is not None:
                     await self.known.refuse_unknown(conn, body.tenant)
-                token = await program_tokens.aadd(
+                token = await api_tokens.aadd(
                     conn,
                     body.name,
                     permission=body.permission,
@@ -123,7 +123,7 @@ class TokenRoutes:
         return created(request, token.id, token)
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = program_tokens.query().named(str(_id(request)))
+        wanted = api_tokens.query().named(str(_id(request)))
         async with self.database.connection() as conn:
             for token in await wanted.alist(conn):
                 return ConsoleResponse(200, token)
@@ -132,7 +132,7 @@ class TokenRoutes:
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
         token_id = _id(request)
         async with self.database.acting(request) as conn:
-            if not await program_tokens.arevoke(conn, token_id):
+            if not await api_tokens.arevoke(conn, token_id):
                 raise _unknown()
         return ConsoleResponse(204)
 

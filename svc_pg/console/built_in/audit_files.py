@@ -14,10 +14,10 @@ from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
 from svc_pg.console.built_in.audit_lookup import page_of
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.events import record_export
 from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, refuse, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.security_log import record_export
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.charts import label
-from svc_pg.console.pages.numbers import duration
+from svc_pg.console.pages.formatting import duration
 from svc_pg.formats.human_times import relative
 from svc_pg.webhooks.traffic.backlog import MOST_COUNTED
 from svc_pg.webhooks.traffic.traffic_queries import Traffic

@@ -16,8 +16,8 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit.changes import OPERATIONS, short, twins, who
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
+from svc_pg.console.pages.formatting import duration
 from svc_pg.console.pages.integrity import integrity
-from svc_pg.console.pages.numbers import duration
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing

@@ -7,6 +7,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.refusals import page_of, sent_back
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
+from svc_pg.settings import Permission
 
 _HEADINGS: Final = {
     400: ("warn", "That could not be read"),
@@ -27,8 +28,18 @@ _OVER: Final = Problem(
 
 def needs_write(visit: Visit) -> None:
     """Refuse a page that leads to a change to somebody who may only read. Raises Problem 403."""
-    if not visit.may("write"):
-        raise Problem(403, "insufficient_scope", "This needs the permission write.", required_permission="write")
+    _need(visit, "write")
+
+
+def needs_admin(visit: Visit) -> None:
+    """Refuse a change of administrators to everybody else. Raises Problem 403."""
+    _need(visit, "admin")
+
+
+def _need(visit: Visit, permission: Permission) -> None:
+    if not visit.may(permission):
+        detail = f"This needs the permission {permission}."
+        raise Problem(403, "insufficient_scope", detail, required_permission=permission)
 
 
 def problem_page(problem: Problem, visit: Visit) -> Answer:

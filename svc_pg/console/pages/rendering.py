@@ -8,9 +8,9 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
-from svc_pg.console.clients import browser
+from svc_pg.console.client_addresses import browser
 from svc_pg.console.pages import assets, states
-from svc_pg.console.pages.numbers import duration, figure
+from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.visit import Visit
 from svc_pg.formats.human_times import exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins

@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders
 
 from svc_pg.console.compression import accepts_gzip
+from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
 from svc_pg.console.pages import assets
 from svc_pg.console.pages.alarms import Alarms
@@ -22,18 +23,17 @@ from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.forms import read_form
 from svc_pg.console.pages.page_route import PageRoute
+from svc_pg.console.pages.page_sessions import VisitorOf
 from svc_pg.console.pages.problems import headers_of, problem_page
 from svc_pg.console.pages.refusals import SentBackError, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.sent_forms import OnceOf, answered
 from svc_pg.console.pages.visit import Visit
-from svc_pg.console.pages.visitors import VisitorOf
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
-from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
-from svc_pg.console.turns import Turns
+from svc_pg.console.stream_guard import until_ended
 
 PATH: Final = "/ui"
 """The path of the pages below the console's prefix."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from svc_pg.console import cors, tokens
-from svc_pg.console.clients import is_loopback
+from svc_pg.console.client_addresses import is_loopback
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.permissions import least

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from svc_pg.audit.actors import aactor
 from svc_pg.console import tokens
 from svc_pg.console.body import read_body
-from svc_pg.console.clients import browser, user_agent
+from svc_pg.console.client_addresses import browser, user_agent
 from svc_pg.console.database import Database
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, rate_limited
 from svc_pg.console.sign_in import codes, devices, links, sessions

@@ -37,7 +37,7 @@ def exporting(
     after: str | None,
     is_settled: bool,
 ) -> Effects[ExportReport]:
-    """Give the selected entries to ``add``, the oldest first: see ``svc_pg.audit.export.exporting``."""
+    """Give the selected entries to ``add``, the oldest first: see ``svc_pg.audit.exports.exporting``."""
     found = yield from wanted(dialect, selection.conditions)
     reach = None
     held_back = 0

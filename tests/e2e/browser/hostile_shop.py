@@ -119,6 +119,14 @@ class Shop:
         """The address of the pages."""
         return f"{self.base_url}{PREFIX}/ui"
 
+    @property
+    def update(self) -> str:
+        """The id of the entry of an update of a customer."""
+        with psycopg.connect(self.conninfo) as conn:
+            wanted = audit.query().resource("public.customer").record(1).operation("UPDATE")
+            [entry] = wanted.list(conn)
+        return entry.id
+
     def session(self, permission: Permission) -> str:
         """The token of a new session with this permission."""
         email = next(address for address, allowed in EMAILS.items() if allowed == permission)
@@ -242,6 +250,7 @@ def _past(conninfo: str) -> None:
             " values (gen_random_uuid(), %(name)s, 'write', %(name)s, sha256('a'), now() + interval '1 hour')",
             {"name": UNBROKEN},
         )
+        conn.execute("select svc.console_add_token(gen_random_uuid(), 'nightly', 'read', null, sha256('t'), '1 hour')")
         for tenant in ("acme", "globex", "initech", TERM, UNBROKEN, HOSTILE[:200].strip()):
             name = tenant[:200].strip()
             conn.execute("insert into svc.tenants (id, name) values (%s, %s)", [tenant, name])

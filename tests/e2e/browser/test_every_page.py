@@ -25,7 +25,7 @@ FILES = {
     "/audit/transactions/:id/revert.sql",
 }
 """Files, which browsers save and do not show."""
-AFTER_FORMS = {"/tokens/made", "/endpoints/:id/secret", "/portal-links/:id"}
+AFTER_FORMS = {"/tokens/made", "/endpoints/:id/secret", "/portal-links/:id", "/tenants/:id/gone"}
 """Pages to which a form leads, and no link."""
 FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme"}
 """The actions of a session that may only read."""
@@ -95,8 +95,9 @@ def test_no_text_of_others_turns_around_our_words_or_hides_its_characters(shop: 
 
 
 def new_walk(start: str, shop: Shop, *, each: int = 2) -> Walk:
-    past = f"{shop.pages}/audit/records/public.customer/1"  # tables of svc-pg have no such pages
-    return Walk(start, ROUTES, f"{PREFIX}/ui", term=TERM, each=each, also=[past])
+    # the newest entries are of tables that have no such pages
+    also = [f"{shop.pages}/audit/records/public.customer/1", f"{shop.pages}/audit/entries/{shop.update}"]
+    return Walk(start, ROUTES, f"{PREFIX}/ui", term=TERM, each=each, limit=max(120, 60 * each), also=also)
 
 
 def first_page(shop: Shop, client: httpx.Client) -> str:

@@ -115,11 +115,12 @@ def test_what_a_table_leaves_out_of_the_log_is_said_wherever_the_table_is(run: R
 
 def test_verbose_lists_every_object(run: Run) -> None:
     installed = run("install", "--verbose").stderr
-    assert "create  function  svc.send\n" in installed
+    assert "create  function  svc.send_many\n" in installed
+    assert "create  function  svc.send(text, jsonb, text, text, interval, text, text)\n" in installed
     assert "create  trigger   00_svc_audit_write on public.customer\n" in installed
     objects = json.loads(run("status", "--json").stdout)["objects"]
     assert run("status", "--verbose").stdout.count("│") == 2 * len(objects)
-    assert "remove  function  svc.send\n" in run("uninstall", "--verbose").stderr
+    assert "remove  function  svc.send_many\n" in run("uninstall", "--verbose").stderr
 
 
 def test_status_names_a_function_that_was_replaced_by_hand(run: Run, empty_database: str) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from cli.bookmark import Bookmark
 from svc_pg import audit
-from svc_pg.audit.export.following import identity
+from svc_pg.audit.exports.following import identity
 from svc_pg.audit.read.follow_position import Position
 from svc_pg.database.pagination import encode
 from tests.support import killed_export

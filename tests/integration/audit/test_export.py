@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from pydantic.alias_generators import to_camel
 
 from svc_pg import audit
-from svc_pg.audit.export.exporting import aexport, export
+from svc_pg.audit.exports.exporting import aexport, export
 from svc_pg.audit.log import export_fields
 from svc_pg.audit.log.export_fields import ExportReport, Format
 from svc_pg.database.query import scalar

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from pyarrow import parquet
 
 from svc_pg import audit
-from svc_pg.audit.export import parquet as written_parquet
+from svc_pg.audit.exports import parquet as written_parquet
 from svc_pg.audit.log.export_fields import FIELDS
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.errors import ConfigError

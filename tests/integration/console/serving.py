@@ -47,7 +47,7 @@ def serving_installed(console: Console) -> Iterator[httpx.Client]:
     """Serve a FastAPI application with the console in it, and give a client whose base URL is the console's."""
     app = FastAPI(lifespan=console.lifespan)
     console.install(app)
-    with serving(app) as base_url, httpx.Client(base_url=base_url + PREFIX) as client:
+    with serving(app) as base_url, httpx.Client(base_url=base_url + PREFIX, timeout=30) as client:
         yield client
 
 

@@ -12,8 +12,8 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config, audit
-from svc_pg.audit.export import export_pages
-from svc_pg.audit.export.exporting import export
+from svc_pg.audit.exports import export_pages
+from svc_pg.audit.exports.exporting import export
 from svc_pg.audit.read import facets, stats
 from svc_pg.config import AuditConfig
 from svc_pg.console import Console

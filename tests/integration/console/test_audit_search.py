@@ -168,7 +168,7 @@ def test_an_export_has_what_the_search_found_and_nothing_else(
     for number in range(23):
         record(log, str(number), after={"odd": number % 2, "note": "rare one" if number in (3, 21) else "common"})
     monkeypatch.setattr(search, "MAX_ENTRIES", 4)
-    monkeypatch.setattr("svc_pg.audit.export.export_pages.PAGE_SIZE", 3)
+    monkeypatch.setattr("svc_pg.audit.exports.export_pages.PAGE_SIZE", 3)
     for asked in ({"text": "rare"}, {"contains": '{"odd": 1}'}, {"text": "common", "contains": '{"odd": 0}'}):
         expected = found(client, order="oldest", **asked)
         assert len(expected) > 1
@@ -331,6 +331,7 @@ def test_an_index_finds_what_is_rare_in_the_whole_log_and_install_builds_it_on_e
         conn.commit()
     with serving_installed(Console(settings(database_url=database), config=wanted)) as client:
         client.headers.update(bearer("read"))
+        monkeypatch.setattr(search, "_TIMEOUT", "20000")  # on a busy machine, pages would end earlier
         with monkeypatch.context() as patched:  # the index would read all that has a frequent word
             patched.delattr(search, "_by_condition")
             page = client.get("/audit/entries?text=straw&limit=7&fields=recordId").json()

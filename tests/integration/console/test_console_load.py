@@ -17,9 +17,17 @@ from fastapi import FastAPI
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import audit
-from svc_pg.audit.export.export_pages import PART_BYTES, export_pages
-from svc_pg.audit.export.exporting import export
-from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, adapter, turns
+from svc_pg.audit.exports.export_pages import PART_BYTES, export_pages
+from svc_pg.audit.exports.exporting import export
+from svc_pg.console import (
+    AuthenticatedRequest,
+    Console,
+    ConsoleResponse,
+    Product,
+    ProductEndpoint,
+    adapter,
+    concurrency_limit,
+)
 from svc_pg.console import database as database_module
 from svc_pg.console.parameters import PAGE_BYTES
 from tests.integration.console.serving import (
@@ -158,7 +166,7 @@ def blob(size: int) -> Product:
 
 
 def test_a_call_keeps_its_turn_until_its_answer_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(concurrency_limit, "WAIT_SECONDS", 0.2)
     console, session = Console(settings(), products=[blob(16 * MIB)]), bearer("read")
     at_once = 4
     with serving(console.asgi) as base_url, httpx.Client(base_url=base_url + PREFIX) as client:
@@ -249,7 +257,7 @@ def test_the_console_takes_at_most_half_of_the_applications_pool(blocker: psycop
 
 @pytest.mark.usefixtures("blocker")
 def test_one_session_leaves_connections_to_the_others(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "WAIT_SECONDS", 1)
+    monkeypatch.setattr(concurrency_limit, "WAIT_SECONDS", 1)
     monkeypatch.setattr(database_module, "STATEMENT_TIMEOUT_SECONDS", 2)
     pool = AsyncConnectionPool[Any](database, min_size=1, max_size=10, open=False)
     greedy = bearer("read")

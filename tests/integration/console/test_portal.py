@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from svc_pg import webhooks
 from svc_pg.config import EventDefinition
 from svc_pg.console import Console, webhooks_app
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
 from svc_pg.database.query import fetch_one
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.endpoints import endpoint_queries
@@ -302,7 +302,7 @@ def test_readers_and_tenants_make_no_links(client: httpx.Client, database: str) 
     answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("write"))
     assert_problem(answer, 403, "insufficient_scope")
     with psycopg.connect(database) as conn:
-        token = program_tokens.add(conn, "acme", permission="admin", tenant="acme").token
+        token = api_tokens.add(conn, "acme", permission="admin", tenant="acme").token
     tenant = {"Authorization": f"Bearer {token}"}
     assert_problem(client.post("/webhooks/portal-sessions", json=body, headers=tenant), 403, "not_for_tenants")
 

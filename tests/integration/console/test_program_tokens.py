@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg.console import Console
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings, shop
 from tests.integration.console.signing_in import Mailbox, move, rows, serving_magic
 from tests.support.hooks import KEYS_TEXT
@@ -184,7 +184,7 @@ def test_a_token_works_in_production_and_ends_with_no_configuration_of_addresses
     console_database: str, mailbox: Mailbox
 ) -> None:
     with psycopg.connect(console_database) as conn:
-        token = program_tokens.add(conn, "nightly", permission="read", lifetime=timedelta(days=1)).token
+        token = api_tokens.add(conn, "nightly", permission="read", lifetime=timedelta(days=1)).token
     with serving_magic(console_database, mailbox, console_allowed_emails={"ann@corp.example": "admin"}) as client:
         assert client.get("/account/session", headers=bearing(token)).json()["permissions"] == ["read"]
         assert_problem(client.delete("/account/session", headers=bearing(token)), 409, "session_not_stored")

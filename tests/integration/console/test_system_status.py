@@ -10,7 +10,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config, __version__, webhooks
 from svc_pg.console import Console
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
 from svc_pg.database.application_names import worker_name
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, serving_with_pool, settings
 from tests.support.hooks import endpoint, hooks_config, install, working
@@ -98,6 +98,6 @@ def test_a_comparison_that_is_not_possible_is_a_problem_and_no_failure(database:
 
 def test_a_tenant_learns_nothing_of_the_system(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
-        token = program_tokens.add(conn, "acme", permission="admin", tenant="acme").token
+        token = api_tokens.add(conn, "acme", permission="admin", tenant="acme").token
     answer = client.get("/account/system", headers={"Authorization": f"Bearer {token}"})
     assert_problem(answer, 403, "not_for_tenants")

@@ -17,7 +17,7 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.console import Console
 from svc_pg.console.audit_log import portable
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
 from svc_pg.errors import ConfigError
 from tests.integration.console.browsing import Browser, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
@@ -183,7 +183,7 @@ def test_searches_say_that_they_need_postgresql(client: httpx.Client, search: di
 
 def test_sessions_of_a_tenant_see_its_entries_alone(client: httpx.Client, own_database: str) -> None:
     with psycopg.connect(own_database) as db:
-        of_acme = program_tokens.add(db, secrets.token_hex(8), permission="admin", tenant="acme").token
+        of_acme = api_tokens.add(db, secrets.token_hex(8), permission="admin", tenant="acme").token
     own = {"Authorization": f"Bearer {of_acme}"}
     entries = client.get("/audit/entries", params={"order": "oldest"}).json()["data"]
     assert [entry["recordId"] for entry in client.get("/audit/entries", headers=own).json()["data"]] == ["2"]

@@ -1,7 +1,7 @@
 import pytest
 from starlette.datastructures import Headers, QueryParams
 
-from svc_pg.console.clients import browser, client_address, is_loopback, user_agent
+from svc_pg.console.client_addresses import browser, client_address, is_loopback, user_agent
 from svc_pg.console.requests import ConsoleRequest
 from svc_pg.settings import Settings
 

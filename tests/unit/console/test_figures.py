@@ -5,7 +5,7 @@ import pytest
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.figures import Figure, figures
-from svc_pg.console.pages.numbers import figure
+from svc_pg.console.pages.formatting import figure
 from svc_pg.webhooks.traffic.backlog import Backlog, Waiting
 from svc_pg.webhooks.traffic.traffic_queries import TimedBucket, Traffic
 

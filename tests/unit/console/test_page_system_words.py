@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from svc_pg.console.pages.administration.system import kept
-from svc_pg.console.pages.numbers import size
+from svc_pg.console.pages.formatting import size
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from svc_pg.console.built_in.tenant_use import TenantUses
 from svc_pg.console.built_in.webhook_portal import PortalAddress
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.problems import needs_admin
 from svc_pg.console.pages.states import VISITS
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
@@ -12,6 +13,7 @@ from svc_pg.settings.addresses import unreachable
 
 async def add(visit: Visit) -> Answer:
     """Make a link, and lead to it: no later page can show it."""
+    needs_admin(visit)
     lasts = visit.form.get("lasts", "")
     if lasts not in VISITS:
         raise Problem(422, "invalid_parameter", "Choose for how long the visit lasts.")

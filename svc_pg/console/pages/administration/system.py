@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.audit.keep.holds import Hold
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.numbers import size
+from svc_pg.console.pages.formatting import size
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.system_status import SystemStatus, TableSize
 from svc_pg.database.pagination import Page

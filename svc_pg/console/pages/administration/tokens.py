@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.sign_in.program_tokens import NewToken, StoredToken
+from svc_pg.console.sign_in.api_tokens import NewToken, StoredToken
 from svc_pg.database.pagination import Page
 
 _DAY: Final = 86_400

@@ -7,7 +7,7 @@ from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.built_in.audit_proof import EntrySeal
 from svc_pg.console.pages.answers import Answer, Html, saved
-from svc_pg.console.pages.audit import caused, changes
+from svc_pg.console.pages.audit import changes, related
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -25,8 +25,8 @@ async def shown(visit: Visit) -> Answer:
         "one": entry,  # base.html has a macro of the name entry
         "newer": newer,
         "older": older,
-        "of_transaction": (await caused.entries_of(visit, [entry])).get(entry.xact_id or ""),
-        "deliveries": (await caused.deliveries_of(visit, [entry])).get(entry.xact_id or "", []),
+        "of_transaction": (await related.entries_of(visit, [entry])).get(entry.xact_id or ""),
+        "deliveries": (await related.deliveries_of(visit, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
         "longest": _SHOWN,
         "patch": _patch(entry) if entry.operation == "UPDATE" else None,

@@ -8,7 +8,7 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit import caused, changes
+from svc_pg.console.pages.audit import changes, related
 from svc_pg.console.pages.visit import PAGES, Visit
 from svc_pg.database.pagination import Page
 
@@ -34,8 +34,8 @@ async def shown(visit: Visit) -> Answer:
         "newest": page.data[0] if page.data and not position else None,
         "facets": facets,
         "actors": [(actor, charts.share(actor.entries, most)) for actor in actors],
-        "entries_of": await caused.entries_of(visit, page),
-        "deliveries_of": await caused.deliveries_of(visit, page),
+        "entries_of": await related.entries_of(visit, page),
+        "deliveries_of": await related.deliveries_of(visit, page),
         "changes": changes,
         "filters": filters,
         "holds": await _holds(visit, filters) if page.data else [],

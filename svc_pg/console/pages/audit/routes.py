@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages.audit import entry, log, record, selection, tail, take_back, then, transaction
+from svc_pg.console.pages.audit import as_of_page, entry, log, record, revert_page, selection, tail, transaction
 from svc_pg.console.pages.navigation import AUDIT, Place
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.visit import PAGES
@@ -30,11 +30,11 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/audit/export", log.export, is_compressed=True, filters=["format"], lists=[*selection.WORDS]),
     PageRoute("GET", "/audit/entries/:id", entry.shown, is_compressed=True),
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),
-    PageRoute("GET", "/audit/entries/:id/revert", take_back.of_entry),
-    PageRoute("GET", "/audit/entries/:id/revert.sql", take_back.entry_file),
+    PageRoute("GET", "/audit/entries/:id/revert", revert_page.of_entry),
+    PageRoute("GET", "/audit/entries/:id/revert.sql", revert_page.entry_file),
     PageRoute("GET", "/audit/transactions/:id", transaction.shown, is_compressed=True),
-    PageRoute("GET", "/audit/transactions/:id/revert", take_back.of_transaction),
-    PageRoute("GET", "/audit/transactions/:id/revert.sql", take_back.transaction_file),
+    PageRoute("GET", "/audit/transactions/:id/revert", revert_page.of_transaction),
+    PageRoute("GET", "/audit/transactions/:id/revert.sql", revert_page.transaction_file),
     PageRoute("GET", "/audit/records/:table/:id", record.shown, is_compressed=True, filters=PAGES),
-    PageRoute("GET", "/audit/records/:table/:id/then", then.shown, is_compressed=True, filters=["time"]),
+    PageRoute("GET", "/audit/records/:table/:id/then", as_of_page.shown, is_compressed=True, filters=["time"]),
 ]

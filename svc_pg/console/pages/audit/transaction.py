@@ -6,7 +6,7 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit import caused, changes
+from svc_pg.console.pages.audit import changes, related
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -18,7 +18,7 @@ async def shown(visit: Visit) -> Answer:
     filters = {"transaction": xact_id}
     page = await entries_of(visit, visit.list_query(**filters, order="oldest", fields=changes.LIST))
     facets = await visit.api.get(Facets, "audit", "facets", query=filters)
-    deliveries = await caused.deliveries_of(visit, page.data[:1])
+    deliveries = await related.deliveries_of(visit, page.data[:1])
     values = {
         "xact_id": xact_id,
         "page": page,

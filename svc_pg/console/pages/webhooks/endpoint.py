@@ -8,7 +8,7 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.console import preconditions
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.numbers import duration
+from svc_pg.console.pages.formatting import duration
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.deliveries import rows

@@ -22,11 +22,11 @@ from svc_pg.console import (
     Product,
     ProductEndpoint,
     Session,
-    changes,
-    revocation,
+    live_updates,
+    stream_guard,
 )
 from svc_pg.console.audit_log import postgres
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
 from tests.support.hooks import endpoint, hooks_config, install
@@ -44,8 +44,8 @@ def prepare() -> Prepare:
 
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revocation, "CHECK_SECONDS", 0.1)
-    monkeypatch.setattr(changes, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(stream_guard, "CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(live_updates, "POLL_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def listening(client: httpx.Client, headers: dict[str, str], path: str = PATH) -
 
 def test_constants_end_a_stream_within_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert revocation.CHECK_SECONDS + revocation.CHECK_TIMEOUT_SECONDS < 5
-    assert changes.POLL_SECONDS <= 1
+    assert stream_guard.CHECK_SECONDS + stream_guard.CHECK_TIMEOUT_SECONDS < 5
+    assert live_updates.POLL_SECONDS <= 1
 
 
 def told(listener: Listener, topic: str, database: str) -> None:
@@ -118,7 +118,7 @@ def test_every_topic_is_told_by_bearer_and_by_cookie(client: httpx.Client, datab
     session = bearer("read")
     cookie = {"Cookie": f"svc_console={session['Authorization'].removeprefix('Bearer ')}"}
     with listening(client, session) as program, listening(client, cookie, "/ui/changes") as page:
-        for topic in changes.TOPICS:
+        for topic in live_updates.TOPICS:
             told(program, topic, database)
             wait_until(lambda topic=topic: topic in page.topics, "so does the page's")  # type: ignore[misc]
     with psycopg.connect(database) as conn:
@@ -146,7 +146,7 @@ def test_the_log_is_told_when_nothing_can_come_before_any_more(client: httpx.Cli
 def test_a_stream_takes_no_turn_of_its_session_and_a_session_has_eight(client: httpx.Client) -> None:
     session = bearer("read")
     with ExitStack() as stack:
-        for _ in range(changes.MOST_OF_A_SESSION):
+        for _ in range(live_updates.MOST_OF_A_SESSION):
             stack.enter_context(listening(client, session))
         assert_problem(client.get(PATH, headers=session), 429, "too_many_streams")
         assert client.get("/account/session", headers=session).status_code == 200
@@ -157,7 +157,7 @@ def test_a_stream_takes_no_turn_of_its_session_and_a_session_has_eight(client: h
 
 def test_a_stream_that_nobody_reads_keeps_no_place(client: httpx.Client) -> None:
     cookie = {"Cookie": f"svc_console={bearer('read')['Authorization'].removeprefix('Bearer ')}"}
-    for _ in range(changes.MOST_OF_A_SESSION + 1):
+    for _ in range(live_updates.MOST_OF_A_SESSION + 1):
         assert client.head("/ui/changes", headers=cookie).status_code == 200
     with listening(client, cookie, "/ui/changes"):
         pass
@@ -194,7 +194,7 @@ def opens(client: httpx.Client, session: dict[str, str]) -> bool:
 
 
 def test_all_streams_of_a_process_are_bounded(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MOST_CLIENTS", 1)
+    monkeypatch.setattr(live_updates, "MOST_CLIENTS", 1)
     with listening(client, bearer("read")):
         answer = client.get(PATH, headers=bearer("read"))
         assert_problem(answer, 503, "too_many_streams")
@@ -205,7 +205,7 @@ def test_nobody_listens_without_a_session_or_with_one_of_a_tenant(client: httpx.
     assert_problem(client.get(PATH), 401, "not_authenticated")
     assert client.get("/ui/changes").status_code == 303
     with psycopg.connect(database) as conn:
-        token = program_tokens.add(conn, "acme", permission="admin", tenant="acme").token
+        token = api_tokens.add(conn, "acme", permission="admin", tenant="acme").token
     assert_problem(client.get(PATH, headers={"Authorization": f"Bearer {token}"}), 403, "not_for_tenants")
 
 
@@ -240,10 +240,10 @@ def test_a_stream_ends_with_its_session(magic: httpx.Client, mailbox: Mailbox, c
 
 def test_a_stream_of_a_program_ends_with_its_token(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
-        made = program_tokens.add(conn, "watch", permission="read")
+        made = api_tokens.add(conn, "watch", permission="read")
     with listening(client, {"Authorization": f"Bearer {made.token}"}) as listener:
         with psycopg.connect(database) as conn:
-            program_tokens.revoke(conn, "watch")
+            api_tokens.revoke(conn, "watch")
         assert listener.is_over.wait(10)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, Final, Protocol
 
-from svc_pg.audit.export.parquet import RowGroups
+from svc_pg.audit.exports.parquet import RowGroups
 from svc_pg.audit.log.export_fields import FORMATS, SHAPES, Format, TextFormat
 from svc_pg.errors import QueryError
 

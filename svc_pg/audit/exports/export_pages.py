@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.export.export_copy import csv_cell
+from svc_pg.audit.exports.export_copy import csv_cell
 from svc_pg.audit.log.entry import FROM, keyset
 from svc_pg.audit.log.export_fields import FIELDS, SHAPES, TextFormat
 from svc_pg.audit.read.audit_query import AuditQuery

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from svc_pg.audit.export.export_file import export_file
+from svc_pg.audit.exports.export_file import export_file
 from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.export_fields import ExportReport, Format
 from svc_pg.audit.read.audit_query import AuditQuery

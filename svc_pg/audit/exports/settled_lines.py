@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg.audit.export.export_copy import copy, json_record
-from svc_pg.audit.export.export_file import PART_BYTES, PART_RECORDS
+from svc_pg.audit.exports.export_copy import copy, json_record
+from svc_pg.audit.exports.export_file import PART_BYTES, PART_RECORDS
 from svc_pg.audit.log.entry import BEYOND, beyond_parameters, position
 from svc_pg.audit.log.export_fields import Lines
 from svc_pg.audit.log.selection import Selection
@@ -26,7 +26,7 @@ _EDGE: Final = re.compile(rb'\{"id":"([0-9]+)","timestamp":"([^"]+)"')
 
 
 def lines(conn: Connection[Any], selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Lines]:
-    """The settled entries after a cursor, then endlessly the new ones: see ``svc_pg.audit.export.following``."""
+    """The settled entries after a cursor, then endlessly the new ones: see ``svc_pg.audit.exports.following``."""
     check_idle(conn)
     here = read(cursor)
     while True:

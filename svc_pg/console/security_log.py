@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import Error
 
 from svc_pg.console.background import Background
-from svc_pg.console.clients import user_agent
+from svc_pg.console.client_addresses import user_agent
 from svc_pg.console.database import Database
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem
 from svc_pg.console.tokens import Session

@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.database import Database
 from svc_pg.console.requests import rate_limited
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import api_tokens
 from svc_pg.console.sign_in.permissions import included
 from svc_pg.console.tokens import PROGRAM_PREFIX, Session
 
@@ -20,7 +20,7 @@ def with_programs(people: Authenticate, database: Database) -> Authenticate:
         if not token.startswith(PROGRAM_PREFIX):
             return await people(token, is_use=is_use)
         async with database.connection() as conn:
-            live = await program_tokens.find_live(conn, token, is_use=is_use)
+            live = await api_tokens.find_live(conn, token, is_use=is_use)
         if live.retry_after is not None:
             raise rate_limited(live.retry_after)
         return Session(
