@@ -21,6 +21,7 @@ from svc_pg.database.query import scalar
 from svc_pg.maintenance import Maintenance
 from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.database_state import StateReader
+from svc_pg.webhooks.worker.wakeup import Wakeup
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.commands import environment
 from tests.support.forwarder import forwarding
@@ -110,27 +111,35 @@ def is_asleep(conn: psycopg.Connection[Any]) -> bool:
 def test_a_worker_that_stops_while_its_connection_to_listen_on_is_silent_ends_soon(
     database: str, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
 ) -> None:
-    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_ANSWER", 30.0)
+    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_SLEEP", timedelta(minutes=1))  # only a sender wakes it
+    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_ANSWER", 70.0)
     monkeypatch.setattr("svc_pg.webhooks.worker.reconnecting._LAST", 30.0)
-    if is_told:
-        monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_SLEEP", timedelta(seconds=0.5))
+    wait, wake_up = Wakeup.wait, Wakeup.wake_up
+    sleeps = Event()
+
+    async def noted(wakeup: Wakeup, *, within: timedelta | None = None) -> None:
+        sleeps.set()
+        await wait(wakeup, within=within)
+
+    async def silenced(wakeup: Wakeup) -> None:
+        way.is_silent = True
+        await wake_up(wakeup)
+
+    monkeypatch.setattr(Wakeup, "wait", noted)
+    monkeypatch.setattr(Wakeup, "wake_up", silenced)
 
     async def run(listen_conninfo: str) -> None:
         worker = Worker(database, keys=KEYS, config=CONFIG, listen_conninfo=listen_conninfo)
         await worker.start()
-        await asyncio.to_thread(wait_until, lambda: is_asleep(conn), "it sleeps")
-        way.is_silent = True
+        assert await asyncio.to_thread(sleeps.wait, 30)
         if is_told:
             send(database)
             await asyncio.to_thread(receiver.wait_for, 1)  # it has claimed while it tells that it sleeps no longer
+        way.is_silent = True
         await asyncio.wait_for(worker.stop(), 10)
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    with (
-        forwarding(database) as (way, conninfo),
-        receiving() as receiver,
-        psycopg.connect(database, autocommit=True) as conn,
-    ):
+    with forwarding(database) as (way, conninfo), receiving() as receiver:
         endpoint(database, CONFIG, receiver.url)
         way.open()
         asyncio.run(run(conninfo))
