@@ -16,7 +16,11 @@ begin
     end if;
     delete from svc.console_forms where digest in (
         select f.digest from svc.console_forms f
-         where f.session_hash = p_session_hash order by f.sent_at desc offset 1000 for update skip locked
+         where f.digest = any (array(
+                   select o.digest from svc.console_forms o
+                    where o.session_hash = p_session_hash order by o.sent_at desc offset 1000
+               ))
+           for update skip locked  -- of these alone: a row that is skipped by OFFSET would be locked too
     );
     return null;
 end

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.pages import cookies
-from svc_pg.console.pages.answers import SeeOther
+from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.own_addresses import referring
 from svc_pg.console.pages.visit import REFUSED, Visit
 from svc_pg.console.requests import Problem
@@ -79,24 +79,33 @@ def with_refusal(visit: Visit) -> Visit:
     name = visit.query.get(REFUSED)
     if visit.request.method != "GET" or name is None:
         return visit
-    for told in _found(visit):
+    for whose, told in _found(visit):
         if told["id"] == name:
             retry = {"Retry-After": told["retry"]} if told["retry"] else {}
             problem = Problem(told["status"], told["code"], told["detail"], headers=retry, **told["members"])
-            form = QueryParams([(field, text) for field, text in told["fields"]])
+            # what nobody typed who is known is for nobody who is: the cookie may be planted
+            typed = told["fields"] if whose == visit.whose else []
+            form = QueryParams([(field, text) for field, text in typed])
             return replace(visit, refusal=problem, refused_request=told["request"], lost=told["lost"], form=form)
     return replace(visit, refusal=_UNKNOWN)
 
 
-def _found(visit: Visit) -> Sequence[Mapping[str, Any]]:
-    """What the cookies tell this person, or anybody. The portal is also sent the console's."""
-    people = {visit.whose, ""}
+def carried(visit: Visit, answer: Answer) -> Answer:
+    """The answer of a page to which a form was sent back: if it leads on, so does what was wrong."""
+    name = visit.query.get(REFUSED)
+    if not isinstance(answer, SeeOther) or visit.refusal in (None, _UNKNOWN) or name is None:
+        return answer
+    return replace(answer, address=_with(answer.address, name))
+
+
+def _found(visit: Visit) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """What the cookies tell, and whom: this person, or, if that is empty, anybody. The portal is sent the console's."""
     opened = (
-        visit.sealer.opened(text, purpose=_PURPOSE, whose=whose)
+        (whose, visit.sealer.opened(text, purpose=_PURPOSE, whose=whose))
         for text in visit.cookies.read_all(visit.request, cookies.REFUSED)
-        for whose in people
+        for whose in {visit.whose, ""}
     )
-    return [each for each in opened if isinstance(each, dict)]
+    return [(whose, told) for whose, told in opened if isinstance(told, dict)]
 
 
 def _with(address: str, name: str) -> str:

@@ -25,7 +25,7 @@ from svc_pg.console.pages.forms import read_form
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.page_sessions import VisitorOf
 from svc_pg.console.pages.problems import headers_of, problem_page
-from svc_pg.console.pages.refusals import SentBackError, sent_back, with_refusal
+from svc_pg.console.pages.refusals import SentBackError, carried, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.sent_forms import OnceOf, answered
@@ -166,7 +166,7 @@ class Site:
             found.target.check(visit.query)
             is_form = request.method != "GET"
             view = found.target.view
-            answer = await (answered(visit, view, self._once_of) if is_form else view(visit))
+            answer = await answered(visit, view, self._once_of) if is_form else carried(visit, await view(visit))
             if isinstance(answer, Html) and visit.session is not None and self._brand is None:
                 visit = replace(visit, alarms=await self._alarms.of(visit))
             if isinstance(answer, File) and not found.target.is_open:

@@ -311,6 +311,40 @@ def test_a_refusal_is_for_one_person_and_for_a_while(admin: Browser, client: htt
         assert (page.status_code, forgotten in page.text, "no name" in page.text) == (409, True, False)
 
 
+def test_what_somebody_unknown_typed_is_in_no_form_of_a_person(admin: Browser, client: httpx.Client) -> None:
+    """Another site of the domain may plant the cookie of a visitor without a session."""
+    nobody = Browser(client)
+    answer = nobody.ask("POST", "/sign-in", {"email": "x", "url": "https://evil.example/"}, **OWN)
+    [[refused]] = parse_qs(urlsplit(answer.headers["location"]).query).values()
+    admin.cookies["svc_refused"] = nobody.cookies["svc_refused"]
+    page = admin.get(f"/endpoints/new?refused={refused}")
+    assert (page.status_code, "evil.example" in page.text) == (422, False)
+    assert nobody.get(answer.headers["location"]).status_code == 422
+
+
+def test_a_refusal_is_told_on_the_page_to_which_its_page_leads(admin: Browser) -> None:
+    host = f"http://{admin.client.base_url.netloc.decode()}"
+    for gone in ("/tokens/made", "/tenants/acme/gone"):
+        answer = admin.ask("POST", "/tokens", {"name": "no name"}, **OWN, Referer=f"{host}{BASE}{gone}")
+        assert answer.headers["location"].startswith(f"{BASE}{gone}?refused=")
+        page = admin.get(answer.headers["location"])
+        assert (page.status_code, 'role="alert"' in page.text) == (422, True), page.url
+        assert page.url.path != f"{BASE}{gone}"
+
+
+def test_a_session_keeps_its_last_forms_and_locks_none_of_them(installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("truncate svc.console_forms")
+        conn.execute(
+            "insert into svc.console_forms (digest, session_hash, sent_at)"
+            " select sha256(n::text::bytea), sha256(''), now() - n * interval '1 s' from generate_series(1, 1200) n"
+        )
+        assert scalar(conn, "select svc.console_form(sha256('new'), sha256(''))") is None
+        assert scalar(conn, "select count(*) from svc.console_forms") == 1000
+        assert scalar(conn, "select count(*) from svc.console_forms where xmax <> 0") == 0
+        assert scalar(conn, "select svc.console_form(sha256('new'), sha256(''))") == ""
+
+
 def test_a_page_without_the_right_is_refused_as_before(client: httpx.Client) -> None:
     refused = signed_in(client, "read").post("/tokens", {"name": "x"})
     assert (refused.status_code, "This needs the permission admin" in refused.text) == (403, True)
