@@ -4,6 +4,7 @@ An answer is compressed if its route says so, which none does that is made to sh
 site can have made the browser ask for it. Its length is blurred besides, as Django blurs it ("Heal the Breach").
 """
 
+import asyncio
 import secrets
 import zlib
 from collections.abc import AsyncIterator
@@ -36,14 +37,22 @@ def compressed(answer: EncodedResponse, asked: Headers) -> EncodedResponse:
     is_marked = "content-encoding" in headers or "etag" in headers  # a strong tag is one of these very bytes
     if is_short or is_marked or not accepts_gzip(asked):
         return answer
-    is_own = "authorization" in asked or asked.get("sec-fetch-site") in _OWN_SITES
-    if answer.compression == "own" and not is_own:
+    if answer.compression == "own" and not _is_own(asked):
         return answer
     headers["Content-Encoding"] = "gzip"
     padding = 0 if answer.compression == "always" else secrets.randbelow(_PADDING)
     if isinstance(content, bytes) and len(content) <= PART_BYTES:
         return replace(answer, content=gzip_member(content, padding=padding))
     return replace(answer, content=_parts(content, padding))
+
+
+def _is_own(asked: Headers) -> bool:
+    """True if no page of another site can have asked: the browser says so, or a program that has a token.
+
+    Browsers add the credentials of Basic to whatever another site asks for; to Bearer they add nothing.
+    """
+    site = asked.get("sec-fetch-site")
+    return site in _OWN_SITES if site else asked.get("authorization", "").lower().startswith("bearer ")
 
 
 def accepts_gzip(asked: Headers) -> bool:
@@ -99,18 +108,24 @@ async def _parts(content: bytes | AsyncIterator[bytes], padding: int) -> AsyncIt
     """The compressed parts. What is made as it is sent is flushed with each of its parts; if it breaks off, so do they.
 
     A part of the answer is compressed in the loop, in less than 2 ms: the server asks for the next when the client has
-    taken the one before.
+    taken the one before, and others have their turn after a part that compresses to nothing.
     """
     member = _Member(LEVEL, padding)
     yield member.begin()
     if isinstance(content, bytes):
-        for start in range(0, len(content), PART_BYTES):
-            if part := member.add(content[start : start + PART_BYTES]):
-                yield part
+        async for part in _added(member, content):
+            yield part
     else:
         async for piece in content:
-            for start in range(0, len(piece), PART_BYTES):
-                if part := member.add(piece[start : start + PART_BYTES]):
-                    yield part
+            async for part in _added(member, piece):
+                yield part
             yield member.flush()
     yield member.end()
+
+
+async def _added(member: _Member, content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), PART_BYTES):
+        if part := member.add(content[start : start + PART_BYTES]):
+            yield part
+        else:
+            await asyncio.sleep(0)

@@ -12,11 +12,14 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, register_tenants
+from svc_pg.console.compression import PART_BYTES, compressed
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.requests import EncodedResponse
 from tests.integration.console.browsing import OWN, signed_in, token
 from tests.integration.console.serving import PREFIX, bearer, serving, serving_installed, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config
@@ -207,6 +210,11 @@ def test_lists_exports_and_static_files_are_the_same_after_decompression(client:
 def test_another_site_cannot_make_a_browser_ask_for_what_is_compressed(client: httpx.Client) -> None:
     for site, expected in (("same-origin", True), ("none", True), ("same-site", False), (None, False)):
         assert is_compressed(raw(client, "/ui/audit?actor=guess", **cookie(site=site))[0]) == expected, site
+    for extra, expected in (({"Sec-Fetch-Site": "cross-site"}, False), ({}, True)):
+        headers, _ = raw(client, "/audit/entries?limit=50", **bearer("read"), **extra)
+        assert is_compressed(headers) == expected
+    basic = cookie(site=None) | {"Authorization": "Basic YTpi"}  # which browsers add to whatever they are made to ask
+    assert not is_compressed(raw(client, "/ui/audit?actor=guess", **basic)[0])
 
 
 def test_no_answer_that_is_made_to_show_a_secret_is_compressed(client: httpx.Client) -> None:
@@ -294,6 +302,30 @@ def test_a_large_stream_is_whole_and_one_that_breaks_off_has_no_end(client: http
     assert gzip.decompress(content) == PART * 40
     with pytest.raises(httpx.RemoteProtocolError):
         raw(client, "/files/broken", **bearer("read"))
+
+
+def test_an_answer_that_compresses_to_nothing_leaves_others_their_turn() -> None:
+    turns = 0
+    answer = EncodedResponse(200, b" " * (100 * PART_BYTES), MutableHeaders(), compression="always")
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def sent() -> list[bytes]:
+        counting = asyncio.create_task(count())
+        content = compressed(answer, Headers({"accept-encoding": "gzip"})).content
+        assert isinstance(content, AsyncIterator)
+        try:
+            return [part async for part in content]
+        finally:
+            counting.cancel()
+
+    parts = asyncio.run(sent())
+    assert (len(parts) < 20, turns > 80) == (True, True)
+    assert gzip.decompress(b"".join(parts)) == answer.content
 
 
 def test_the_stream_of_changes_is_not_compressed(client: httpx.Client) -> None:
