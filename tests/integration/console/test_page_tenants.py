@@ -54,6 +54,14 @@ def test_a_tenant_is_added_renamed_and_deleted_with_its_name_typed(admin: Browse
     assert actors == ["ann@corp.example"] * 3
 
 
+def test_a_tenant_with_a_long_name_can_be_deleted(admin: Browser) -> None:
+    name = "😀" * 200
+    path = admin.post("/tenants", {"name": name}).url.path.partition("/ui")[2]
+    page = admin.post(f"{path}/delete", {"name": name})
+    assert (page.status_code, "is deleted" in page.text) == (200, True)
+    assert admin.get(path).status_code == 404
+
+
 def test_a_name_that_somebody_else_has_changed_meanwhile_is_not_overwritten(admin: Browser) -> None:
     page = admin.post("/tenants", {"name": "Before"})
     path = page.url.path.partition("/ui")[2]
