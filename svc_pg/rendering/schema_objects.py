@@ -1,7 +1,7 @@
 """Functions, views and triggers as values, which svc_pg.schema installs."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -61,11 +61,13 @@ class SchemaObject:
     leaves_out: str | None = None
     recorded_sha256: str | None = None
     """The fingerprint on record, if the SQL is what the catalog made of it."""
+    source_sha256: str = field(init=False)
+    """The fingerprint of the SQL."""
 
-    @property
-    def source_sha256(self) -> str:
-        """The fingerprint of the SQL."""
-        return self.recorded_sha256 or sha256(self.sql.encode()).hexdigest()
+    def __post_init__(self) -> None:
+        """Compute the fingerprint once: objects are made once and compared often."""
+        digest = self.recorded_sha256 or sha256(self.sql.encode()).hexdigest()
+        object.__setattr__(self, "source_sha256", digest)
 
 
 def name_of(identity: str) -> str:

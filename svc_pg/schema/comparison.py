@@ -1,13 +1,10 @@
-"""Compare the objects that should be installed with those that are, and with our record of them.
-
-For databases whose objects are triggers and views alone: SQLite, MySQL and MariaDB.
-"""
+"""Compare the objects that should be installed with those in the catalog, and with our record of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject
+from svc_pg.rendering.schema_objects import OBJECT_KINDS, ObjectKind, SchemaObject, is_overload, sends_changes
 from svc_pg.schema.status import State, Status
 
 Key = tuple[ObjectKind, str]
@@ -17,8 +14,9 @@ Key = tuple[ObjectKind, str]
 class Found:
     """An object of ours in the catalog: the digest of its text there, and the statement that drops it.
 
-    ``table`` is the one that a trigger is on, as entries name it. ``recorded_as`` is the identity by which an object
-    that moved with a renamed table was recorded; None or its own identity if it has not moved.
+    ``table`` is the one that a trigger is on, as entries name it; ``function`` is the function that it calls, in a
+    database that has functions. ``recorded_as`` is the identity by which an object that moved with a renamed table was
+    recorded; None or its own identity if it has not moved.
     """
 
     kind: ObjectKind
@@ -27,6 +25,8 @@ class Found:
     drop_sql: str
     table: str | None = None
     recorded_as: str | None = None
+    is_disabled: bool = False
+    function: str | None = None
 
     @property
     def key(self) -> Key:
@@ -41,13 +41,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The record of an installed object: the digests of our SQL, and of the catalog's text right after it ran."""
+    """The record of an installed object: the digests of our SQL, and of the catalog's text right after it ran.
+
+    ``is_comparable`` is false if another version of the server printed that text.
+    """
 
     kind: ObjectKind
     identity: str
     audited_table: str | None
     source_sha256: str
     catalog_sha256: str
+    is_comparable: bool = True
 
     @property
     def key(self) -> Key:
@@ -55,77 +59,96 @@ class Recorded:
         return self.kind, self.identity
 
 
-def compare(wanted: Iterable[SchemaObject], found: Iterable[Found], recorded: Iterable[Recorded]) -> list[Status]:
+def compare(
+    wanted: Iterable[SchemaObject],
+    found: Iterable[Found],
+    recorded: Iterable[Recorded],
+    *,
+    covered: Collection[tuple[str, bool]] = (),
+    rewrites: bool = False,
+) -> list[Status]:
     """The state of every wanted object, in the given order, then all other objects of ours, as orphans.
 
-    An orphan is superseded if its table, also under its new name, is among those audited now.
+    An orphan is superseded if wanted objects do the same for its table, also under its new name, or if the table is
+    ``covered``: a table, and whether its changes are sent. With ``rewrites`` the database itself changes the text of an
+    object, for example when a column is renamed.
     """
     by_key = {item.key: item for item in found}
     notes = {note.key: note for note in recorded}
-    wanted_by_key: dict[Key, SchemaObject] = {(item.kind, item.identity): item for item in wanted}
+    items = {(item.kind, item.identity): item for item in wanted}
     states = [
         Status(
             kind=item.kind,
             identity=item.identity,
-            state=_state(item, by_key.get(key), notes.get(key)),
+            state=_state(item, by_key.get(key), notes.get(key), rewrites=rewrites),
             sql=item.sql,
             audited_table=item.audited_table,
             item=item,
         )
-        for key, item in wanted_by_key.items()
+        for key, item in items.items()
     ]
-    served = {item.audited_table for item in wanted_by_key.values() if item.audited_table}
-    moved = _moved(by_key.values(), notes)
-    found_notes = {item.recorded_key for item in by_key.values()}
-    orphans = [item for key, item in by_key.items() if key not in wanted_by_key]
-    lost = [note for key, note in notes.items() if key not in wanted_by_key and key not in found_notes]
-    for item in orphans:
-        note = notes.get(item.recorded_key)
-        table = note.audited_table if note else item.table
-        recorded_as = item.recorded_as if item.recorded_as != item.identity else None
-        states.append(_orphan(item.key, table, item.drop_sql, served, moved, recorded_as))
+    orphans = [item for key, item in by_key.items() if key not in items]
+    known = {item.recorded_key for item in by_key.values()}
     # recorded, but gone from the catalog: nothing to drop, but a record to forget
-    states += [_orphan(note.key, note.audited_table, "", served, moved) for note in lost]
+    orphans += [
+        Found(note.kind, note.identity, "", "") for key, note in notes.items() if key not in items and key not in known
+    ]
+    if orphans:
+        served = {(item.audited_table, sends_changes(item.identity)) for item in items.values() if item.audited_table}
+        served |= set(covered)
+        moved = _moved(by_key.values(), notes)
+        # users before things used, and triggers first: their drop makes writers wait
+        in_order = sorted(orphans, key=_order, reverse=True)
+        states += [_orphan(item, _note(item, notes), served, moved) for item in in_order]
     return states
 
 
-def _state(item: SchemaObject, found: Found | None, note: Recorded | None) -> State:
+def _state(item: SchemaObject, found: Found | None, note: Recorded | None, *, rewrites: bool) -> State:
     if found is None:
         return "missing"
+    if found.is_disabled:
+        return "disabled"
     if note is None:
         return "tampered"
-    if note.source_sha256 != item.source_sha256:  # also if the database rewrote it, for a renamed column
-        return "outdated"
-    return "ok" if note.catalog_sha256 == found.sha256 else "tampered"
+    is_outdated = note.source_sha256 != item.source_sha256
+    if found.sha256 != note.catalog_sha256:
+        return "outdated" if not note.is_comparable or (rewrites and is_outdated) else "tampered"
+    return "outdated" if is_outdated else "ok"
+
+
+def _note(item: Found, notes: Mapping[Key, Recorded]) -> Recorded | None:
+    """The record of an object; of a trigger that has none, that of the function that it calls."""
+    return notes.get(item.recorded_key) or (notes.get(("function", item.function)) if item.function else None)
 
 
 def _moved(found: Iterable[Found], notes: Mapping[Key, Recorded]) -> dict[str, str]:
     """The audited tables that were renamed, with their names now: most of their triggers are there."""
     tables_now: dict[str, Counter[str]] = {}
     for item in found:
-        note = notes.get(item.recorded_key)
-        if note and note.audited_table and item.table:
+        if item.table and (note := _note(item, notes)) and note.audited_table:
             tables_now.setdefault(note.audited_table, Counter())[item.table] += 1
     return {table: names.most_common(1)[0][0] for table, names in tables_now.items() if table not in names}
 
 
+def _order(item: Found) -> tuple[int, str]:
+    return OBJECT_KINDS.index(item.kind), item.identity
+
+
 def _orphan(
-    key: Key,
-    table: str | None,
-    drop_sql: str,
-    served: set[str],
-    moved: Mapping[str, str],
-    recorded_as: str | None = None,
+    item: Found, note: Recorded | None, served: Collection[tuple[str | None, bool]], moved: Mapping[str, str]
 ) -> Status:
-    kind, identity = key
+    """The state of an object that nobody wants. A function or view that is not on record is somebody else's."""
+    table = note.audited_table if note else None if item.function else item.table
     moved_to = moved.get(table or "")
+    sends = sends_changes(item.identity)
     return Status(
-        kind=kind,
-        identity=identity,
+        kind=item.kind,
+        identity=item.identity,
         state="orphan",
-        sql=drop_sql,
+        sql=item.drop_sql,
         audited_table=table,
-        is_superseded=table in served or moved_to in served,
+        is_foreign=note is None and item.kind != "trigger" and not is_overload(item.identity),
+        is_superseded=(table, sends) in served or (moved_to, sends) in served,
         moved_to=moved_to,
-        recorded_as=recorded_as,
+        recorded_as=item.recorded_as if item.recorded_as != item.identity else None,
     )

@@ -75,6 +75,21 @@ class Status:
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 
 
+def in_order(found: Iterable[Status]) -> list[Status]:
+    """In the order of an install."""
+    return sorted(found, key=_position)
+
+
+def _position(entry: Status) -> int:
+    """Removals come last, and those of tables first among them: their views call functions of the schema.
+
+    But overloads that are not ours come first of all, because calls and functions could mean them.
+    """
+    if entry.action != "remove":
+        return 1
+    return 0 if entry.is_overload else 2 if entry.audited_table else 3
+
+
 def steps_of(found: Iterable[Status]) -> list[Status]:
     """The steps of an install: all but what it keeps."""
     return [state for state in found if state.action != "keep"]

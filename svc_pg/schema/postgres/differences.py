@@ -1,6 +1,7 @@
 """The differences of a database from a configuration, and the SQL to fix them."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from psycopg.sql import Identifier
 
 from svc_pg.config import Config
 from svc_pg.database.table_names import TableName
-from svc_pg.rendering.schema_objects import is_overload, sends_changes
+from svc_pg.schema.comparison import compare
 from svc_pg.schema.postgres import (
     access,
     foreign,
@@ -26,11 +27,10 @@ from svc_pg.schema.postgres import (
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.events import compare_events
 from svc_pg.schema.postgres.installation import Installation
-from svc_pg.schema.postgres.installed import ObjectState
 from svc_pg.schema.postgres.inventory import AlteredObject
 from svc_pg.schema.postgres.target import Target, target_of
 from svc_pg.schema.postgres.transactions import transaction
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, in_order
 
 
 def status(
@@ -77,53 +77,20 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     ]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
-    return sorted(found, key=_position)
-
-
-def _position(entry: Status) -> int:
-    """Removals come last, and those of tables first among them: their views call functions of the schema.
-
-    But overloads that are not ours come first of all, because calls and functions could mean them.
-    """
-    if entry.action != "remove":
-        return 1
-    return 0 if entry.is_overload else 2 if entry.audited_table else 3
+    return in_order(found)
 
 
 def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """The functions, views and triggers of ``look``."""
-    served = {(item.audited_table, sends_changes(item.identity)) for item in target.objects if item.audited_table}
-    served |= target.covered
-
-    found = installed.compare(conn, present, target.objects)
-    orphans = {entry.audited_table for entry in found if entry.state == "orphan" and not entry.moved_to}
+    recorded = installed.recorded(conn, present)
+    made = compare(target.objects, installed.found(conn), recorded, covered=target.covered)
+    orphans = {entry.audited_table for entry in made if entry.state == "orphan" and not entry.moved_to}
     dropped = _dropped(conn, orphans - {None})
+    return [replace(each, is_of_dropped_table=True) if _is_orphan_of(each, dropped) else each for each in made]
 
-    def is_superseded(entry: ObjectState) -> bool:
-        sends = sends_changes(entry.identity)
-        return entry.state == "orphan" and any(
-            (table, sends) in served for table in (entry.audited_table, entry.moved_to)
-        )
 
-    def is_foreign(entry: ObjectState) -> bool:
-        is_unknown = entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded
-        return is_unknown and not is_overload(entry.identity)
-
-    return [
-        Status(
-            kind=entry.kind,
-            identity=entry.identity,
-            state=entry.state,
-            sql=entry.item.sql if entry.item else entry.drop_sql or "",
-            audited_table=entry.audited_table,
-            is_foreign=is_foreign(entry),
-            is_superseded=is_superseded(entry),
-            moved_to=entry.moved_to,
-            is_of_dropped_table=entry.state == "orphan" and entry.audited_table in dropped,
-            item=entry.item,
-        )
-        for entry in found
-    ]
+def _is_orphan_of(entry: Status, tables: Collection[str | None]) -> bool:
+    return entry.state == "orphan" and entry.audited_table in tables
 
 
 def _dropped(conn: Connection[Any], tables: Collection[str | None]) -> set[str | None]:

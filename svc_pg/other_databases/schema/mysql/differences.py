@@ -12,7 +12,7 @@ from svc_pg.other_databases.schema.mysql.session import Server, pinned
 from svc_pg.other_databases.schema.mysql.target import target_of
 from svc_pg.rendering.schema_objects import SchemaObject, Trigger
 from svc_pg.schema.comparison import compare
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, in_order
 
 
 def status(conn: DbApiConnection, config: Config) -> list[Status]:
@@ -51,7 +51,7 @@ def look(conn: DbApiConnection, server: Server, present: Installation, wanted: S
         replace(state, state="outdated", note=powerless.get(state.identity) if state.audited_table else None)
         if state.state == "ok" and state.identity in early | powerless.keys()
         else state
-        for state in compare(wanted, [each for each in found if each.recorded_key not in others], ours)
+        for state in compare(wanted, [each for each in found if each.recorded_key not in others], ours, rewrites=True)
     ]
     ids = log_ids.state(conn) if "audit_logs" in present.tables else []
-    return sorted([*steps, *made, *ids], key=lambda entry: entry.action == "remove")
+    return in_order([*steps, *made, *ids])

@@ -10,7 +10,7 @@ from svc_pg.other_databases.schema.sqlite import installed, inventory, log_ids
 from svc_pg.other_databases.schema.sqlite.session import reading
 from svc_pg.other_databases.schema.sqlite.target import Target, target_of
 from svc_pg.schema.migration_files import states
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def look(cursor: sqlite3.Cursor, present: Installation, target: Target) -> list[
         *_open_purge(cursor, present),
         *(log_ids.state(cursor) if present.migrations and _has(cursor, "svc_audit_logs") else ()),
     ]
-    return sorted(found, key=lambda entry: entry.action == "remove")
+    return in_order(found)
 
 
 def _noted(entries: Iterable[Status], limits: Mapping[str, str]) -> Iterator[Status]:

@@ -74,7 +74,7 @@ def compare(cursor: sqlite3.Cursor, wanted: Iterable[SchemaObject], *, is_record
     late = set(_late(triggers))
     states = [
         replace(state, state="outdated") if state.state == "ok" and state.identity in late else state
-        for state in comparison.compare(wanted, found, recorded)
+        for state in comparison.compare(wanted, found, recorded, rewrites=True)
     ]
     return states + [
         Status("trigger", trigger.identity, "tampered", trigger.drop_sql, is_foreign=True)
