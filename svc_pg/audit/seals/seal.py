@@ -91,6 +91,19 @@ class Seal(Stretch):
         return seal
 
 
+def has_signed(public_key: bytes, text: str, signature: bytes) -> bool:
+    """True if this is the Ed25519 signature (RFC 8032) of the text with that key, which has 32 bytes."""
+    # cryptography is loaded by what seals or verifies alone
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, text.encode())
+    except InvalidSignature:
+        return False
+    return True
+
+
 def _json(value: object) -> Any:
     match value:
         case datetime():

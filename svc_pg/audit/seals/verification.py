@@ -100,7 +100,7 @@ async def averify(
 
 
 def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Effects[Verification]:
-    chain = Chain(public_keys, copies)
+    chain = Chain(public_keys.keys, copies)
     entries = SealedEntries(progress)
     epochs: list[Epoch] = yield EPOCHS
     is_complete = False
