@@ -15,7 +15,7 @@ import typer
 
 from svc_pg import Config, Settings
 from svc_pg.audit import SealKey
-from svc_pg.audit.seals.copies import appending, naming
+from svc_pg.audit.seals.copy_file import appending, naming
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.database.conninfo import Conninfo

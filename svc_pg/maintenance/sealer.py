@@ -12,7 +12,7 @@ from psycopg import Connection
 
 from svc_pg import audit
 from svc_pg.audit import Seal, SealKey
-from svc_pg.audit.seals.copies import CopyFile, append_new, appending, check_copies, naming
+from svc_pg.audit.seals.copy_file import CopyFile, append_new, appending, check_copies, naming
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.formats.plurals import counted

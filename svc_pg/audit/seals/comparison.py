@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from svc_pg.audit.seals.leaves import SIZE, Leaf, split
+from svc_pg.audit.seals.leaf import SIZE, Leaf, split
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.tree import root_of
 

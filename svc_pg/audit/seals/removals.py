@@ -1,4 +1,4 @@
-"""The removals that purges and erasures tell of: they explain why sealed entries, or their contents, are gone.
+"""Purges and erasures: they explain why sealed entries, or their contents, are gone.
 
 The log's own entries tell of them. Their two parts are kept beside the log too, because a purge removes these entries
 as well; a removal of which neither the log nor a seal has the entry explains nothing. Each entry says the digest of the
@@ -7,65 +7,22 @@ list of what it removed one by one.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from svc_pg.audit.seals.comparison import is_sealed
-from svc_pg.audit.seals.leaves import CONTENT, WHO, Leaf, digest_of, sha256_of
-from svc_pg.audit.seals.stored import numbered
-from svc_pg.database.effects import Effects
-from svc_pg.database.query import Query
+from svc_pg.audit.seals.finding import Finding
+from svc_pg.audit.seals.leaf import Leaf, digest_of, sha256_of
 
-_BEFORE_ALL: Final = -(2**63)
-_COUNT: Final = "select count(*) as removals from svc.audit_removals"
-_KEPT: Final = """
-select entry_id, pg_catalog.timestamptz_send("timestamp") as time, who, content
-  from svc.audit_removals where entry_id > %s order by entry_id limit 1000
-"""
-_TOLD: Final = """
-select l.id as entry_id, pg_catalog.timestamptz_send(l."timestamp") as time, {who} as who, {content} as content
-  from svc.audit_logs l
- where l.table_name = 'svc.audit_logs' and l.label in ('audit log purged', 'audit log erased')
-   and l.erased_leaf is null
-""".replace("{who}", WHO).replace("{content}", CONTENT)
-# %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
-_SEALED: Final = """
-select r.id, s.number as seal
-  from rows from (pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%b::bytea[]))
-       r(id, xact_id, leaf)
-  join svc.audit_seals s on s.version = 2 and s.from_xact_id <= r.xact_id and s.until_xact_id > r.xact_id
-       and s.after_id < r.id and s.until_id >= r.id
-  join svc.audit_seal_leaves k on k.seal = s.number
- where position(r.leaf in k.leaves) %% 48 = 1
-"""
-_LEAVES: Final = "select leaves from svc.audit_seal_leaves where seal = %s"
-_LISTS: Final = """
-select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||)
-                                             pg_catalog.timestamptz_send("timestamp") operator(pg_catalog.||) digest,
-                                             '' order by id)) as digest
-  from svc.audit_removed_leaves group by removal
-"""
-_LISTED: Final = "select id, removal, digest from svc.audit_removed_leaves where id = any (%s::bigint[])"
-_RETURNED: Final = """
-select r.id, r.removal, r.digest from svc.audit_removed_leaves r
-  join svc.audit_logs l on l."timestamp" = r."timestamp" and l.id = r.id
- where r.removal = any (%s::bigint[]) and l.erased_leaf is null
- order by r.id limit 1000
-"""
 _PURGE: Final = ["svc.audit_logs", "DELETE", "audit log purged"]
 _ERASURE: Final = ["svc.audit_logs", "UPDATE", "audit log erased"]
 _ERASED_KEY: Final = re.compile(r'erased:[0-9a-f]{64}|[]\[0-9a-f", nul-]+')
+_MOST_NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
-    removals: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class Told:
     """The two parts of an entry that tells of a removal; ``time`` has the eight bytes of a leaf."""
 
     entry_id: int
@@ -75,10 +32,12 @@ class _Entry:
 
     @property
     def leaf(self) -> Leaf:
+        """The entry as a seal knows it."""
         return Leaf(self.entry_id, int.from_bytes(self.time, signed=True), digest_of(self.who, sha256_of(self.content)))
 
     @property
     def xact_id(self) -> int | None:
+        """Its transaction; None if it cannot be read, as in what the log never had."""
         try:
             found = json.loads(self.who)[1]
         except (ValueError, TypeError, LookupError, RecursionError):
@@ -87,18 +46,9 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sealed:
-    id: int
-    seal: int
+class RemovedList:
+    """The digest of the list of a removal, as it is kept beside the log."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Leaves:
-    leaves: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _List:
     removal: int
     digest: bytes
 
@@ -131,23 +81,52 @@ class Removals:
     erasures: set[int] = field(default_factory=set)
     changed: list[int] = field(default_factory=list)
 
-    def has_dropped(self, leaf: Leaf) -> bool:
-        """True if the entry was in a partition that a purge dropped."""
-        time = leaf.timestamp
-        return time is not None and any(start <= time < end and leaf.id < before for start, end, before in self.dropped)
+    @classmethod
+    def of(
+        cls, kept: Mapping[int, Told], told: Mapping[int, Told], sealed: Collection[int], lists: Iterable[RemovedList]
+    ) -> Self:
+        """Those that entries tell of, by id: ``kept`` beside the log, ``told`` by it; seals have the ``sealed``."""
+        found = cls(read=len(kept))
+        found.disproved = [key for key, each in kept.items() if key not in sealed and told.get(key) != each]
+        for each in [*told.values(), *(kept[key] for key in sealed)]:
+            found._add(each)
+        found._compare(lists)
+        return found
 
-    def has_purged(self, leaf: Leaf, listed: Iterable[Listed]) -> bool:
-        """True if one of these lists of the entry is of a purge that removed it as it was sealed."""
-        return any(
-            each.digest == leaf.digest and each.removal in self.lists and each.removal not in self.erasures
-            for each in listed
-        )
+    def undropped(self, missing: Iterable[Leaf]) -> list[Leaf]:
+        """The missing entries that were in no partition that a purge dropped."""
+        return [leaf for leaf in missing if not self._has_dropped(leaf)]
 
-    def erasure_of(self, listed: Iterable[Listed]) -> Listed | None:
-        """The one of these lists of an entry that is of an erasure; None if there is none."""
-        return next((each for each in listed if each.removal in self.lists and each.removal in self.erasures), None)
+    def unpurged(self, missing: Iterable[Leaf], listed: Iterable[Listed]) -> list[Leaf]:
+        """The missing entries that no purge removed as they were sealed; ``listed`` are the items of all of them."""
+        lists = _by_entry(listed)
+        return [leaf for leaf in missing if not self._has_purged(leaf, lists.get(leaf.id, ()))]
 
-    def add(self, told: _Entry) -> None:
+    def unerased(self, erased: Mapping[int, str], listed: Iterable[Listed], *, seal: int) -> Iterator[Finding]:
+        """The erased entries that no erasure left as they are; ``erased`` are their second parts by id."""
+        lists = _by_entry(listed)
+        for key, content in erased.items():
+            told = self._erasure_of(lists.get(key, ()))
+            if told is None:
+                message = f"entry {key} was erased, and no erasure of the log says so"
+                yield Finding("erased", message, seal, str(key))
+            elif told.digest != sha256_of(content) or not _is_tombstone(content, told.removal):
+                message = f"entry {key} was changed: it is not as erasure {told.removal} left it"
+                yield Finding("changed", message, seal, str(key))
+
+    def claims(self, *, seal: int) -> Iterator[Finding]:
+        """The removals that are no removals, and those whose lists were changed."""
+        for entry in self.disproved[:_MOST_NAMED]:
+            message = f"entry {entry} is said to tell of a purge or an erasure, and the log never had such an entry"
+            yield Finding("removal_claimed", message, seal, str(entry))
+        if len(self.disproved) > _MOST_NAMED:
+            message = f"the log never had the entries of {len(self.disproved) - _MOST_NAMED} more purges or erasures"
+            yield Finding("removal_claimed", message, seal)
+        for entry in self.changed:
+            message = f"the list of the entries that entry {entry} says it purged or erased was changed"
+            yield Finding("removal_claimed", message, seal, str(entry))
+
+    def _add(self, told: Told) -> None:
         """Take what an entry tells. One that cannot be read explains nothing."""
         try:
             who, facts = json.loads(told.who), json.loads(told.content)[2]
@@ -161,7 +140,7 @@ class Removals:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return
 
-    def compare(self, lists: Iterable[_List]) -> None:
+    def _compare(self, lists: Iterable[RemovedList]) -> None:
         """Leave out the removals whose lists are not what they say. Those of purges may be gone with their months."""
         found = {each.removal: each.digest for each in lists}
         for removal, digest in [*self.lists.items()]:
@@ -170,50 +149,18 @@ class Removals:
                 if removal in found or removal in self.erasures:
                     self.changed.append(removal)
 
+    def _has_dropped(self, leaf: Leaf) -> bool:
+        time = leaf.timestamp
+        return time is not None and any(start <= time < end and leaf.id < before for start, end, before in self.dropped)
 
-def count() -> Effects[int]:
-    """The number of removals that are kept beside the log: none ever goes."""
-    [found] = yield Query(_COUNT, (), _Count)
-    return int(found.removals)
+    def _has_purged(self, leaf: Leaf, listed: Iterable[Listed]) -> bool:
+        return any(
+            each.digest == leaf.digest and each.removal in self.lists and each.removal not in self.erasures
+            for each in listed
+        )
 
-
-def reading() -> Effects[Removals]:
-    """Read all removals; others may purge and erase meanwhile."""
-    kept: dict[int, _Entry] = {}
-    while page := (yield Query(_KEPT, (max(kept, default=_BEFORE_ALL),), _Entry)):
-        kept |= {each.entry_id: each for each in page}
-    told = {each.entry_id: each for each in (yield Query(_TOLD, (), _Entry))}
-    gone = [each for each in kept.values() if each.entry_id not in told and each.xact_id is not None]
-    sealed = (yield from _sealed(gone)) if gone else set()
-    found = Removals(read=len(kept))
-    found.disproved = [key for key, each in kept.items() if key not in sealed and told.get(key) != each]
-    for each in [*told.values(), *(kept[key] for key in sealed)]:
-        found.add(each)
-    found.compare((yield Query(_LISTS, (), _List)))
-    return found
-
-
-def _sealed(gone: Sequence[_Entry]) -> Effects[set[int]]:
-    """The ids of those entries that seals have, by leaves that are the ones that were sealed."""
-    asked = ([each.entry_id for each in gone], [each.xact_id for each in gone], [bytes(each.leaf) for each in gone])
-    found: list[_Sealed] = yield Query(_SEALED, asked, _Sealed)
-    true = set()
-    for number in {each.seal for each in found}:
-        seals = yield numbered(number)
-        leaves = yield Query(_LEAVES, (number,), _Leaves)
-        if seals and leaves and is_sealed(seals[0], leaves[0].leaves):
-            true.add(number)
-    return {each.id for each in found if each.seal in true}
-
-
-def listed(entry_ids: Collection[int]) -> Query[Listed]:
-    """The query of what the lists of all removals say of these entries."""
-    return Query(_LISTED, ([*entry_ids],), Listed)
-
-
-def returned(erasures: Collection[int]) -> Query[Listed]:
-    """The query of the entries that these erasures erased, and that have their contents all the same."""
-    return Query(_RETURNED, ([*erasures],), Listed)
+    def _erasure_of(self, listed: Iterable[Listed]) -> Listed | None:
+        return next((each for each in listed if each.removal in self.lists and each.removal in self.erasures), None)
 
 
 def was_sealed(content: str) -> bool:
@@ -224,7 +171,7 @@ def was_sealed(content: str) -> bool:
         return True
 
 
-def is_tombstone(content: str, erasure: int) -> bool:
+def _is_tombstone(content: str, erasure: int) -> bool:
     """True if the second part of an entry is what an erasure leaves."""
     try:
         *keys, before, after, description, redacted, context, _ = json.loads(content)
@@ -236,6 +183,13 @@ def is_tombstone(content: str, erasure: int) -> bool:
         and all(snapshot is None or snapshot == {"erased": True} for snapshot in snapshots)
         and (description, redacted, context) == ("Erased", ["*"], {"erasure": erasure})
     )
+
+
+def _by_entry(listed: Iterable[Listed]) -> dict[int, list[Listed]]:
+    lists: dict[int, list[Listed]] = {}
+    for each in listed:
+        lists.setdefault(each.id, []).append(each)
+    return lists
 
 
 def _time(text: str) -> datetime:

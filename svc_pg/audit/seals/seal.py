@@ -14,6 +14,8 @@ KIND: Final = "svc-pg audit seal"
 VERSION: Final = 2
 """The present version. Seals of version 1 have leaves of one part, which nothing compares any more."""
 _KNOWN: Final = (1, VERSION)
+MOST_ENTRIES: Final = 32_768
+"""The most entries of a seal: its leaves are read, hashed and stored at once."""
 BEFORE_FIRST: Final = bytes(32)
 """The digest of the seal before the first."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 
 from svc_pg.audit.keep.holds import Hold, Holds, holds
-from svc_pg.audit.seals.proof import aprove
+from svc_pg.audit.proofs import aprove
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.stored import LAST, all_seals, sealing_of
 from svc_pg.console.audit_log import AuditLog

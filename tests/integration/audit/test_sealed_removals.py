@@ -13,7 +13,7 @@ from svc_pg import Config, audit, maintenance, schema
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, verification
 from svc_pg.audit.seals.comparison import Comparison, compare
-from svc_pg.audit.seals.leaves import CONTENT, DIGEST, WHO, leaves_of
+from svc_pg.audit.seals.leaf_queries import CONTENT, DIGEST, WHO, leaves_of
 from svc_pg.database import performing
 from svc_pg.database.query import Query, fetch, scalar
 from tests.support.postgres import Prepare

@@ -17,7 +17,8 @@ import pytest
 from svc_pg import audit
 from svc_pg.audit import PublicKeys, Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing
-from svc_pg.audit.seals.copies import append_new, appending, read_copies
+from svc_pg.audit.seals.copies import read_copies
+from svc_pg.audit.seals.copy_file import append_new, appending
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
     ConfigError,

@@ -14,7 +14,8 @@ import pytest
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import Seal, SealKey
-from svc_pg.audit.seals.copies import append_new, appending, read_copies
+from svc_pg.audit.seals.copies import read_copies
+from svc_pg.audit.seals.copy_file import append_new, appending
 from svc_pg.config import AuditConfig
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import fetch, scalar

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.audit.seals.leaves import DIGEST, Leaf
+from svc_pg.audit.seals.leaf import Leaf
+from svc_pg.audit.seals.leaf_queries import DIGEST
 from svc_pg.database.query import Query, RawJson
 
 MOST_TRIED: Final = 20
