@@ -10,12 +10,12 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.snapshot import Snapshot
-from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.proof import Proof, check
-from svc_pg.audit.seals.proving import proving
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.stored import require_sealable
 from svc_pg.database.performing import atake, take
+from svc_pg.seals.database.proving import proving
+from svc_pg.seals.database.stored_seals import require_sealable
+from svc_pg.seals.keys import PublicKeys
+from svc_pg.seals.verification.proof import Proof, check
+from svc_pg.seals.verification.seal import Seal
 from svc_pg.settings import Settings
 
 _SNAPSHOTS: Final = ("before_data", "after_data", "context")

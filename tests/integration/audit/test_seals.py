@@ -16,9 +16,6 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.audit import PublicKeys, Seal, SealKey, Verification
-from svc_pg.audit.seals import sealing
-from svc_pg.audit.seals.copies import read_copies
-from svc_pg.audit.seals.copy_file import append_new, appending
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
     ConfigError,
@@ -29,6 +26,9 @@ from svc_pg.errors import (
     QueryError,
     TransactionError,
 )
+from svc_pg.seals.verification.copies import read_copies
+from svc_pg.seals.writing import sealing
+from svc_pg.seals.writing.copy_file import append_new, appending
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

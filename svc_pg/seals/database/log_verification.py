@@ -7,15 +7,13 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.chain import Chain
-from svc_pg.audit.seals.comparison import Comparison, compare
-from svc_pg.audit.seals.finding import Finding
-from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.leaf_queries import count_of, leaves_of
-from svc_pg.audit.seals.recorded import recording
-from svc_pg.audit.seals.seal import MOST_ENTRIES, VERSION, Seal
-from svc_pg.audit.seals.sealed_entries import Progress, SealedEntries
-from svc_pg.audit.seals.stored import (
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import atake, take
+from svc_pg.errors import ConflictError
+from svc_pg.seals.database.leaf_queries import count_of, leaves_of
+from svc_pg.seals.database.recorded_verifications import recording
+from svc_pg.seals.database.sealed_entries import Progress, SealedEntries
+from svc_pg.seals.database.stored_seals import (
     EPOCHS,
     LAST,
     Epoch,
@@ -26,9 +24,11 @@ from svc_pg.audit.seals.stored import (
     kept_leaves,
     require_sealable,
 )
-from svc_pg.database.effects import Effects
-from svc_pg.database.performing import atake, take
-from svc_pg.errors import ConflictError
+from svc_pg.seals.keys import PublicKeys
+from svc_pg.seals.verification.chain import Chain
+from svc_pg.seals.verification.comparison import Comparison, compare
+from svc_pg.seals.verification.finding import Finding
+from svc_pg.seals.verification.seal import MOST_ENTRIES, VERSION, Seal
 from svc_pg.settings import Settings
 
 MOST_FINDINGS: Final = 1000

@@ -11,13 +11,13 @@ from typing import Any, BinaryIO, Final
 
 from psycopg import Connection
 
-from svc_pg.audit.seals.copies import seals_of
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.stored import following, numbered
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import take
 from svc_pg.database.query import Query
 from svc_pg.errors import ConflictError, ProofError, SvcError
+from svc_pg.seals.database.stored_seals import following, numbered
+from svc_pg.seals.verification.copies import seals_of
+from svc_pg.seals.verification.seal import Seal
 
 _PAGE: Final = 1000
 

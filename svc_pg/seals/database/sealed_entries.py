@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from svc_pg.audit.seals.changed_fields import restored
-from svc_pg.audit.seals.comparison import Comparison
-from svc_pg.audit.seals.differences import Differences, Elsewhere
-from svc_pg.audit.seals.finding import Finding
-from svc_pg.audit.seals.leaf import Leaf
-from svc_pg.audit.seals.removal_queries import count, listed, reading, returned
-from svc_pg.audit.seals.removals import Removals, was_sealed
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
+from svc_pg.seals.database.changed_fields import restored
+from svc_pg.seals.database.differences import Differences, Elsewhere
+from svc_pg.seals.database.removal_queries import count, listed, reading, returned
+from svc_pg.seals.verification.comparison import Comparison
+from svc_pg.seals.verification.finding import Finding
+from svc_pg.seals.verification.leaf import Leaf
+from svc_pg.seals.verification.removals import Removals, was_sealed
 
 Progress = Callable[[int], None]
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from svc_pg.audit.seals.leaf import SIZE, Leaf, split
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.tree import root_of
+from svc_pg.seals.verification.leaf import SIZE, Leaf, split
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.seals.verification.tree import root_of
 
 
 @dataclass(frozen=True, slots=True)

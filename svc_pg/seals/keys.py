@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from svc_pg.audit.seals import seal
 from svc_pg.errors import EncryptionKeyError
+from svc_pg.seals.verification import seal
 from svc_pg.settings import encryption_keys, seal_keys
 
 if TYPE_CHECKING:  # cryptography is loaded by what seals or verifies alone

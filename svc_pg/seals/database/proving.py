@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.audit.seals.leaf import split
-from svc_pg.audit.seals.leaf_queries import CONTENT, CONTENT_DIGEST, WHO
-from svc_pg.audit.seals.proof import Proof
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.stored import kept_leaves, sealing_of
-from svc_pg.audit.seals.tree import path_to_root, root_above
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
 from svc_pg.errors import ConflictError, NotFoundError
+from svc_pg.seals.database.leaf_queries import CONTENT, CONTENT_DIGEST, WHO
+from svc_pg.seals.database.stored_seals import kept_leaves, sealing_of
+from svc_pg.seals.verification.leaf import split
+from svc_pg.seals.verification.proof import Proof
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.seals.verification.tree import path_to_root, root_above
 
 _VERIFY: Final = "Run: svc-pg verify"
 _ENTRY: Final = (

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from svc_pg.audit.seals.leaf import Leaf, digest_of, sha256_of
-from svc_pg.audit.seals.seal import Seal, has_signed
-from svc_pg.audit.seals.tree import PathStep, root_above
 from svc_pg.errors import ProofError
+from svc_pg.seals.verification.leaf import Leaf, digest_of, sha256_of
+from svc_pg.seals.verification.seal import Seal, has_signed
+from svc_pg.seals.verification.tree import PathStep, root_above
 
 KIND: Final = "svc-pg audit proof"
 VERSION: Final = 2

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.keys import SealKey
-from svc_pg.audit.seals.leaf import SIZE, split
-from svc_pg.audit.seals.leaf_queries import Count, count_of, leaves_of
-from svc_pg.audit.seals.seal import BEFORE_FIRST, MOST_ENTRIES, Seal, Stretch
-from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, numbered, require_sealable
-from svc_pg.audit.seals.tree import root_of
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, check_idle, take
 from svc_pg.database.query import Query
 from svc_pg.errors import ConflictError, ProofError
+from svc_pg.seals.database.leaf_queries import Count, count_of, leaves_of
+from svc_pg.seals.database.stored_seals import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, numbered, require_sealable
+from svc_pg.seals.keys import SealKey
+from svc_pg.seals.verification.leaf import SIZE, split
+from svc_pg.seals.verification.seal import BEFORE_FIRST, MOST_ENTRIES, Seal, Stretch
+from svc_pg.seals.verification.tree import root_of
 from svc_pg.settings import Settings
 
 _MOST_CONFLICTS: Final = 20

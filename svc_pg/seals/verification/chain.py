@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from svc_pg.audit.seals.finding import Finding, FindingKind
-from svc_pg.audit.seals.seal import BEFORE_FIRST, VERSION, Seal, has_signed
+from svc_pg.seals.verification.finding import Finding, FindingKind
+from svc_pg.seals.verification.seal import BEFORE_FIRST, VERSION, Seal, has_signed
 
 _MOST_TRIED: Final = 20
 

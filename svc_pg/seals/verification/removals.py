@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self
 
-from svc_pg.audit.seals.finding import Finding
-from svc_pg.audit.seals.leaf import Leaf, digest_of, sha256_of
+from svc_pg.seals.verification.finding import Finding
+from svc_pg.seals.verification.leaf import Leaf, digest_of, sha256_of
 
 _PURGE: Final = ["svc.audit_logs", "DELETE", "audit log purged"]
 _ERASURE: Final = ["svc.audit_logs", "UPDATE", "audit log erased"]

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from svc_pg.audit.seals.comparison import Comparison
-from svc_pg.audit.seals.finding import Finding, FindingKind
-from svc_pg.audit.seals.leaf import Leaf
+from svc_pg.seals.verification.comparison import Comparison
+from svc_pg.seals.verification.finding import Finding, FindingKind
+from svc_pg.seals.verification.leaf import Leaf
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from svc_pg.audit.seals.seal import Stretch
 from svc_pg.database.query import Query
+from svc_pg.seals.verification.seal import Stretch
 
 _LOWEST: Final = -(2**63)
 _LONGEST_TOMBSTONE: Final = 10_000

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.audit.seals.comparison import is_sealed
-from svc_pg.audit.seals.leaf_queries import CONTENT, WHO
-from svc_pg.audit.seals.removals import Listed, Removals, RemovedList, Told
-from svc_pg.audit.seals.stored import kept_leaves, numbered
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
+from svc_pg.seals.database.leaf_queries import CONTENT, WHO
+from svc_pg.seals.database.stored_seals import kept_leaves, numbered
+from svc_pg.seals.verification.comparison import is_sealed
+from svc_pg.seals.verification.removals import Listed, Removals, RemovedList, Told
 
 _BEFORE_ALL: Final = -(2**63)
 _COUNT: Final = "select count(*) as removals from svc.audit_removals"

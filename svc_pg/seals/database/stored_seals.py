@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.seal import VERSION, Seal, Stretch
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.seals.verification.seal import VERSION, Seal, Stretch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
 """The values of the columns for the beginning and for the end."""

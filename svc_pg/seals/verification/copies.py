@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from svc_pg.audit.seals.seal import Seal
 from svc_pg.errors import ProofError
+from svc_pg.seals.verification.seal import Seal
 
 _LONGEST_LINE: Final = 16_384
 
