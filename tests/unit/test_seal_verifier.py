@@ -1,5 +1,6 @@
 """The verifier of seals is one folder, read in an hour, and its page tells what it does."""
 
+import json
 import re
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from typing import Any, Final
 import pytest
 
 from svc_pg.audit import SealKey
+from svc_pg.errors import ProofError
 from svc_pg.seals.verification.comparison import compare
 from svc_pg.seals.verification.leaf import Leaf, digest_of, sha256_of
-from svc_pg.seals.verification.proof import Proof
+from svc_pg.seals.verification.proof import Proof, check
 from svc_pg.seals.verification.seal import Seal, has_signed
 from svc_pg.seals.verification.tree import path_to_root, root_of
 from svc_pg.seals.writing.copy_file import line_of
@@ -144,3 +146,13 @@ def test_the_page_has_each_file_with_its_lines_and_an_hour_is_enough() -> None:
 def told(text: str) -> dict[str, int]:
     """The lines of each file in the tables of a text."""
     return {name: int(lines) for name, lines in re.findall(r"^\| `(\w+\.py)` \| (\d+) \|", text, flags=re.MULTILINE)}
+
+
+@pytest.mark.parametrize("name", ["id", "time"])
+def test_a_proof_whose_number_is_a_truth_value_is_damaged(name: str, example: dict[str, Any], seal: Seal) -> None:
+    proof = proof_of(example, seal, 0)
+    check(proof, KEY.public.keys)
+    written = json.loads(proof.text)
+    written["entry"][name] = True
+    with pytest.raises(ProofError, match="damaged"):
+        Proof.parse(json.dumps(written))

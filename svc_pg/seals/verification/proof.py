@@ -101,6 +101,8 @@ class Proof:
             raise ValueError
         entry, path = proof["entry"], proof["path"]
         who, content = entry["who"], entry["content"]
+        if {type(entry["id"]), type(entry["time"])} != {int}:  # isinstance takes True for a number
+            raise ValueError
         if not isinstance(who, str) or not isinstance(content, str | None) or len(path) > _LONGEST_PATH:
             raise ValueError
         steps = []
