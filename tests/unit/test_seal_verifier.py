@@ -5,16 +5,20 @@ import re
 import subprocess
 import sys
 from base64 import b64encode
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from svc_pg.audit import SealKey
 from svc_pg.errors import ProofError
 from svc_pg.seals.verification.comparison import compare
-from svc_pg.seals.verification.leaf import Leaf, digest_of, sha256_of
+from svc_pg.seals.verification.leaf import Leaf, digest_of, sha256_of, split
 from svc_pg.seals.verification.proof import Proof, check
 from svc_pg.seals.verification.seal import Seal, has_signed
 from svc_pg.seals.verification.tree import path_to_root, root_of
@@ -25,6 +29,7 @@ PAGE: Final = "explanation/verifier.md"
 FOLDER: Final = ROOT / "svc_pg" / "seals" / "verification"
 MODULES: Final = sorted(file.stem for file in FOLDER.glob("*.py") if file.stem != "__init__")
 KEY: Final = SealKey("s1", b"k" * 32)
+NOW: Final = datetime(2026, 1, 5, tzinfo=UTC)
 
 ALONE: Final = """
 import importlib, pathlib, sys
@@ -156,3 +161,22 @@ def test_a_proof_whose_number_is_a_truth_value_is_damaged(name: str, example: di
     written["entry"][name] = True
     with pytest.raises(ProofError, match="damaged"):
         Proof.parse(json.dumps(written))
+
+
+LEAVES: Final = st.lists(
+    st.builds(Leaf, st.integers(1, 2), st.integers(0, 1), st.sampled_from([bytes(32), b"d" * 32])), max_size=6
+)
+
+
+@given(sealed=LEAVES, found=LEAVES)
+def test_a_comparison_names_each_entry_that_was_sealed_or_is_found_more_often(
+    sealed: list[Leaf], found: list[Leaf]
+) -> None:
+    kept, now = (b"".join(map(bytes, leaves)) for leaves in (sealed, found))
+    seal = Seal("e", None, None, None, None, None, 1, len(sealed), root_of(split(kept)), bytes(32), NOW, "s1")
+    compared = compare(seal, now, kept)
+    before, after = ([pair[side] for pair in compared.changed] for side in (0, 1))
+    assert Counter([*compared.missing, *before]) == Counter(sealed) - Counter(found)
+    assert Counter([*compared.extra, *after]) == Counter(found) - Counter(sealed)
+    assert all(old.id == new.id for old, new in compared.changed)
+    assert not {leaf.id for leaf in compared.missing} & {leaf.id for leaf in compared.extra}

@@ -22,9 +22,9 @@ class Elsewhere:
 class Differences:
     """All entries that differ from their seals, each with the number of its seal, and the ``findings`` beside them."""
 
-    missing: dict[int, tuple[Leaf, int]] = field(default_factory=dict)
+    missing: list[tuple[Leaf, int]] = field(default_factory=list)
     extra: list[tuple[Leaf, int]] = field(default_factory=list)
-    changed: dict[int, tuple[Leaf, Leaf, int]] = field(default_factory=dict)
+    changed: list[tuple[Leaf, Leaf, int]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -35,7 +35,7 @@ class Differences:
         """Keep what differs in a seal, except ``missing`` and ``erased`` entries, which removals may explain."""
         number = comparison.seal.number
         self.extra += [(leaf, number) for leaf in comparison.extra]
-        self.changed |= {before.id: (before, now, number) for before, now in comparison.changed}
+        self.changed += [(before, now, number) for before, now in comparison.changed]
         if not comparison.has_leaves:
             self.findings.append(_without_leaves(comparison))
 
@@ -46,8 +46,8 @@ class Differences:
         yield from self._of_missing({entry.id: entry for entry in elsewhere})
 
     def _of_changed(self, fields: Mapping[int, str]) -> Iterator[Finding]:
-        sealed = {leaf.digest: leaf for leaf, _, _ in self.changed.values()}
-        for before, now, seal in self.changed.values():
+        sealed = {leaf.digest: leaf for leaf, _, _ in self.changed}
+        for before, now, seal in self.changed:
             other = sealed.get(now.digest)
             if before.digest == now.digest:
                 yield _finding("redated", before, seal, f"its time was {_time(before)} and is {_time(now)}")
@@ -61,7 +61,7 @@ class Differences:
         present = {leaf.id: (leaf, number) for leaf, number in self.extra}
         by_content = {(leaf.time, leaf.digest): leaf for leaf, _ in self.extra}
         explained = set()
-        for before, seal in self.missing.values():
+        for before, seal in self.missing:
             if before.id in present:
                 now, _ = present[before.id]
                 explained.add(now)

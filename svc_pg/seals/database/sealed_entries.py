@@ -50,8 +50,8 @@ class SealedEntries:
     def findings(self, *, last_seal: int | None) -> Effects[list[Finding]]:
         """Everything that differs, in words. ``last_seal`` is None if not all seals were compared."""
         missing, changed = self._differences.missing, self._differences.changed
-        elsewhere = (yield Query(_ELSEWHERE, (list(missing),), Elsewhere)) if missing else []
-        forged = [before for before, now, _ in changed.values() if before.digest != now.digest]
+        elsewhere = (yield Query(_ELSEWHERE, ([leaf.id for leaf, _ in missing],), Elsewhere)) if missing else []
+        forged = [before for before, now, _ in changed if before.digest != now.digest]
         fields = (yield restored(forged)) if changed else []
         found = [*self._differences.named(elsewhere, {field.id: str(field) for field in fields})]
         if last_seal is None:
@@ -71,7 +71,7 @@ class SealedEntries:
         if rest and (yield from self._read_again()):
             rest = yield from self._unpurged(rest)
         self.purged += len(missing) - len(rest)
-        self._differences.missing |= {leaf.id: (leaf, comparison.seal.number) for leaf in rest}
+        self._differences.missing += [(leaf, comparison.seal.number) for leaf in rest]
 
     def _unpurged(self, leaves: Sequence[Leaf]) -> Effects[list[Leaf]]:
         rest = self._removals.undropped(leaves)
@@ -81,8 +81,8 @@ class SealedEntries:
         """Keep the entries that were erased after they were sealed, and that no erasure left as they are."""
         self.erased += len(comparison.erased)
         changed = {leaf.id for leaf in comparison.extra} | {leaf.id for leaf, _ in comparison.changed}
-        erased = {int(key): content for key, content in comparison.erased if was_sealed(content)}
-        rest = {key: content for key, content in erased.items() if key not in changed}
+        erased = [(int(key), content) for key, content in comparison.erased if was_sealed(content)]
+        rest = [(key, content) for key, content in erased if key not in changed]
         if not rest:
             return
         found = yield from self._unerased(rest, comparison.seal.number)
@@ -91,8 +91,8 @@ class SealedEntries:
         self.verified -= len(found) if comparison.is_known else 0
         self._differences.findings += found
 
-    def _unerased(self, erased: dict[int, str], number: int) -> Effects[list[Finding]]:
-        return [*self._removals.unerased(erased, (yield listed(erased)), seal=number)]
+    def _unerased(self, erased: Sequence[tuple[int, str]], number: int) -> Effects[list[Finding]]:
+        return [*self._removals.unerased(erased, (yield listed([key for key, _ in erased])), seal=number)]
 
     def _read_again(self) -> Effects[bool]:
         """Read the removals again if there are more than before, and return whether there are."""

@@ -102,10 +102,10 @@ class Removals:
         lists = _by_entry(listed)
         return [leaf for leaf in missing if not self._has_purged(leaf, lists.get(leaf.id, ()))]
 
-    def unerased(self, erased: Mapping[int, str], listed: Iterable[Listed], *, seal: int) -> Iterator[Finding]:
-        """The erased entries that no erasure left as they are; ``erased`` are their second parts by id."""
+    def unerased(self, erased: Iterable[tuple[int, str]], listed: Iterable[Listed], *, seal: int) -> Iterator[Finding]:
+        """The erased entries that no erasure left as they are; ``erased`` are their ids and second parts."""
         lists = _by_entry(listed)
-        for key, content in erased.items():
+        for key, content in erased:
             told = self._erasure_of(lists.get(key, ()))
             if told is None:
                 message = f"entry {key} was erased, and no erasure of the log says so"
