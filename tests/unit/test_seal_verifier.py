@@ -115,6 +115,9 @@ def test_the_page_verifies_copies_and_a_proof_by_hand(
     exec(by_hand, {})
     [told] = re.findall(r"print\(finding.message\)  # (.*)", by_hand)
     assert capsys.readouterr().out.splitlines()[0] == told
+    Path("seals").write_bytes(line_of(seal) + line_of(replace(second, key_id="s2")))
+    exec(by_hand, {})
+    assert 'seal 2 is signed with the key "s2", whose public key is not given' in capsys.readouterr().out
 
 
 def test_the_verifier_imports_the_standard_library_cryptography_and_the_errors_alone(
