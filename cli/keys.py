@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.audit.seals.keys import SealKey
 from svc_pg.errors import EncryptionKeyError
+from svc_pg.seals.keys import SealKey
 from svc_pg.webhooks.secrets import new_key
 
 from . import output

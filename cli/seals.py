@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
-from svc_pg.audit.seals.copies import append_new, appending, check_copies, line_of, naming, read_copies
-from svc_pg.audit.seals.keys import PublicKeys, SealKey
-from svc_pg.audit.seals.seal import Seal
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
+from svc_pg.seals.keys import PublicKeys, SealKey
+from svc_pg.seals.verification.copies import read_copies
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.seals.writing.copy_file import append_new, appending, check_copies, line_of, naming
 from svc_pg.settings import Settings
 
 from . import output, records

@@ -15,11 +15,11 @@ import typer
 
 from svc_pg import Config, Settings
 from svc_pg.audit import SealKey
-from svc_pg.audit.seals.copies import appending, naming
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.formats import durations
+from svc_pg.seals.writing.copy_file import appending, naming
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.secrets import KeyRing
 

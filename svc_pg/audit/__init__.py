@@ -17,19 +17,19 @@ from svc_pg.audit.past.blame import FieldOrigin, ablame, blame
 from svc_pg.audit.past.diff import Diff, FieldDiff, PatchStep, diff
 from svc_pg.audit.past.record_history import History, State, history
 from svc_pg.audit.past.revert import arevert, revert
+from svc_pg.audit.proofs import ProvenEntry, aprove, check_proof, prove
 from svc_pg.audit.read.audit_query import AuditQuery, query
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.transaction import transaction
-from svc_pg.audit.seals.finding import Finding
-from svc_pg.audit.seals.keys import PublicKeys, SealKey
-from svc_pg.audit.seals.lag import SealLag, aseal_lag, seal_lag
-from svc_pg.audit.seals.proof import Proof, ProvenEntry, aprove, check_proof, prove
-from svc_pg.audit.seals.recorded import alast_verification, last_verification
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.sealing import aseal, seal
-from svc_pg.audit.seals.stored import aseals, seals
-from svc_pg.audit.seals.verification import Verification, averify, verify
+from svc_pg.seals.database.log_verification import Verification, averify, verify
+from svc_pg.seals.database.recorded_verifications import alast_verification, last_verification
+from svc_pg.seals.database.stored_seals import SealLag, aseal_lag, aseals, seal_lag, seals
+from svc_pg.seals.keys import PublicKeys, SealKey
+from svc_pg.seals.verification.finding import Finding
+from svc_pg.seals.verification.proof import Proof
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.seals.writing.sealing import aseal, seal
 from svc_pg.status.last_verification import LastVerification
 
 __all__ = [

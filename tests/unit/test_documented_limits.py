@@ -17,7 +17,7 @@ SAID_ELSEWHERE: Final = {
     "svc_pg.webhooks.traffic.backlog:MOST_COUNTED",  # a figure of the console says "or more" by itself
     "svc_pg.webhooks.endpoints.endpoint_health:MOST_COUNTED",
     "svc_pg.webhooks.events.event_types:MOST_COUNTED",
-    "svc_pg.audit.seals.restoring:MOST_TRIED",  # how many forged entries a verification looks at twice
+    "svc_pg.seals.database.changed_fields:MOST_TRIED",  # how many forged entries a verification looks at twice
     "svc_pg.other_databases.capture.mysql.expressions:MAX_IDENTIFIER",  # MySQL's own
     "svc_pg.testing.http_server:MAX_BYTES",
     "svc_pg.console.body:MAX_ERRORS",

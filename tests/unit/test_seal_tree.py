@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from svc_pg.audit.seals.tree import EMPTY_ROOT, PathStep, path_to_root, root_above, root_of
+from svc_pg.seals.verification.tree import EMPTY_ROOT, PathStep, path_to_root, root_above, root_of
 
 
 def by_definition(leaves: list[bytes]) -> bytes:

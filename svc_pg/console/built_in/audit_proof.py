@@ -8,9 +8,7 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 
 from svc_pg.audit.keep.holds import Hold, Holds, holds
-from svc_pg.audit.seals.proof import aprove
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.stored import LAST, all_seals, sealing_of
+from svc_pg.audit.proofs import aprove
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
@@ -20,6 +18,8 @@ from svc_pg.database.pagination import Page
 from svc_pg.database.query import RawJson, afetch
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, NotFoundError
+from svc_pg.seals.database.stored_seals import LAST, all_seals, sealing_of
+from svc_pg.seals.verification.seal import Seal
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import pytest
 
 from svc_pg import Config, audit, maintenance, schema
 from svc_pg.audit import Seal, SealKey, Verification
-from svc_pg.audit.seals import sealing, verification
-from svc_pg.audit.seals.comparison import Comparison, compare
-from svc_pg.audit.seals.leaves import CONTENT, DIGEST, WHO, leaves_of
 from svc_pg.database import performing
 from svc_pg.database.query import Query, fetch, scalar
+from svc_pg.seals.database import log_verification
+from svc_pg.seals.database.leaf_queries import CONTENT, DIGEST, WHO, leaves_of
+from svc_pg.seals.verification.comparison import Comparison, compare
+from svc_pg.seals.writing import sealing
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -133,8 +134,8 @@ def test_many_differences_end_a_verification_early(
 ) -> None:
     write(db, "public.session", *range(1, 41))
     monkeypatch.setattr(sealing, "MOST_ENTRIES", 1)
-    monkeypatch.setattr(verification, "MOST_ENTRIES", 1)
-    monkeypatch.setattr(verification, "MOST_FINDINGS", 5)
+    monkeypatch.setattr(log_verification, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(log_verification, "MOST_FINDINGS", 5)
     audit.seal(db, key=KEY)
     unguarded(db)
     db.execute(statement)
@@ -145,7 +146,7 @@ def test_many_differences_end_a_verification_early(
 
 
 def test_a_cut_report_is_not_complete(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "MOST_FINDINGS", 2)
+    monkeypatch.setattr(log_verification, "MOST_FINDINGS", 2)
     write(db, "public.session", 1, 2, 3)
     audit.seal(db, key=KEY)
     unguarded(db)
@@ -359,7 +360,7 @@ def test_an_event_loop_goes_on_while_leaves_are_hashed(
                 gone_on.clear()
             return compare(*args)
 
-        monkeypatch.setattr(verification, "compare", compared)
+        monkeypatch.setattr(log_verification, "compare", compared)
         async with await psycopg.AsyncConnection.connect(database) as conn:
             return await audit.averify(conn, public_keys=KEY.public)
 
@@ -379,6 +380,6 @@ def test_what_is_erased_and_purged_while_the_log_is_verified_is_no_difference(
             audit.purge(other, config=RETENTION)
         return leaves_of(*arguments, **options)
 
-    monkeypatch.setattr(verification, "leaves_of", removing)
+    monkeypatch.setattr(log_verification, "leaves_of", removing)
     found = verified(db)
     assert (found.findings, found.erased, found.purged, found.unsealed) == ([], 1, 1, 2)

@@ -9,15 +9,13 @@ from dataclasses import replace
 from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 
 from svc_pg import audit
 from svc_pg.audit import PublicKeys, Seal, SealKey, Verification
-from svc_pg.audit.seals import sealing
-from svc_pg.audit.seals.copies import append_new, appending, read_copies
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
     ConfigError,
@@ -28,6 +26,9 @@ from svc_pg.errors import (
     QueryError,
     TransactionError,
 )
+from svc_pg.seals.verification.copies import read_copies
+from svc_pg.seals.writing import sealing
+from svc_pg.seals.writing.copy_file import append_new, appending
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -440,6 +441,28 @@ def test_a_purge_between_the_reading_of_entries_and_their_seal_is_no_difference(
             audit.seal(db, key=KEY)
             assert scalar(db, "select count(*) from svc.audit_logs where table_name = 'x'") == 0
     assert verified(db).findings == []
+
+
+@pytest.mark.parametrize("which", ["min", "max"])
+def test_one_of_two_entries_that_somebody_gave_one_id_before_their_seal_is_named(
+    db: Connection, which: LiteralString
+) -> None:
+    one = scalar(db, "select nextval('svc.audit_logs_id_seq')")
+    for days in (1, 2):
+        db.execute(
+            "insert into svc.audit_logs (id, table_name, table_oid, operation, record_id, timestamp)"
+            " overriding system value values (%s, 'public.t', 0, 'DELETE', '1', now() - make_interval(days => %s))",
+            (one, days),
+        )
+    audit.seal(db, key=KEY)
+    assert verified(db).findings == []
+    db.execute(
+        f"delete from svc.audit_logs where id = %s and timestamp = (select {which}(timestamp) from svc.audit_logs"
+        " where id = %s)",
+        (one, one),
+    )
+    found = verified(db)
+    assert ([each.entry for each in found.findings], found.entries) == ([str(one)], 11)
 
 
 def test_an_entry_that_somebody_took_out_of_its_seal_without_a_purge_is_named(db: Connection) -> None:

@@ -14,13 +14,14 @@ import pytest
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import Seal, SealKey
-from svc_pg.audit.seals.copies import append_new, appending, read_copies
 from svc_pg.config import AuditConfig
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import ConflictError, TransactionError
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
 from svc_pg.maintenance.sealer import Sealer
+from svc_pg.seals.verification.copies import read_copies
+from svc_pg.seals.writing.copy_file import append_new, appending
 from svc_pg.status.last_runs import last_runs
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.pgbouncer import pgbouncer

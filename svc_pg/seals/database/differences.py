@@ -1,18 +1,12 @@
 """Name what happened to the entries that are not as they were sealed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
-from svc_pg.audit.seals.finding import Finding, FindingKind
-from svc_pg.audit.seals.leaves import Leaf
-from svc_pg.audit.seals.restoring import ChangedField, restored
-from svc_pg.database.query import Query
-
-_ELSEWHERE: Final = """
-select id, xact_id, "timestamp"::text as time from svc.audit_logs where id = any (%s::bigint[]) order by id
-"""
+from svc_pg.seals.verification.comparison import Comparison
+from svc_pg.seals.verification.finding import Finding, FindingKind
+from svc_pg.seals.verification.leaf import Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +20,34 @@ class Elsewhere:
 
 @dataclass(slots=True)
 class Differences:
-    """All entries that differ from their seals, each with the number of its seal."""
+    """All entries that differ from their seals, each with the number of its seal, and the ``findings`` beside them."""
 
-    missing: dict[int, tuple[Leaf, int]] = field(default_factory=dict)
+    missing: list[tuple[Leaf, int]] = field(default_factory=list)
     extra: list[tuple[Leaf, int]] = field(default_factory=list)
-    changed: dict[int, tuple[Leaf, Leaf, int]] = field(default_factory=dict)
+    changed: list[tuple[Leaf, Leaf, int]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.missing) + len(self.extra) + len(self.changed)
+        """The number of differences, each of which one finding or two tell."""
+        return len(self.missing) + len(self.extra) + len(self.changed) + len(self.findings)
 
-    @property
-    def elsewhere(self) -> Query[Elsewhere]:
-        """The query of the missing entries that are in the log all the same."""
-        return Query(_ELSEWHERE, (list(self.missing),), Elsewhere)
+    def take(self, comparison: Comparison) -> None:
+        """Keep what differs in a seal, except ``missing`` and ``erased`` entries, which removals may explain."""
+        number = comparison.seal.number
+        self.extra += [(leaf, number) for leaf in comparison.extra]
+        self.changed += [(before, now, number) for before, now in comparison.changed]
+        if not comparison.has_leaves:
+            self.findings.append(_without_leaves(comparison))
 
-    @property
-    def changed_fields(self) -> Query[ChangedField]:
-        """The query of the fields that were changed, as far as the log tells."""
-        return restored([before for before, now, _ in self.changed.values() if before.digest != now.digest])
-
-    def findings(self, elsewhere: Sequence[Elsewhere], fields: Sequence[ChangedField]) -> Iterator[Finding]:
-        """Each difference in words."""
-        yield from self._of_changed({field.id: field for field in fields})
+    def named(self, elsewhere: Iterable[Elsewhere], fields: Mapping[int, str]) -> Iterator[Finding]:
+        """Each difference in words. ``fields`` say what was changed in some of the entries."""
+        yield from self.findings
+        yield from self._of_changed(fields)
         yield from self._of_missing({entry.id: entry for entry in elsewhere})
 
-    def _of_changed(self, fields: Mapping[int, ChangedField]) -> Iterator[Finding]:
-        sealed = {leaf.digest: leaf for leaf, _, _ in self.changed.values()}
-        for before, now, seal in self.changed.values():
+    def _of_changed(self, fields: Mapping[int, str]) -> Iterator[Finding]:
+        sealed = {leaf.digest: leaf for leaf, _, _ in self.changed}
+        for before, now, seal in self.changed:
             other = sealed.get(now.digest)
             if before.digest == now.digest:
                 yield _finding("redated", before, seal, f"its time was {_time(before)} and is {_time(now)}")
@@ -60,14 +55,13 @@ class Differences:
                 yield _finding("swapped", before, seal, f"it has what entry {other.id} had when it was sealed")
             else:
                 moved = "" if before.time == now.time else f"; its time was {_time(before)} and is {_time(now)}"
-                field = fields.get(before.id)
-                yield _finding("changed", before, seal, (str(field) if field else _digests(before, now)) + moved)
+                yield _finding("changed", before, seal, fields.get(before.id, _digests(before, now)) + moved)
 
     def _of_missing(self, out_of_place: Mapping[int, Elsewhere]) -> Iterator[Finding]:
         present = {leaf.id: (leaf, number) for leaf, number in self.extra}
         by_content = {(leaf.time, leaf.digest): leaf for leaf, _ in self.extra}
         explained = set()
-        for before, seal in self.missing.values():
+        for before, seal in self.missing:
             if before.id in present:
                 now, _ = present[before.id]
                 explained.add(now)
@@ -104,10 +98,22 @@ def _finding(kind: FindingKind, leaf: Leaf, seal: int, detail: str) -> Finding:
     return Finding(kind, message, seal, str(leaf.id), leaf.timestamp)
 
 
+def _without_leaves(comparison: Comparison) -> Finding:
+    number = comparison.seal.number
+    if comparison.is_sealed:
+        message = f"the leaves of seal {number} were changed or removed; its entries are as they were sealed"
+        return Finding("leaves_changed", message, number)
+    message = (
+        f"the entries of seal {number} are not as they were sealed, and its leaves were changed or removed too, so"
+        " nothing tells which entries differ"
+    )
+    return Finding("entries_differ", message, number)
+
+
 def _digests(before: Leaf, now: Leaf) -> str:
     return f"the digest of its fields was {before.digest.hex()[:16]} and is {now.digest.hex()[:16]}"
 
 
 def _time(leaf: Leaf) -> str:
-    time: datetime | None = leaf.timestamp
+    time = leaf.timestamp
     return "infinite" if time is None else f"{time:%Y-%m-%d %H:%M:%S.%f}Z"

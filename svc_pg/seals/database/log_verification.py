@@ -7,26 +7,32 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.chain import Chain
-from svc_pg.audit.seals.comparison import Comparison, compare
-from svc_pg.audit.seals.entries import Progress, SealedEntries
-from svc_pg.audit.seals.finding import Finding
-from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.leaves import count_of, leaves_of
-from svc_pg.audit.seals.recorded import recording
-from svc_pg.audit.seals.seal import VERSION, Seal
-from svc_pg.audit.seals.sealing import MOST_ENTRIES
-from svc_pg.audit.seals.stored import EPOCHS, LAST, Epoch, after, end_of, following, require_sealable
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, take
-from svc_pg.database.query import Query
 from svc_pg.errors import ConflictError
+from svc_pg.seals.database.leaf_queries import count_of, leaves_of
+from svc_pg.seals.database.recorded_verifications import recording
+from svc_pg.seals.database.sealed_entries import Progress, SealedEntries
+from svc_pg.seals.database.stored_seals import (
+    EPOCHS,
+    LAST,
+    Epoch,
+    KeptLeaves,
+    after,
+    end_of,
+    following,
+    kept_leaves,
+    require_sealable,
+)
+from svc_pg.seals.keys import PublicKeys
+from svc_pg.seals.verification.chain import Chain
+from svc_pg.seals.verification.comparison import Comparison, compare
+from svc_pg.seals.verification.finding import Finding
+from svc_pg.seals.verification.seal import MOST_ENTRIES, VERSION, Seal
 from svc_pg.settings import Settings
 
 MOST_FINDINGS: Final = 1000
 _PAGE: Final = 1000
-
-_KEPT: Final = "select seal, leaves from svc.audit_seal_leaves where seal between %s and %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +65,6 @@ class Verification:
     def is_intact(self) -> bool:
         """True if nothing differs."""
         return not self.findings
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    seal: int
-    leaves: bytes
 
 
 def verify(
@@ -100,7 +100,7 @@ async def averify(
 
 
 def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Effects[Verification]:
-    chain = Chain(public_keys, copies)
+    chain = Chain(public_keys.keys, copies)
     entries = SealedEntries(progress)
     epochs: list[Epoch] = yield EPOCHS
     is_complete = False
@@ -113,7 +113,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
                 if len(entries) + len(chain.findings) > MOST_FINDINGS:
                     break
                 found = yield leaves_of(group, ended_at=end_of(epochs, group[0].epoch_began_at))
-                kept = yield Query(_KEPT, (group[0].number, group[-1].number), _Kept)
+                kept = yield kept_leaves(group[0].number, group[-1].number)
                 for future in waiting:
                     yield from entries.take((yield future))
                 waiting = [pool.submit(_compared, group, found, kept)]
@@ -162,7 +162,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
     return replace(result, is_recorded=is_recorded)
 
 
-def _compared(group: Sequence[Seal], found: Sequence[Any], kept: Sequence[_Kept]) -> list[Comparison]:
+def _compared(group: Sequence[Seal], found: Sequence[Any], kept: Sequence[KeptLeaves]) -> list[Comparison]:
     leaves = {each.position: each for each in found}
     known = {each.seal: each.leaves for each in kept}
     return [

@@ -1,4 +1,4 @@
-"""Copies of seals outside the database: a file with a line of JSON for each, in their order."""
+"""Append copies of the seals to a file outside the database."""
 
 import fcntl
 import json
@@ -11,26 +11,20 @@ from typing import Any, BinaryIO, Final
 
 from psycopg import Connection
 
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.stored import following, numbered
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import take
 from svc_pg.database.query import Query
 from svc_pg.errors import ConflictError, ProofError, SvcError
+from svc_pg.seals.database.stored_seals import following, numbered
+from svc_pg.seals.verification.copies import seals_of
+from svc_pg.seals.verification.seal import Seal
 
-_LONGEST_LINE: Final = 16_384
 _PAGE: Final = 1000
 
 
 def line_of(seal: Seal) -> bytes:
     """The line of a seal."""
     return json.dumps(seal.copy).encode() + b"\n"
-
-
-def read_copies(file: Path) -> Iterator[Seal]:
-    """The seals of a file, one at a time. Raises ProofError that names the line that is cut or damaged, and OSError."""
-    with file.open("rb") as lines:
-        yield from _read(lines, str(file))
 
 
 @contextmanager
@@ -61,7 +55,7 @@ def appending(file: Path, *, before: "CopyFile | None" = None) -> Iterator["Copy
             yield CopyFile(before.last, opened)
             return
         opened.seek(0)
-        newest = deque(_read(opened, str(file)), maxlen=1)
+        newest = deque(seals_of(opened, str(file)), maxlen=1)
         yield CopyFile(newest[0] if newest else None, opened)
 
 
@@ -127,22 +121,3 @@ class CopyFile:
 def _state(file: BinaryIO) -> tuple[int, ...]:
     found = os.fstat(file.fileno())
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-
-
-def _read(lines: BinaryIO, name: str) -> Iterator[Seal]:
-    number, before = 0, 0
-    while line := lines.readline(_LONGEST_LINE):
-        number += 1
-        if not line.endswith(b"\n"):
-            raise ProofError(
-                f"{name} is cut: its line {number} does not end",
-                hint="Restore the file; or remove that line, if the database still has its seal.",
-            )
-        try:
-            seal = Seal.of_copy(json.loads(line))
-        except (ValueError, ProofError, RecursionError) as error:
-            raise ProofError(f"{name} is damaged: line {number} is no seal", hint="Restore the file.") from error
-        if seal.number <= before:
-            raise ProofError(f"{name} is damaged: seal {seal.number} in line {number} comes after seal {before}")
-        before = seal.number
-        yield seal

@@ -1,11 +1,12 @@
 """Compare the entries of a seal with what it sealed."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from svc_pg.audit.seals.leaves import SIZE, Leaf, split
-from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.tree import root_of
+from svc_pg.seals.verification.leaf import SIZE, Leaf, split
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.seals.verification.tree import root_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +45,18 @@ def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Seque
             is_sealed=has_leaves if kept == found else is_sealed(seal, found),
             erased=erased,
         )
-    sealed = {leaf.id: leaf for leaf in map(Leaf.of, split(kept))}
+    before, now = Counter(split(kept)), Counter(split(found))  # two entries can have one id, if somebody wrote them so
+    missing: dict[int, list[Leaf]] = {}
+    for leaf in map(Leaf.of, (before - now).elements()):
+        missing.setdefault(leaf.id, []).append(leaf)
     extra, changed = [], []
-    for leaf in map(Leaf.of, split(found)):
-        before = sealed.pop(leaf.id, None)
-        if before is None:
+    for leaf in map(Leaf.of, (now - before).elements()):
+        if same := missing.get(leaf.id):
+            changed.append((same.pop(0), leaf))
+        else:
             extra.append(leaf)
-        elif before != leaf:
-            changed.append((before, leaf))
-    return Comparison(
-        seal, entries, is_sealed=False, missing=[*sealed.values()], extra=extra, changed=changed, erased=erased
-    )
+    rest = [leaf for leaves in missing.values() for leaf in leaves]
+    return Comparison(seal, entries, is_sealed=False, missing=rest, extra=extra, changed=changed, erased=erased)
 
 
 def is_sealed(seal: Seal, leaves: bytes) -> bool:

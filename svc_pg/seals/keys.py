@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from svc_pg.errors import EncryptionKeyError
+from svc_pg.seals.verification import seal
 from svc_pg.settings import encryption_keys, seal_keys
 
 if TYPE_CHECKING:  # cryptography is loaded by what seals or verifies alone
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from svc_pg.settings import Settings
 
@@ -112,16 +113,4 @@ class PublicKeys:
 
     def has_signed(self, key_id: str, text: str, signature: bytes) -> bool:
         """True if the key of this id, which must be known, signed the text."""
-        from cryptography.exceptions import InvalidSignature
-
-        try:
-            self._public[key_id].verify(signature, text.encode())
-        except InvalidSignature:
-            return False
-        return True
-
-    @cached_property
-    def _public(self) -> "dict[str, Ed25519PublicKey]":
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-        return {key_id: Ed25519PublicKey.from_public_bytes(key) for key_id, key in self.keys.items()}
+        return seal.has_signed(self.keys[key_id], text, signature)

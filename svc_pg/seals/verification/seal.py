@@ -14,6 +14,8 @@ KIND: Final = "svc-pg audit seal"
 VERSION: Final = 2
 """The present version. Seals of version 1 have leaves of one part, which nothing compares any more."""
 _KNOWN: Final = (1, VERSION)
+MOST_ENTRIES: Final = 32_768
+"""The most entries of a seal: its leaves are read, hashed and stored at once."""
 BEFORE_FIRST: Final = bytes(32)
 """The digest of the seal before the first."""
 
@@ -89,6 +91,19 @@ class Seal(Stretch):
         if seal.text != copy["text"] or None in (seal.number, seal.entries) or seal.version not in _KNOWN:
             raise ValueError
         return seal
+
+
+def has_signed(public_key: bytes, text: str, signature: bytes) -> bool:
+    """True if this is the Ed25519 signature (RFC 8032) of the text with that key, which has 32 bytes."""
+    # cryptography is loaded by what seals or verifies alone
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, text.encode())
+    except InvalidSignature:
+        return False
+    return True
 
 
 def _json(value: object) -> Any:

@@ -7,20 +7,19 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.keys import SealKey
-from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
-from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
-from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_known, require_sealable
-from svc_pg.audit.seals.tree import root_of
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, check_idle, take
 from svc_pg.database.query import Query
 from svc_pg.errors import ConflictError, ProofError
+from svc_pg.seals.database.leaf_queries import Count, count_of, leaves_of
+from svc_pg.seals.database.stored_seals import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, numbered, require_sealable
+from svc_pg.seals.keys import SealKey
+from svc_pg.seals.verification.leaf import SIZE, split
+from svc_pg.seals.verification.seal import BEFORE_FIRST, MOST_ENTRIES, Seal, Stretch
+from svc_pg.seals.verification.tree import root_of
 from svc_pg.settings import Settings
 
-MOST_ENTRIES: Final = 32_768
-"""The most entries of a seal: its leaves are read, hashed and stored at once."""
 _MOST_CONFLICTS: Final = 20
 """With others who seal or purge, one after the other."""
 
@@ -95,7 +94,7 @@ def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None])
     conflicts = 0
     while conflicts < _MOST_CONFLICTS:
         last: Seal | None = next(iter((yield LAST)), None)
-        yield from require_known(known, last)
+        yield from _require_known(known, last)
         _require_signed(key, last)
         epochs: list[Epoch] = yield EPOCHS
         rest = _next(after(last, epochs), epochs[-1], horizon.oldest_running)
@@ -112,6 +111,21 @@ def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None])
     raise ConflictError(
         "other sessions kept adding seals or purging meanwhile", hint="One that seals is enough; purge at another time."
     )
+
+
+def _require_known(known: Seal | None, last: Seal | None) -> Effects[None]:
+    """Raise ProofError unless the log still has a seal that is known of it; ``last`` is the last that it has."""
+    if known is None:
+        return
+    found = last
+    if last is None or last.number != known.number:
+        found = next(iter((yield numbered(known.number))), None)
+    if found is None or found.text != known.text:
+        raise ProofError(
+            f"seal {known.number} {'was replaced' if found else 'is no longer in the log'}, and nothing was sealed",
+            hint="Somebody changed the seals, or put an older database in place: svc-pg verify --seals FILE. A worker"
+            " that was started anew seals again.",
+        )
 
 
 def _require_signed(key: SealKey, last: Seal | None) -> None:

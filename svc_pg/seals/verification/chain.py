@@ -1,20 +1,22 @@
 """Verify the seals themselves: each is signed, each follows the one before, and each is the one of the copies."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from svc_pg.audit.seals.finding import Finding, FindingKind
-from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.seal import BEFORE_FIRST, VERSION, Seal
+from svc_pg.seals.verification.finding import Finding, FindingKind
+from svc_pg.seals.verification.seal import BEFORE_FIRST, VERSION, Seal, has_signed
 
 _MOST_TRIED: Final = 20
 
 
 class Chain:
-    """Takes all seals in their order, and keeps what differs. ``copies`` are in their order too."""
+    """Takes all seals in their order, and keeps what differs. ``copies`` are in their order too.
 
-    def __init__(self, public_keys: PublicKeys, copies: Iterable[Seal]) -> None:
+    ``public_keys`` are by id, 32 bytes each.
+    """
+
+    def __init__(self, public_keys: Mapping[str, bytes], copies: Iterable[Seal] = ()) -> None:
         self.findings: list[Finding] = []
         self.first: Seal | None = None
         self.last: Seal | None = None
@@ -59,7 +61,7 @@ class Chain:
             )
 
     def _is_signed(self, seal: Seal) -> bool:
-        if seal.key_id not in self._public_keys.keys:
+        if seal.key_id not in self._public_keys:
             first, _ = self._unknown.get(seal.key_id, (seal, seal))
             self._unknown[seal.key_id] = (first, seal)
             return False
@@ -77,7 +79,7 @@ class Chain:
         return False
 
     def _signed(self, seal: Seal) -> bool:
-        return self._public_keys.has_signed(seal.key_id, seal.text, seal.signature)
+        return has_signed(self._public_keys[seal.key_id], seal.text, seal.signature)
 
     def _compare(self, seal: Seal) -> None:
         while self._copy is not None and self._copy.number < seal.number:

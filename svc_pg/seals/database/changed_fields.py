@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.audit.seals.leaves import DIGEST, Leaf
 from svc_pg.database.query import Query, RawJson
+from svc_pg.seals.database.leaf_queries import DIGEST
+from svc_pg.seals.verification.leaf import Leaf
 
 MOST_TRIED: Final = 20
 _MOST_KEYS: Final = 3

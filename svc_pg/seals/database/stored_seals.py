@@ -1,18 +1,16 @@
-"""The seals in the database, and the epochs of the log that they are of."""
+"""The seals in the database, their leaves and their lag, and the epochs of the log that they are of."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.seal import VERSION, Seal, Stretch
 from svc_pg.database.dialects import require_postgres
-from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.database.query import Query, afetch, fetch
-from svc_pg.errors import ProofError
+from svc_pg.seals.verification.seal import VERSION, Seal, Stretch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
 """The values of the columns for the beginning and for the end."""
@@ -56,6 +54,8 @@ _OF_ENTRY: Final = """
      limit 1
  )
 """.replace("{epochs}", _EPOCHS)
+_KEPT_LEAVES: Final = "select seal, leaves from svc.audit_seal_leaves where seal between %s and %s"
+_LAG: Final = "select number, sealed_at, lag from svc.audit_seal_lag()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,23 @@ class Epoch:
 
     name: str
     began_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLeaves:
+    """The leaves of a seal, as the database keeps them."""
+
+    seal: int
+    leaves: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SealLag:
+    """The last seal, and the age of the oldest entry without one; zero if all entries have one."""
+
+    number: int
+    sealed_at: datetime
+    lag: timedelta
 
 
 EPOCHS: Final = Query(
@@ -86,19 +103,9 @@ def numbered(number: int) -> Query[Seal]:
     return Query(COLUMNS + " where number = %s", (number,), Seal)
 
 
-def require_known(known: Seal | None, last: Seal | None) -> Effects[None]:
-    """Raise ProofError unless the log still has a seal that is known of it; ``last`` is the last that it has."""
-    if known is None:
-        return
-    found = last
-    if last is None or last.number != known.number:
-        found = next(iter((yield numbered(known.number))), None)
-    if found is None or found.text != known.text:
-        raise ProofError(
-            f"seal {known.number} {'was replaced' if found else 'is no longer in the log'}, and nothing was sealed",
-            hint="Somebody changed the seals, or put an older database in place: svc-pg verify --seals FILE. A worker"
-            " that was started anew seals again.",
-        )
+def kept_leaves(first: int, last: int) -> Query[KeptLeaves]:
+    """The leaves that the database keeps of some seals."""
+    return Query(_KEPT_LEAVES, (first, last), KeptLeaves)
 
 
 def sealing_of(entry_id: int) -> Query[Seal]:
@@ -170,6 +177,18 @@ def _newest(limit: int, before: int | None) -> Query[Seal]:
         (before, min(limit, MAX_SIZE)),
         Seal,
     )
+
+
+def seal_lag(conn: Connection[Any]) -> SealLag | None:
+    """The lag of the seals; None if there is no seal. Raises NotInstalledError, and ConfigError on other databases."""
+    require_sealable(conn)
+    return next(iter(fetch(conn, Query(_LAG, (), SealLag))), None)
+
+
+async def aseal_lag(conn: AsyncConnection[Any]) -> SealLag | None:
+    """As ``seal_lag``, on an async connection."""
+    require_sealable(conn)
+    return next(iter(await afetch(conn, Query(_LAG, (), SealLag))), None)
 
 
 def require_sealable(conn: object) -> None:

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.seals.stored import require_sealable
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.seals.database.stored_seals import require_sealable
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 
 _MOST_KEYS: Final = 100

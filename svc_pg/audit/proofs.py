@@ -1,0 +1,70 @@
+"""Proofs of entries: made of the log, and checked by anybody."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.log.numbers import number_of
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.database.performing import atake, take
+from svc_pg.seals.database.proving import proving
+from svc_pg.seals.database.stored_seals import require_sealable
+from svc_pg.seals.keys import PublicKeys
+from svc_pg.seals.verification.proof import Proof, check
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.settings import Settings
+
+_SNAPSHOTS: Final = ("before_data", "after_data", "context")
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenEntry:
+    """An entry that was in the log when ``seal`` was made; ``fields`` lacks what an erasure took away since.
+
+    Its snapshots and its context are a ``Snapshot``, whose ``text`` is what was sealed. An erasure also takes a
+    ``record_id`` that is neither a number nor a UUID, which is None then.
+    """
+
+    id: str
+    timestamp: datetime | None
+    fields: Mapping[str, Any]
+    is_erased: bool
+    seal: Seal
+
+
+def prove(conn: Connection[Any], entry_id: str | int) -> Proof:
+    """The proof of an entry.
+
+    Raises NotFoundError, ConflictError if the entry has no seal yet or is not as it was sealed, QueryError for what is
+    no id, ConfigError on other databases and NotInstalledError.
+    """
+    require_sealable(conn)
+    return take(conn, proving(number_of(str(entry_id))))
+
+
+async def aprove(conn: AsyncConnection[Any], entry_id: str | int) -> Proof:
+    """As ``prove``, on an async connection."""
+    require_sealable(conn)
+    return await atake(conn, proving(number_of(str(entry_id))))
+
+
+def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = None) -> ProvenEntry:
+    """Verify a proof, without a database, and return what it proves.
+
+    ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. Raises ProofError that says
+    what is wrong, EncryptionKeyError without a public key.
+    """
+    known = public_keys or PublicKeys.of(Settings.load())
+    given = proof if isinstance(proof, Proof) else Proof.parse(proof)
+    texts = check(given, known.keys)
+    fields = {
+        name: Snapshot(text) if name in _SNAPSHOTS and text != "null" else json.loads(text)
+        for name, text in texts.items()
+    }
+    mark = fields.pop("erased_leaf", None)
+    is_erased = given.content is None or mark is not None
+    return ProvenEntry(str(given.id), given.leaf.timestamp, fields, is_erased, given.seal)

@@ -1,1 +1,0 @@
-"""Seals of the audit log: signed commitments, which tell later what was changed."""

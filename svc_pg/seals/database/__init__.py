@@ -1,0 +1,1 @@
+"""The seals and the leaves of a database, and the verification of its whole log."""

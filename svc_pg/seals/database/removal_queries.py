@@ -1,0 +1,99 @@
+"""Read the removals of a log: its purges and erasures, what they list, and the entries that seals have of them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.database.effects import Effects
+from svc_pg.database.query import Query
+from svc_pg.seals.database.leaf_queries import CONTENT, WHO
+from svc_pg.seals.database.stored_seals import kept_leaves, numbered
+from svc_pg.seals.verification.comparison import is_sealed
+from svc_pg.seals.verification.removals import Listed, Removals, RemovedList, Told
+
+_BEFORE_ALL: Final = -(2**63)
+_COUNT: Final = "select count(*) as removals from svc.audit_removals"
+_KEPT: Final = """
+select entry_id, pg_catalog.timestamptz_send("timestamp") as time, who, content
+  from svc.audit_removals where entry_id > %s order by entry_id limit 1000
+"""
+_TOLD: Final = """
+select l.id as entry_id, pg_catalog.timestamptz_send(l."timestamp") as time, {who} as who, {content} as content
+  from svc.audit_logs l
+ where l.table_name = 'svc.audit_logs' and l.label in ('audit log purged', 'audit log erased')
+   and l.erased_leaf is null
+""".replace("{who}", WHO).replace("{content}", CONTENT)
+# %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
+_SEALED: Final = """
+select r.id, s.number as seal
+  from rows from (pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%b::bytea[]))
+       r(id, xact_id, leaf)
+  join svc.audit_seals s on s.version = 2 and s.from_xact_id <= r.xact_id and s.until_xact_id > r.xact_id
+       and s.after_id < r.id and s.until_id >= r.id
+  join svc.audit_seal_leaves k on k.seal = s.number
+ where position(r.leaf in k.leaves) %% 48 = 1
+"""
+_LISTS: Final = """
+select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||)
+                                             pg_catalog.timestamptz_send("timestamp") operator(pg_catalog.||) digest,
+                                             '' order by id)) as digest
+  from svc.audit_removed_leaves group by removal
+"""
+_LISTED: Final = "select id, removal, digest from svc.audit_removed_leaves where id = any (%s::bigint[])"
+_RETURNED: Final = """
+select r.id, r.removal, r.digest from svc.audit_removed_leaves r
+  join svc.audit_logs l on l."timestamp" = r."timestamp" and l.id = r.id
+ where r.removal = any (%s::bigint[]) and l.erased_leaf is null
+ order by r.id limit 1000
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    removals: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    id: int
+    seal: int
+
+
+def count() -> Effects[int]:
+    """The number of removals that are kept beside the log: none ever goes."""
+    [found] = yield Query(_COUNT, (), _Count)
+    return int(found.removals)
+
+
+def reading() -> Effects[Removals]:
+    """Read all removals; others may purge and erase meanwhile."""
+    kept: dict[int, Told] = {}
+    while page := (yield Query(_KEPT, (max(kept, default=_BEFORE_ALL),), Told)):
+        kept |= {each.entry_id: each for each in page}
+    told = {each.entry_id: each for each in (yield Query(_TOLD, (), Told))}
+    gone = [each for each in kept.values() if each.entry_id not in told and each.xact_id is not None]
+    sealed = (yield from _sealed(gone)) if gone else set()
+    return Removals.of(kept, told, sealed, (yield Query(_LISTS, (), RemovedList)))
+
+
+def _sealed(gone: Sequence[Told]) -> Effects[set[int]]:
+    """The ids of those entries that seals have, by leaves that are the ones that were sealed."""
+    asked = ([each.entry_id for each in gone], [each.xact_id for each in gone], [bytes(each.leaf) for each in gone])
+    found: list[_Sealed] = yield Query(_SEALED, asked, _Sealed)
+    true = set()
+    for number in {each.seal for each in found}:
+        seals = yield numbered(number)
+        leaves = yield kept_leaves(number, number)
+        if seals and leaves and is_sealed(seals[0], leaves[0].leaves):
+            true.add(number)
+    return {each.id for each in found if each.seal in true}
+
+
+def listed(entry_ids: Collection[int]) -> Query[Listed]:
+    """The query of what the lists of all removals say of these entries."""
+    return Query(_LISTED, ([*entry_ids],), Listed)
+
+
+def returned(erasures: Collection[int]) -> Query[Listed]:
+    """The query of the entries that these erasures erased, and that have their contents all the same."""
+    return Query(_RETURNED, ([*erasures],), Listed)

@@ -1,0 +1,1 @@
+"""Seal the log, and keep copies of the seals outside."""
