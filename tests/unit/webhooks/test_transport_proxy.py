@@ -212,7 +212,8 @@ async def test_a_proxy_of_the_environment_is_not_used(
     proxy: EgressProxy, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.setenv(name, f"http://{proxy.address}")
+        for spelling in (name, name.upper()):
+            monkeypatch.setenv(spelling, f"http://{proxy.address}")
     async with receiver(saying(OK)) as address:
         result = await send(transport, post(f"http://{address}/"))
     assert (result.outcome, proxy.headers) == ("success", [])
