@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
 
@@ -23,14 +24,14 @@ from tests.support.raw_receiver import (
     saying_and_closing,
 )
 from tests.support.transports import post, send
-from tests.unit.webhooks.test_transport_deadlines import SHORT
 
 pytestmark = pytest.mark.anyio
 
 HTTPS = "https://hooks.invalid/"
 NOT_HTTP = "the answer of the proxy is not HTTP, or too large"
 HUNG_UP = "the proxy hung up without an answer"
-LATE = "no connection within 0.3 s"
+LATE = "no connection within 1 s"
+A_SECOND = timedelta(seconds=1)  # less, and a busy machine may not get as far as the proxy
 
 
 def refusing(status: int) -> Answer:
@@ -72,7 +73,7 @@ async def test_a_proxy_refuses_us_without_a_tunnel_too_and_no_receiver_of_a_cust
 @pytest.mark.parametrize("url", [HTTPS, "http://hooks.invalid/"])
 async def test_a_proxy_that_refuses_us_is_believed_whatever_body_follows(answer: Answer, url: str) -> None:
     async with receiver(answer) as address, through(address) as transport:
-        result = await send(transport, post(url, timeout=SHORT))
+        result = await send(transport, post(url, timeout=A_SECOND))
     assert (result.outcome, result.status, result.body) == ("local_error", None, "")
     assert result.error == "the proxy answered 407"
 
@@ -122,8 +123,8 @@ async def test_an_answer_that_is_not_http_or_has_no_end_is_the_fault_of_the_prox
 async def test_an_answer_that_does_not_come_to_an_end_meets_the_deadline(answer: Answer) -> None:
     async with receiver(answer) as address, through(address) as transport:
         started = time.monotonic()
-        result = await send(transport, post(HTTPS, connect_timeout=SHORT))
-        assert time.monotonic() - started < 2
+        result = await send(transport, post(HTTPS, connect_timeout=A_SECOND))
+        assert time.monotonic() - started < 4
     assert (result.outcome, result.status, result.error) == ("timeout", None, LATE)
 
 
@@ -179,7 +180,7 @@ async def test_a_flood_of_a_proxy_holds_up_nobody_else(loopback: Guard) -> None:
         writer.write(OK)
 
     async with receiver(answer) as address, through(address, loopback) as transport:
-        stuck = [asyncio.create_task(send(transport, post(HTTPS, connect_timeout=SHORT))) for _ in range(20)]
+        stuck = [asyncio.create_task(send(transport, post(HTTPS, connect_timeout=A_SECOND))) for _ in range(20)]
         results = [await send(transport, request("hooks.invalid")) for _ in range(20)]
         assert {result.outcome for result in await asyncio.gather(*stuck)} == {"timeout"}
     assert {result.outcome for result in results} == {"success"}
