@@ -13,7 +13,6 @@ from . import output
 _EXTRAS: Final = {
     "aiodns": "worker",
     "aiohappyeyeballs": "worker",
-    "aiohttp": "worker",
     "fastapi": "console",
     "httptools": "worker",
     "pymysql": "mysql",
@@ -21,7 +20,6 @@ _EXTRAS: Final = {
     "starlette": "console",
     "typer": "cli",
     "uvicorn": "console",
-    "yarl": "worker",
 }
 """Packages that an installation without all dependencies may lack, and the extra that brings each."""
 

@@ -22,6 +22,7 @@ from svc_pg.formats import durations
 from svc_pg.seals.writing.copy_file import appending, naming
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.worker.health import check_metrics, health_server
 
 from .database import conninfo
 from .installation import wait_for_svc
@@ -121,8 +122,6 @@ def worker(
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
     if metrics_port is not None:
-        from svc_pg.webhooks.worker.health import check_metrics  # it loads aiohttp, which most workers do not need
-
         check_metrics()
     if lifeline is None:
         _log.info("works on %s", database)
@@ -167,8 +166,6 @@ async def _run(
         asyncio.get_running_loop().add_signal_handler(number, stop)
     async with AsyncExitStack() as stack:
         if served_at is not None:
-            from svc_pg.webhooks.worker.health import health_server
-
             host, port = served_at
             await stack.enter_async_context(health_server(work, conninfo=database, host=host, port=port))
         if lifeline is not None:

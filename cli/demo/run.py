@@ -1,19 +1,15 @@
 """Run all three parts on an embedded database, and show the results."""
 
 import asyncio
-import json
 import logging
 import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from decimal import Decimal
-from functools import partial
 from itertools import count
 from random import Random
 from typing import Any, Final
 
-import aiohttp
 import psycopg
 
 from svc_pg import audit
@@ -26,6 +22,7 @@ from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker
 
 from .. import output
+from .client import request
 from .database import CONFIG
 from .findings import Findings
 from .past import fill
@@ -66,15 +63,14 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             endpoint_id = _register(conninfo, findings, partner, keys, url=f"{partner_url}/webhooks")
         with findings.step("start the worker"):
             await stack.enter_async_context(_working(Worker(conninfo, keys=keys, config=CONFIG)))
-        http = await stack.enter_async_context(aiohttp.ClientSession(shop_url))
         with findings.step(f"{len(_DAY)} requests by three people"):
-            await _have_a_day(http)
+            await _have_a_day(shop_url)
         with findings.step("deliver the webhooks, the first on its second attempt"):
-            await _sign_in(http, findings, shop_url)
-            await _wait_for_deliveries(http, findings, partner, endpoint_id)
+            await _sign_in(findings, shop_url)
+            await _wait_for_deliveries(findings, partner, endpoint_id)
         with findings.step("read the audit log"):
-            findings.entries = await _read(http, findings, "audit/entries", since=findings.since)
-            findings.alarms = await _read(http, findings, "audit/entries", severity="critical")
+            findings.entries = await _read(findings, "audit/entries", since=findings.since)
+            findings.alarms = await _read(findings, "audit/entries", severity="critical")
         if as_json:
             output.json_data(findings.as_json())
         else:
@@ -84,7 +80,7 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
         if stay and output.is_read:
             output.words("The shop goes on, for live pages to move. Ctrl-C ends the demo.")
             with suppress(asyncio.CancelledError):
-                await _go_on(http)
+                await _go_on(shop_url)
     return is_good
 
 
@@ -116,14 +112,14 @@ async def _working(worker: Worker) -> AsyncIterator[None]:
         await task
 
 
-async def _have_a_day(http: aiohttp.ClientSession) -> None:
+async def _have_a_day(shop_url: str) -> None:
     for user, method, path, parameters, expected in _DAY:
-        async with http.request(method, path, params=parameters, headers={"x-user": user}) as response:
-            if response.status != expected:
-                raise SvcError(f"the shop answered {response.status} to {method} {path}, not {expected}")
+        response = await request(method, f"{shop_url}{path}", parameters=parameters, headers={"x-user": user})
+        if response.status != expected:
+            raise SvcError(f"the shop answered {response.status} to {method} {path}, not {expected}")
 
 
-async def _go_on(http: aiohttp.ClientSession) -> None:
+async def _go_on(shop_url: str) -> None:
     """Let somebody order something every few seconds, until the demo ends."""
     draw = Random()  # noqa: S311 - of what they buy
     for order in count(2001):
@@ -133,30 +129,27 @@ async def _go_on(http: aiohttp.ClientSession) -> None:
             "customer_id": str(draw.choice((1, 2))),
             "total": f"{draw.randrange(900, 30_000) / 100:.2f}",
         }
-        async with http.post("/orders", params=parameters, headers={"x-user": "walk-in"}) as response:
-            await response.read()
+        await request("POST", f"{shop_url}/orders", parameters=parameters, headers={"x-user": "walk-in"})
 
 
-async def _sign_in(http: aiohttp.ClientSession, findings: Findings, shop_url: str) -> None:
+async def _sign_in(findings: Findings, shop_url: str) -> None:
     findings.console_url = f"{shop_url}/.well-known/svc"
-    async with http.post(f"{findings.console_url}/console/session/init", json={"email": "you@localhost"}) as response:
-        findings.console_token = (await response.json())["sessionToken"]
+    url = f"{findings.console_url}/console/session/init"
+    findings.console_token = (await request("POST", url, value={"email": "you@localhost"})).json()["sessionToken"]
 
 
-async def _wait_for_deliveries(
-    http: aiohttp.ClientSession, findings: Findings, partner: Partner, endpoint_id: str
-) -> None:
+async def _wait_for_deliveries(findings: Findings, partner: Partner, endpoint_id: str) -> None:
     ends_at = time.monotonic() + _PATIENCE
     while not findings.is_delivered and time.monotonic() < ends_at:
         await asyncio.sleep(0.02)
-        findings.deliveries = await _read(http, findings, "webhooks/deliveries", endpointId=endpoint_id)
+        findings.deliveries = await _read(findings, "webhooks/deliveries", endpointId=endpoint_id)
         findings.received, findings.webhook = partner.received, partner.last
 
 
-async def _read(http: aiohttp.ClientSession, findings: Findings, path: str, **filters: str) -> list[dict[str, Any]]:
+async def _read(findings: Findings, path: str, **filters: str) -> list[dict[str, Any]]:
     headers = {"Authorization": f"Bearer {findings.console_token}"}
-    async with http.get(f"{findings.console_url}/{path}", headers=headers, params=filters) as response:
-        response.raise_for_status()
-        answer = await response.json(loads=partial(json.loads, parse_float=Decimal))
-        data: list[dict[str, Any]] = answer["data"]
-        return data
+    response = await request("GET", f"{findings.console_url}/{path}", parameters=filters, headers=headers)
+    if response.status != 200:
+        raise SvcError(f"the console answered {response.status} to GET {path}")
+    data: list[dict[str, Any]] = response.json()["data"]
+    return data

@@ -5,7 +5,7 @@ from datetime import timedelta
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
@@ -29,7 +29,8 @@ def _network(value: object) -> IPv4Network | IPv6Network:
 def _proxy(value: str) -> str:
     try:
         url = urlsplit(value)
-        is_address = url.scheme == "http" and bool(url.hostname) and url.port != 0
+        has_user_id = ":" not in unquote(url.username or "")  # RFC 7617, 2: the password would begin there
+        is_address = url.scheme == "http" and bool(url.hostname) and url.port != 0 and has_user_id
     except ValueError:
         is_address = False
     if not is_address or url.path not in ("", "/") or url.query or url.fragment:

@@ -60,7 +60,7 @@ def test_the_image_copies_all_that_the_package_is_built_of() -> None:
 
 
 PARTS = {
-    "worker": {"aiodns", "aiohappyeyeballs", "aiohttp", "httptools", "yarl"},
+    "worker": {"aiodns", "aiohappyeyeballs", "httptools"},
     "console": {"fastapi", "starlette", "uvicorn"},
     "cli": {"click", "rich", "typer"},
 }
@@ -167,11 +167,6 @@ def test_a_command_loads_what_it_calls_and_looks_for_no_garbage_in_that(
 @pytest.mark.parametrize(
     ("package", "command", "extra"),
     [
-        (
-            "aiohttp",
-            ["worker", "--only", "maintenance", "--database-url", "dbname=shop", "--metrics-port", "1"],
-            "worker",
-        ),
         ("httptools", ["worker"], "worker"),
         ("aiodns", ["worker"], "worker"),
         ("fastapi", ["serve"], "console"),

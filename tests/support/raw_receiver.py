@@ -85,8 +85,8 @@ def in_a_thread(answer: Answer, *, host: str = "127.0.0.1", tls: ssl.SSLContext 
 async def read_request(reader: asyncio.StreamReader) -> tuple[list[str], bytes]:
     """The lines of a request's header, and its body."""
     header = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
-    [length] = [line.split()[1] for line in header if line.startswith("Content-Length")]
-    return header, await reader.readexactly(int(length))
+    lengths = [int(line.split()[1]) for line in header if line.startswith("Content-Length")]
+    return header, await reader.readexactly(sum(lengths))  # CONNECT has none
 
 
 def saying(response: bytes) -> Answer:

@@ -1,21 +1,11 @@
-"""Both transports, and their callbacks as something to await."""
+"""Requests of tests, and the callback of their transport as something to await."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final
 
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
-from svc_pg.webhooks.http.http1_transport import Http1Transport
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
-
-Making = Callable[..., Transport]
-"""Makes a transport of a guard and a ``concurrency``."""
-
-UVLOOP: Final = "http1 on uvloop"
-TRANSPORTS: Final[Mapping[str, Making]] = {"http1": Http1Transport, UVLOOP: Http1Transport, "aiohttp": AiohttpTransport}
-"""Each must pass the contract suite: the worker uses the last if there is a proxy."""
 
 
 async def send(transport: Transport, request: Request) -> Result:

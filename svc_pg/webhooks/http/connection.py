@@ -8,6 +8,16 @@ from typing import Protocol, cast
 
 from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
 from svc_pg.webhooks.http.route import Site
+from svc_pg.webhooks.http.transport import Outcome
+
+
+class NoConnection(Exception):
+    """A connection that could not be opened, the outcome of its request, and the words for people."""
+
+    def __init__(self, outcome: Outcome, error: str) -> None:
+        super().__init__(error)
+        self.outcome: Outcome = outcome
+        self.error = error
 
 
 class Exchange(Protocol):

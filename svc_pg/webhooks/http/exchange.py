@@ -13,10 +13,11 @@ from svc_pg.webhooks.http import hang_ups
 from svc_pg.webhooks.http.connection import Connection
 from svc_pg.webhooks.http.local_faults import local_fault
 from svc_pg.webhooks.http.pool import Pool
+from svc_pg.webhooks.http.proxy import NO_CREDENTIALS, refusal
 from svc_pg.webhooks.http.response import kept_body, kept_headers, parse_retry_after, retry_after_of
 from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
 from svc_pg.webhooks.http.route import Route
-from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result, judgement
+from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result
 
 _log = logging.getLogger(__name__)
 
@@ -150,8 +151,10 @@ class Exchange:
         """End it with this outcome, or, if the response is complete, with the outcome that its status gives it."""
         is_complete = outcome is None
         try:
-            if outcome is None:
-                outcome, error = judgement(connection.reader.status or 0)
+            if connection.reader.status == NO_CREDENTIALS and self.route.is_answered_by_proxy:
+                outcome, error = "local_error", refusal(NO_CREDENTIALS)
+            elif outcome is None:
+                outcome, error = _judgement(connection.reader.status or 0)
             result = self._result(outcome, error, connection)
         except Exception:  # noqa: BLE001 - a bug must not lose the request
             _log.exception("a response cannot be kept")
@@ -170,7 +173,7 @@ class Exchange:
     def _result(self, outcome: Outcome, error: str | None, connection: Connection) -> Result:
         reader = connection.reader
         duration_ms, ip = self._duration_ms(), connection.remote_ip
-        if reader.status is None:
+        if reader.status is None or outcome == "local_error":
             return Result(outcome, None, duration_ms, ip, repeated=self.is_repeated, error=error)
         headers, retry_after = _headers(reader)
         body, truncated = kept_body(reader.body) if reader.body else ("", False)
@@ -189,6 +192,14 @@ class Exchange:
 
     def _duration_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)
+
+
+def _judgement(status: int) -> tuple[Outcome, str | None]:
+    """The outcome and error of a complete response."""
+    if 200 <= status < 300:
+        return "success", None
+    advice = "; redirects are not followed" if 300 <= status < 400 else ""
+    return "http_error", f"the endpoint answered {status}{advice}"
 
 
 def _headers(reader: ResponseReader) -> tuple[Mapping[str, str], str | None]:

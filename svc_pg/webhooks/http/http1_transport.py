@@ -1,4 +1,4 @@
-"""POST webhooks over HTTP/1.1 with asyncio, llhttp and c-ares: the transport without a proxy."""
+"""POST webhooks over HTTP/1.1 with asyncio, llhttp and c-ares, also through a proxy."""
 
 import asyncio
 import logging
@@ -9,11 +9,12 @@ from weakref import WeakKeyDictionary
 
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http import open_files
-from svc_pg.webhooks.http.connection import Connection
-from svc_pg.webhooks.http.dialer import Dial, Dialer, NoConnection
+from svc_pg.webhooks.http.connection import Connection, NoConnection
+from svc_pg.webhooks.http.dialer import Dial, Dialer
 from svc_pg.webhooks.http.exchange import Exchange
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.pool import Pool
+from svc_pg.webhooks.http.proxy import Proxy
 from svc_pg.webhooks.http.route import Route, route
 from svc_pg.webhooks.http.transport import Destination, Done, Request, Result
 
@@ -25,19 +26,22 @@ _FAILED: Final = "svc-pg itself failed; see its log"
 
 
 class Http1Transport:
-    """The Transport without a proxy. Create it inside the event loop that uses it.
+    """The Transport of workers. Create it inside the event loop that uses it.
 
     At most ``concurrency`` requests run at once; 10,000 others wait, and their timeouts start after the wait. Idle
     connections take at most a quarter of the files that the process may open. A receiver that sends without end costs
     one read, at most, in each round of the event loop, until it meets a bound: ResponseReader has them.
+
+    A ``proxy`` resolves the names, so that the guard sees only addresses that are written in URLs.
     """
 
-    def __init__(self, guard: Guard, *, concurrency: int) -> None:
+    def __init__(self, guard: Guard, *, concurrency: int, proxy: Proxy | None = None) -> None:
         self.pool = Pool(most=min(open_files.limit() // 4, _MOST_IDLE))
         self._guard = guard
+        self._proxy = proxy
         self._concurrency = concurrency
         self._loop = asyncio.get_running_loop()
-        self._dialer = Dialer(guard)
+        self._dialer = Dialer(guard, proxy)
         self._routes: WeakKeyDictionary[Destination, Route] = WeakKeyDictionary()
         self._under_way: set[Exchange] = set()
         self._waiting: deque[Exchange] = deque()
@@ -95,7 +99,7 @@ class Http1Transport:
         try:
             known = self._routes.get(destination)
             if known is None:
-                known = self._routes[destination] = route(destination, self._guard)
+                known = self._routes[destination] = route(destination, self._guard, self._proxy)
             exchange.begin(known)
         except EndpointError as error:
             self._loop.call_soon(exchange.fail, "blocked", error.message)

@@ -37,7 +37,7 @@ class ResponseReader:
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
-        # as lenient as aiohttp is, and RFC 9112 allows: bare LF (2.2), folded headers (5.2)
+        # as lenient as RFC 9112 allows: bare LF (2.2), folded headers (5.2)
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )

@@ -22,11 +22,11 @@ _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Destination:
-    """A URL, and what all requests to it have in common; transports prepare it once.
+    """A URL, and what all requests to it have in common; the transport prepares it once.
 
     Connections trust and show what ``tls`` says, and go where ``url_by`` may send webhooks; only destinations with the
-    same share them. Raises EndpointError if a header could change a request that it is part of. Transports refuse a
-    URL that is not allowed.
+    same share them. Raises EndpointError if a header could change a request that it is part of. The transport refuses
+    a URL that is not allowed.
     """
 
     url: str
@@ -41,7 +41,7 @@ class Destination:
 
 
 class Request(NamedTuple):
-    """One POST. ``headers`` are those of this request alone; transports refuse those that could change it."""
+    """One POST. ``headers`` are those of this request alone; the transport refuses those that could change it."""
 
     destination: Destination
     body: bytes
@@ -83,11 +83,3 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Break off the requests under way and close every connection."""
-
-
-def judgement(status: int) -> tuple[Outcome, str | None]:
-    """The outcome and error of a complete response."""
-    if 200 <= status < 300:
-        return "success", None
-    advice = "; redirects are not followed" if 300 <= status < 400 else ""
-    return "http_error", f"the endpoint answered {status}{advice}"

@@ -1,14 +1,14 @@
 """Metrics and health of a worker over HTTP: /metrics, /healthz and /readyz."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-from aiohttp import web
+from contextlib import AsyncExitStack, asynccontextmanager
+from http import HTTPStatus
 
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.observed import Observed
+from svc_pg.webhooks.worker.page_server import Answer, Page, page_server
 
 
 def check_metrics() -> None:
@@ -31,16 +31,10 @@ async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, po
         raise ConfigError(
             "the address to serve metrics at is empty", hint="Write 127.0.0.1, or 0.0.0.0 for all addresses."
         )
-    app = web.Application()
-    pages = _Pages(observed, StateReader(conninfo))
-    app.add_routes(
-        [web.get("/metrics", pages.metrics), web.get("/healthz", pages.health), web.get("/readyz", pages.readiness)]
-    )
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
-    await runner.setup()
-    try:
+    async with AsyncExitStack() as stack:
         try:
-            await web.TCPSite(runner, host, port).start()
+            pages = _pages(observed, StateReader(conninfo))
+            await stack.enter_async_context(page_server(pages, host=host, port=port))
         except OSError as error:
             reason = str(error.strerror).rpartition("): ")[2]  # asyncio repeats the address there
             raise ConfigError(
@@ -48,30 +42,24 @@ async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, po
                 hint="Choose another port, or an address that this machine has.",
             ) from error
         yield
-    finally:
-        await runner.cleanup()
 
 
-class _Pages:
-    def __init__(self, observed: Observed, database: StateReader) -> None:
-        self._observed = observed
-        self._database = database
-
-    async def metrics(self, request: web.Request) -> web.Response:
+def _pages(observed: Observed, database: StateReader) -> dict[str, Page]:
+    async def metrics(accept: str) -> Answer:
         from svc_pg.webhooks.worker.prometheus import exposition
 
-        state = await self._database.state()
-        attributed = await self._database.attributed()
-        accept = request.headers.get("Accept", "")
-        body, content_type = exposition(self._observed.statistics, state, attributed, accept=accept)
-        return web.Response(body=body, headers={"Content-Type": content_type})
+        state, attributed = await database.state(), await database.attributed()
+        return Answer(*exposition(observed.statistics, state, attributed, accept=accept))
 
-    async def health(self, _: web.Request) -> web.Response:
-        return _answer("alive", None if self._observed.is_alive else "not alive")
+    async def health(_: str) -> Answer:
+        return _answer("alive", None if observed.is_alive else "not alive")
 
-    async def readiness(self, _: web.Request) -> web.Response:
-        return _answer("ready", self._observed.problem)
+    async def readiness(_: str) -> Answer:
+        return _answer("ready", observed.problem)
+
+    return {"/metrics": metrics, "/healthz": health, "/readyz": readiness}
 
 
-def _answer(good: str, problem: str | None) -> web.Response:
-    return web.Response(status=200 if problem is None else 503, text=f"{problem or good}\n")
+def _answer(good: str, problem: str | None) -> Answer:
+    status = HTTPStatus.OK if problem is None else HTTPStatus.SERVICE_UNAVAILABLE
+    return Answer(f"{problem or good}\n".encode(), status=status)

@@ -13,6 +13,7 @@ from svc_pg.errors import ProtocolError
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.http1_transport import Http1Transport
+from svc_pg.webhooks.http.proxy import Proxy
 from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import protocol
@@ -164,12 +165,8 @@ class Worker:
 
 
 def _transport(config: WebhooksConfig, *, concurrency: int) -> Transport:
-    guard = Guard.of(config)
-    if config.proxy is None:
-        return Http1Transport(guard, concurrency=concurrency)
-    from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport  # most workers need not load it
-
-    return AiohttpTransport(guard, concurrency=concurrency, proxy=config.proxy)
+    proxy = None if config.proxy is None else Proxy.of(config.proxy)
+    return Http1Transport(Guard.of(config), concurrency=concurrency, proxy=proxy)
 
 
 class _Nothing:

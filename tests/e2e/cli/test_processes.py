@@ -14,7 +14,6 @@ from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database
 
 LIBRARIES: Final = (
-    "aiohttp",
     "cryptography.fernet",
     "fastapi",
     "jinja2",

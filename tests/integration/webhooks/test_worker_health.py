@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import aiohttp
+import httpx
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -62,7 +62,7 @@ def test_the_backlog_is_read_within_the_limits_of_a_worker(database: str) -> Non
         StateReader(Conninfo.parse("shop hunter2"))
 
 
-def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awaitable[None]]) -> None:
+def watching(conninfo: str, look: Callable[[Worker, httpx.AsyncClient], Awaitable[None]]) -> None:
     """Run a worker with monitoring, look at it, and stop it."""
 
     async def watch() -> None:
@@ -71,7 +71,7 @@ def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awai
         running = asyncio.create_task(worker.run())
         async with (
             health_server(worker, conninfo=Conninfo.parse(conninfo), host="127.0.0.1", port=port),
-            aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http,
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http,
         ):
             await look(worker, http)
         await worker.stop()
@@ -84,14 +84,12 @@ async def until(condition: Callable[[], bool]) -> None:
     await asyncio.to_thread(wait_until, condition)
 
 
-async def status(http: aiohttp.ClientSession, path: str) -> int:
-    async with http.get(path) as response:
-        return response.status
+async def status(http: httpx.AsyncClient, path: str) -> int:
+    return (await http.get(path)).status_code
 
 
-async def samples(http: aiohttp.ClientSession) -> dict[str, float]:
-    async with http.get("/metrics") as response:
-        text = await response.text()
+async def samples(http: httpx.AsyncClient) -> dict[str, float]:
+    text = (await http.get("/metrics")).text
     return {
         "".join([sample.name, *(f"/{value}" for name, value in sample.labels.items() if name != "le")]): sample.value
         for family in text_string_to_metric_families(text)
@@ -103,7 +101,7 @@ def test_the_metrics_say_what_a_worker_has_done(database: str) -> None:
     with receiving(lambda number: 500 if number == 1 else 204) as receiver:
         endpoint(database, CONFIG, receiver.url)
 
-        async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
+        async def look(worker: Worker, http: httpx.AsyncClient) -> None:
             await asyncio.to_thread(send, database, 3)
             await until(lambda: worker.statistics.deliveries["delivered"] == 3)
             found = await samples(http)
@@ -132,7 +130,7 @@ def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
         conn.execute("select svc.webhook_claim('w', 1)")
         end_leases(conn)
 
-    async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
+    async def look(worker: Worker, http: httpx.AsyncClient) -> None:
         await until(lambda: worker.statistics.deliveries["failed"] == 1)
         found = await samples(http)
         assert found["svc_webhook_deliveries_total/failed"] == 1
@@ -147,7 +145,7 @@ def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
 def test_a_worker_with_its_database_is_alive_and_ready(database: str) -> None:
     endpoint(database, CONFIG, NOBODY)
 
-    async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
+    async def look(worker: Worker, http: httpx.AsyncClient) -> None:
         await until(lambda: worker.is_connected)
         assert [await status(http, path) for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
         assert await status(http, "/") == 404
@@ -156,7 +154,7 @@ def test_a_worker_with_its_database_is_alive_and_ready(database: str) -> None:
 
 
 def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
-    async def look(_: Worker, http: aiohttp.ClientSession) -> None:
+    async def look(_: Worker, http: httpx.AsyncClient) -> None:
         assert [await status(http, path) for path in ("/healthz", "/readyz")] == [200, 503]
         found = await samples(http)
         assert found["svc_webhook_database_up"] == 0

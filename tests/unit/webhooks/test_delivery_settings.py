@@ -14,7 +14,10 @@ def test_a_proxy_is_an_http_address(proxy: str) -> None:
 
 @pytest.mark.parametrize(
     "proxy",
-    ["proxy:3128", "https://proxy", "socks5://proxy", "http://", "http://proxy:99999", "http://proxy/x", "http://[::1"],
+    [
+        *("proxy:3128", "https://proxy", "socks5://proxy", "http://", "http://proxy:99999", "http://proxy/x"),
+        *("http://[::1", "http://us%3Aer:99999@proxy"),
+    ],
 )
 def test_what_is_no_proxy_is_refused_without_repeating_it(proxy: str) -> None:
     with pytest.raises(ConfigError, match="proxy: not the address of a proxy") as raised:

@@ -3,11 +3,11 @@
 
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_network
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from yarl import URL
 
 from svc_pg.config import WebhooksConfig
 from svc_pg.errors import EndpointError
@@ -177,10 +177,10 @@ def test_any_text_is_stored_in_a_form_that_is_accepted_again_or_refused(url: str
     except EndpointError:
         return
     assert STRICT.check_url(stored) == stored
-    parsed = URL(stored, encoded=True)  # as the transport reads it
+    parsed = urlsplit(stored)  # as the transport reads it
     assert stored.isascii()
-    assert (parsed.scheme, parsed.user, parsed.fragment) == (stored.partition(":")[0], None, "")
-    assert f"//{parsed.host_subcomponent}" in stored
+    assert (parsed.scheme, parsed.username, parsed.fragment) == (stored.partition(":")[0], None, "")
+    assert stored.replace("[", "", 1).startswith(f"{parsed.scheme}://{parsed.hostname}")
 
 
 def test_a_socket_is_made_for_an_allowed_address_only() -> None:

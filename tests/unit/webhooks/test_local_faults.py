@@ -28,22 +28,23 @@ import asyncio, json, resource, subprocess, sys
 from datetime import timedelta
 from ipaddress import ip_network
 from svc_pg.webhooks.http.guard import Guard
-from tests.support.transports import TRANSPORTS, post, send
+from svc_pg.webhooks.http.http1_transport import Http1Transport
+from tests.support.transports import post, send
 
 def request(address):
     return post(f"http://{address}/", timeout=timedelta(seconds=2))
 
 def transport():
     guard = Guard([ip_network("127.0.0.0/8"), ip_network("192.0.2.0/24")], allow_http=True)
-    return TRANSPORTS[sys.argv[1]](guard, concurrency=100)
+    return Http1Transport(guard, concurrency=100)
 """
 NO_RESPONSE = "no complete response within 2 s"
 FEW_FILES = """
 async def main():
     sender = transport()
     resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
-    crowd = await asyncio.gather(*(send(sender, request(sys.argv[2])) for _ in range(100)))
-    later = await send(sender, request(sys.argv[3]))
+    crowd = await asyncio.gather(*(send(sender, request(sys.argv[1])) for _ in range(100)))
+    later = await send(sender, request(sys.argv[2]))
     print(json.dumps([[(result.outcome, result.error) for result in crowd], later.outcome]))
     await sender.close()
 
@@ -84,10 +85,10 @@ async def run(*command: str) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
-async def test_requests_for_which_there_are_no_files_are_no_fault_of_their_receiver(kind: str) -> None:
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the client is a process of its own
+async def test_requests_for_which_there_are_no_files_are_no_fault_of_their_receiver() -> None:
     async with receiver(silence) as crowded, receiver(saying(OK)) as quick:
-        crowd, later = await run(sys.executable, "-c", PREPARE + FEW_FILES, kind, crowded, quick)
+        crowd, later = await run(sys.executable, "-c", PREPARE + FEW_FILES, crowded, quick)
     assert isinstance(crowd, list)
     assert {tuple(each) for each in crowd} == {
         ("timeout", NO_RESPONSE),
@@ -197,7 +198,6 @@ async def test_a_name_server_that_refuses_every_question_is_no_fault_of_a_receiv
     assert later.error == "the name server refuses all questions"
 
 
-@pytest.mark.parametrize("kind", ["http1"])  # a proxy's name is the only one that aiohttp resolves
 async def test_a_name_server_that_knows_its_own_names_alone_refuses_a_receiver(making: Making, loopback: Guard) -> None:
     def own(name: str) -> list[str] | int:
         return REFUSED if not name.endswith("own.test") else ["127.0.0.1"] if name == "own.test" else NXDOMAIN
@@ -273,13 +273,13 @@ def unshared(*command: str) -> list[str]:
     return [*alone, *command]
 
 
-@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
-async def test_a_machine_without_any_route_is_at_fault_itself(kind: str) -> None:
-    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_ROUTE, kind))
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the client is a process of its own
+async def test_a_machine_without_any_route_is_at_fault_itself() -> None:
+    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_ROUTE))
     assert found == ["local_error", "no public address has a route"]
 
 
-@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
-async def test_a_machine_without_free_ports_is_at_fault_itself(kind: str) -> None:
-    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_PORTS, kind))
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the client is a process of its own
+async def test_a_machine_without_free_ports_is_at_fault_itself() -> None:
+    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_PORTS))
     assert found == [["local_error", "no port is free for another connection"], ["timeout", NO_RESPONSE]]

@@ -168,13 +168,6 @@ async def test_more_requests_than_fit_wait_and_their_clocks_with_them(making: Ma
     assert (slow.result().outcome, quick.outcome) == ("timeout", "success")
 
 
-async def test_a_proxy_of_the_environment_is_not_used(transport: Transport, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
-    async with receiver(saying(OK)) as address:
-        assert (await send(transport, request(address))).outcome == "success"
-
-
 async def test_requests_that_closing_breaks_off_have_no_result(making: Making, loopback: Guard) -> None:
     transport = making(loopback, concurrency=3)
     arrived, left = asyncio.Event(), asyncio.Event()

@@ -14,7 +14,7 @@ from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.transport import Transport
 from tests.support.name_server import name_server
 from tests.support.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
-from tests.support.transports import UVLOOP, post, send
+from tests.support.transports import post, send
 from tests.unit.webhooks.conftest import Making
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +114,6 @@ class Counting(Guard):
         return super().socket_factory(addr_info)
 
 
-@pytest.mark.parametrize("kind", ["http1", UVLOOP])  # aiohttp resolves nothing but the name of the proxy
 async def test_a_name_of_many_addresses_leads_to_few_connections(making: Making, loopback: Guard) -> None:
     """Otherwise whoever owns the name has one delivery knock at any number of doors."""
     Counting.made.clear()

@@ -1,4 +1,4 @@
-"""A receiver that sends without end fills no memory: measured in a process of its own."""
+"""A receiver or a proxy that sends without end fills no memory: measured in a process of its own."""
 
 import asyncio
 import gzip
@@ -19,18 +19,25 @@ from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from svc_pg.webhooks.http.guard import Guard
-from tests.support.transports import TRANSPORTS, post, send
+from svc_pg.webhooks.http.http1_transport import Http1Transport
+from svc_pg.webhooks.http.proxy import Proxy
+from tests.support.transports import post, send
 
 def peak():  # not getrusage, whose peak is the parent's at first
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
 
 async def main():
-    transport = TRANSPORTS[sys.argv[1]](Guard([ip_network("127.0.0.0/8")], allow_http=True), concurrency=50)
+    guard = Guard([ip_network("127.0.0.0/8")], allow_http=True)
+    is_proxy = sys.argv[1] == "proxy"
     for number, address in enumerate(sys.argv[2:]):
-        request = post(f"http://{address}/", timeout=timedelta(milliseconds=500) if number else timedelta(seconds=30))
+        proxy = Proxy.of(f"http://{address}") if is_proxy else None
+        transport = Http1Transport(guard, concurrency=50, proxy=proxy)
+        url = "https://hooks.invalid/" if is_proxy else f"http://{address}/"
+        limit = timedelta(milliseconds=500) if number else timedelta(seconds=30)
+        request = post(url, timeout=limit, connect_timeout=limit)
         results = await asyncio.gather(*(send(transport, request) for _ in range(10)))
         print(json.dumps({"outcomes": [result.outcome for result in results], "peak": peak()}))
-    await transport.close()
+        await transport.close()
 
 asyncio.run(main())
 """
@@ -53,16 +60,22 @@ FLOODS: list[Answer] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
-async def test_a_receiver_that_sends_without_end_fills_no_memory(kind: str) -> None:
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the client is a process of its own
+@pytest.mark.parametrize(
+    ("role", "harmless_answer", "outcome"),
+    [("receiver", OK, "success"), ("proxy", b"HTTP/1.1 502 No\r\n\r\n", "connect_error")],
+)
+async def test_a_receiver_or_a_proxy_that_sends_without_end_fills_no_memory(
+    role: str, harmless_answer: bytes, outcome: str
+) -> None:
     async with AsyncExitStack() as stack:
-        addresses = [await stack.enter_async_context(receiver(answer)) for answer in [saying(OK), *FLOODS]]
+        addresses = [await stack.enter_async_context(receiver(answer)) for answer in [saying(harmless_answer), *FLOODS]]
         client = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CLIENT, kind, *addresses, stdout=asyncio.subprocess.PIPE
+            sys.executable, "-c", CLIENT, role, *addresses, stdout=asyncio.subprocess.PIPE
         )
         output, _ = await client.communicate()
     assert client.returncode == 0
     harmless, *floods = map(json.loads, output.splitlines())
     assert len(floods) == len(FLOODS)
-    assert set(harmless["outcomes"]) == {"success"}
+    assert set(harmless["outcomes"]) == {outcome}
     assert [flood["peak"] - harmless["peak"] for flood in floods] == pytest.approx([0] * len(floods), abs=32)

@@ -23,7 +23,7 @@ from tests.support.raw_receiver import (
     saying,
     saying_and_closing,
 )
-from tests.support.transports import UVLOOP, post, send
+from tests.support.transports import post, send
 from tests.unit.webhooks.conftest import Making
 from tests.unit.webhooks.test_transport_deadlines import Cramped
 
@@ -257,7 +257,6 @@ async def test_a_response_that_ends_its_connection_is_a_success_and_the_next_is_
     assert results[0].headers.get("x") in (None, "a b", "a  b", "ab")
 
 
-@pytest.mark.parametrize("kind", ["http1", UVLOOP])  # aiohttp reads ahead, and refuses a response for what follows it
 @pytest.mark.parametrize(
     "response",
     [HEAD + b"Content-Length: 2\r\n\r\nokgarbage", b"HTTP/1.1 204 None\r\nContent-Length: 5\r\n\r\nstray"],

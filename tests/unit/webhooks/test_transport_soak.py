@@ -8,7 +8,6 @@ from tests.support.mixed_receivers import mixed_receivers, soak
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("kind", ["http1", "http1 on uvloop"])
 async def test_each_of_many_mixed_requests_gets_its_own_result(transport: Transport) -> None:
     async with mixed_receivers() as destinations:
         assert await soak(transport, destinations, requests=1000) == {}

@@ -11,7 +11,7 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Request, Transport
 from tests.support.certificates import Authority, authority, self_signed
 from tests.support.raw_receiver import OK, read_request, receiver, saying
-from tests.support.transports import UVLOOP, post, send
+from tests.support.transports import post, send
 from tests.unit.webhooks.conftest import Making
 from tests.unit.webhooks.test_transport_deadlines import Cramped
 
@@ -83,7 +83,6 @@ async def test_a_receiver_that_hangs_up_during_the_handshake_is_a_failure(transp
         assert (await send(transport, post_to(address))).outcome in ("tls_error", "connect_error")
 
 
-@pytest.mark.parametrize("kind", ["http1", UVLOOP])  # aiohttp does not look below the TLS of its connection
 async def test_a_response_before_the_request_was_read_ends_the_connection(
     making: Making, loopback: Guard, signer: Authority
 ) -> None:
