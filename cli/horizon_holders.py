@@ -1,7 +1,7 @@
 """The transactions that hold back readers of the log, or vacuum, for the command ``status``."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from svc_pg.database.query import fetch
 from svc_pg.formats import durations
@@ -25,15 +25,23 @@ def tell(holders: Sequence[HorizonHolder]) -> None:
 
 def described(holder: HorizonHolder) -> str:
     """The holder as a person would call it."""
-    if holder.kind == "hidden":
-        return "a session that this role may not see (grant it pg_read_all_stats)"
-    if holder.kind == "slot":
-        return f"replication slot {holder.name}, which is {holder.state}"
+    match holder.kind:
+        case "hidden":
+            return "a session that this role may not see (grant it pg_read_all_stats)"
+        case "slot":
+            return f"replication slot {holder.name}, which is {holder.state}"
+        case "prepared":
+            return _whose(f'prepared transaction "{holder.name}"', holder)
+        case "session":
+            name = f' of "{holder.name}"' if holder.name else ""
+            return _whose(f"session {holder.pid}{name}", holder)
+        case _:
+            assert_never(holder.kind)
+
+
+def _whose(name: str, holder: HorizonHolder) -> str:
     whose = ", ".join(
         f"{word} {value}" for word, value in (("user", holder.user), ("database", holder.database)) if value
     )
-    name = f'prepared transaction "{holder.name}"' if holder.kind == "prepared" else f"session {holder.pid}"
-    if holder.kind == "session" and holder.name:
-        name += f' of "{holder.name}"'
     opened = "" if holder.seconds is None else f", open for {durations.rounded(holder.seconds)}"
     return f"{name}{f' ({whose})' if whose else ''}{f', {holder.state}' if holder.state else ''}{opened}"

@@ -1,6 +1,5 @@
 """The command ``listen``."""
 
-import json
 import os
 import signal
 import sys
@@ -15,6 +14,8 @@ from rich.console import Console
 from rich.highlighter import JSONHighlighter
 from rich.text import Text
 
+from svc_pg.database.query import RawJson
+from svc_pg.formats.json_writer import encode
 from svc_pg.webhooks.signing import check_secret
 
 from . import json_text, output
@@ -81,15 +82,15 @@ def _print(show: Callable[[Arrival], str], arrival: Arrival) -> None:
 
 def _json_line(arrival: Arrival) -> str:
     members = {
-        "receivedAt": arrival.received_at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "receivedAt": arrival.received_at,
         "deliveryId": arrival.delivery_id,
         "event": arrival.event,
         "isVerified": arrival.is_verified,
         "reason": arrival.reason,
         "status": arrival.status,
+        "body": RawJson(arrival.body) if arrival.is_json else arrival.body,
     }
-    body = json_text.one_line(arrival.body) if arrival.is_json else json.dumps(arrival.body)
-    return f'{json.dumps(members)[:-1]}, "body": {body}}}'  # the body unchanged: json would change its numbers
+    return json_text.one_line(encode(members, errors="backslashreplace").decode())
 
 
 def _text(arrival: Arrival) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.follow import follow as follow_entries
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 from . import output
 from .database import open_database

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, assert_never
 
 import typer
 
@@ -79,6 +79,8 @@ def migrate(
             path, text = alembic_revision(made, folder=Path(), path=file)
         case ScriptFormat.django:
             path, text = django_migration(made, folder=Path(), app=app, path=file)
+        case _:
+            assert_never(chosen)
     if path is None:
         output.sql(text)
         return
@@ -98,7 +100,10 @@ def _address(given: str | None, form: ScriptFormat) -> str | None:
             return alembic_address(Path())
         case ScriptFormat.django:
             return read_project(Path()).address
-    return None
+        case ScriptFormat.sql:
+            return None
+        case _:
+            assert_never(form)
 
 
 def _detected(file: Path | None) -> ScriptFormat:

@@ -1,8 +1,6 @@
 """Print data on standard output, words on standard error."""
 
-import json
 import sys
-from typing import Any
 
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
@@ -54,11 +52,6 @@ def _go_on_unread() -> None:
     global is_read
     is_read = False
     discard()
-
-
-def json_data(value: Any) -> None:
-    """Print one JSON value; Decimal becomes a number."""
-    data(printable_lines(json.dumps(value, indent=2, ensure_ascii=False, default=float)))
 
 
 def sql(text: str) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from svc_pg.formats import durations
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 from . import json_text, output
 

@@ -72,7 +72,7 @@ def install(
         snapshots = schema.backfill(conn, wanted) if backfill else {}
         is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
     if json:
-        output.json_data({"changes": [_step(step) for step in steps], "snapshots": snapshots})
+        records.show_json({"changes": [_step(step) for step in steps], "snapshots": snapshots})
         return
     _say(steps, verbose=verbose)
     for table, number in snapshots.items():
@@ -201,7 +201,7 @@ def uninstall(
     with open_database(database_url) as conn:
         steps = schema.uninstall(conn, drop_data=drop_data)
     if json:
-        output.json_data({"changes": [_step(step) for step in steps]})
+        records.show_json({"changes": [_step(step) for step in steps]})
         return
     _say(steps, verbose=verbose)
     kept = "" if drop_data else " The audit log and all other data stay; --drop-data drops them."

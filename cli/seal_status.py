@@ -28,11 +28,11 @@ def as_json(status: SealStatus) -> dict[str, Any]:
     """The members of the JSON document of status."""
     lag, last = status.lag, status.verification
     return {
-        "seals": lag and {"last": lag.number, "sealedAt": lag.sealed_at.isoformat(), "lag": lag.lag.total_seconds()},
+        "seals": lag and {"last": lag.number, "sealedAt": lag.sealed_at, "lag": lag.lag},
         "verification": last
         and {
-            "verifiedAt": last.verified_at.isoformat(),
-            "secondsAgo": last.age.total_seconds(),
+            "verifiedAt": last.verified_at,
+            "secondsAgo": last.age,
             "firstSeal": last.first_seal,
             "lastSeal": last.last_seal,
             "entries": last.entries,

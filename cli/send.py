@@ -17,7 +17,7 @@ from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import AccessError, PayloadError, UnknownEventError
 from svc_pg.formats.plurals import counted
 
-from . import json_text, output
+from . import json_text, output, records
 from .completion import events
 from .database import connect
 from .options import Json, PostgresUrl, duration
@@ -79,7 +79,7 @@ def send(
         sent = _what_was_sent(conn, message)
     if json:
         facts = (sent.is_new, sent.endpoints, sent.undecided) if sent else (None, None, None)
-        output.json_data({"id": str(message), **dict(zip(("isNew", "endpoints", "undecided"), facts, strict=True))})
+        records.show_json({"id": str(message), **dict(zip(("isNew", "endpoints", "undecided"), facts, strict=True))})
         return
     output.data(str(message))
     output.words(_summary(sent))

@@ -32,7 +32,10 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
+
+from svc_pg import sql_access
 
 
 class SvcError(Exception):
@@ -191,12 +194,6 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
 }
 MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
 INSUFFICIENT_PRIVILEGE: Final = "42501"
-# PostgreSQL names no schema here
-_NOT_ALLOWED: Final = re.compile(
-    r" (schema svc|(table|view|function) (audit|console|installed|webhook)_\w+"
-    r"|table (installation|maintenance|migrations)"
-    r"|function (capture_log|end_tenant_access|erase|history|hold|lift_hold|send(_many)?))$"
-)
 
 
 def not_installed() -> NotInstalledError:
@@ -251,13 +248,21 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
         return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return not_installed()
-    if state == INSUFFICIENT_PRIVILEGE and _NOT_ALLOWED.search(message):
+    if state == INSUFFICIENT_PRIVILEGE and _not_allowed().search(message):
         hint = (
             "Name the role under send, read or admin of [grants] in svc-pg.toml and run svc-pg install, or connect as"
             ' another role: see "Roles and rights" in the documentation.'
         )
         return AccessError(message, hint=hint)
     return None
+
+
+@cache
+def _not_allowed() -> re.Pattern[str]:
+    """The ends of PostgreSQL's messages about objects of ours: it names no schema."""
+    tables = r"(audit|console|installed|webhook)_\w+|installation|maintenance|migrations"
+    functions, views = sql_access.pattern("function"), sql_access.pattern("view")
+    return re.compile(f" (schema svc|table ({tables})|view ({views})|function ({functions}))$")
 
 
 @contextmanager

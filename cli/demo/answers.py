@@ -102,15 +102,14 @@ class Answers:
     def _result(self, number: int, first: datetime) -> Result:
         if number == 131:
             return Result("canceled", [self._answer(first, 500, _TIMED_OUT, slow=20)])
-        match number % 53:
-            case 11 | 37:
-                slow = self._answer(first, 500, _TIMED_OUT, slow=20)
-                again = self._answer(slow.ended_at + timedelta(seconds=0.3), 200)
-                return Result("delivered", [slow, again])
-            case 48:
-                refused = [self._answer(first + wait, 422, _UNKNOWN) for wait in _REFUSED if first + wait < self._now]
-                if len(refused) == len(_REFUSED):
-                    return Result("failed", refused)
+        if number % 53 in (11, 37):
+            slow = self._answer(first, 500, _TIMED_OUT, slow=20)
+            again = self._answer(slow.ended_at + timedelta(seconds=0.3), 200)
+            return Result("delivered", [slow, again])
+        if number % 53 == 48:
+            refused = [self._answer(first + wait, 422, _UNKNOWN) for wait in _REFUSED if first + wait < self._now]
+            if len(refused) == len(_REFUSED):
+                return Result("failed", refused)
         return Result("delivered", [self._answer(first, 200)])
 
     def _answer(self, started_at: datetime, status: int, body: str = "", *, slow: int = 1) -> Attempt:

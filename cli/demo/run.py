@@ -21,7 +21,7 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker
 
-from .. import output
+from .. import records
 from .client import request
 from .database import CONFIG
 from .findings import Findings
@@ -72,7 +72,7 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             findings.entries = await _read(findings, "audit/entries", since=findings.since)
             findings.alarms = await _read(findings, "audit/entries", severity="critical")
         if as_json:
-            output.json_data(findings.as_json())
+            records.show_json(findings.as_json())
         else:
             show(findings)
         is_good = findings.is_good

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from svc_pg import Config, audit, schema
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 from svc_pg.integrations.sqlite import with_audit
 
-from .. import output, tables
+from .. import output, records, tables
 from .findings import Steps
 from .showing import show_changes, show_steps
 
@@ -142,7 +142,7 @@ def run_file_demo(*, stay: bool, as_json: bool) -> bool:
         if stay:
             findings.folder = folder
         if as_json:
-            output.json_data(findings.as_json())
+            records.show_json(findings.as_json())
         else:
             _show(findings)
         if stay:

@@ -1,5 +1,6 @@
 -- Write an entry that no trigger writes, under any name and with an id of its own if it has one already. Actor, tenant
 -- and context are the transaction's, as for triggers; table_oid is 0.
+-- access: admin
 create or replace function svc.audit_add_entry(
     table_name text, operation text, record_id text default null, before_data jsonb default null,
     after_data jsonb default null, label text default null, severity text default null,

@@ -1,5 +1,6 @@
 -- Write the entry of a purge or an erasure, whose id is the removal's number. Keep its text beside the log too if
 -- something with a seal is gone, which it explains.
+-- access: admin
 create or replace function svc.audit_add_removal(
     p_removal bigint, p_operation text, p_label text, p_severity text, p_facts jsonb, p_description text,
     p_has_sealed boolean

@@ -1,5 +1,6 @@
 -- A key that an erasure leaves, because it tells of nobody: a number, a UUID, or several of them; else null. Has no
 -- SET, to be inlined.
+-- access: writer, reader, admin
 create or replace function svc.audit_anonymous_key(p_key text) returns text
 language sql immutable parallel safe
 as $svc$

@@ -2,6 +2,7 @@
 -- begin a new one now: their transactions have the numbers of another server, and the sequences of ids have not seen
 -- theirs. So each sequence is put behind the greatest id, also one that has given none while its table has rows. A
 -- copy that a subscription keeps has the epochs of its publisher, and none of its own.
+-- access: admin
 create or replace function svc.audit_begin_epoch() returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- For each field of a record as it is now, the entry that last changed it, also if the record had another key then.
 -- Without an entry, the log does not tell: it knows the field only since known_since.
+-- access: writer, reader, admin
 create or replace function svc.audit_blame(p_table text, p_record text)
 returns table (
     field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamptz, operation text,

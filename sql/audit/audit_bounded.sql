@@ -1,5 +1,6 @@
 -- The id of an actor or the key of a record as entries name it: of more than 1000 bytes, which an index may refuse,
 -- its beginning, its size and its SHA-256. Of such a name, the same again.
+-- access: owner, writer, reader, admin
 create or replace function svc.audit_bounded(p_id text) returns text
 language sql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
 -- A snapshot in which every value of more than p_limit bytes is replaced by its size and SHA-256.
+-- access: owner, writer, admin
 create or replace function svc.audit_cap(p_snapshot jsonb, p_limit integer) returns jsonb
 language plpgsql immutable parallel safe
 as $svc$

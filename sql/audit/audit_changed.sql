@@ -1,4 +1,5 @@
 -- The keys whose values differ between two snapshots, in order. 1.0 and 1.00 differ, as texts.
+-- access: owner, writer, admin
 create or replace function svc.audit_changed(p_before jsonb, p_after jsonb) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

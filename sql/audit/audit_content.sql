@@ -1,4 +1,5 @@
 -- The second part of an entry: all that an erasure takes away, or leaves in its place. Has no SET, to be inlined.
+-- access: writer, reader, admin
 create or replace function svc.audit_content(l svc.audit_logs) returns text
 language sql stable parallel safe
 as $svc$

@@ -1,5 +1,6 @@
 -- The fields of a row whose values the log knows otherwise. Those that are redacted in one of the images alone, that
 -- the table has no longer or whose value is null and was not recorded, do not count; nor does what was erased.
+-- access: writer, admin
 create or replace function svc.audit_differing(
     p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[], p_ignored text[]
 ) returns text[]

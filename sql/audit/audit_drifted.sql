@@ -1,5 +1,6 @@
 -- Refuse a write: a column that must not be recorded is missing, and the configuration has on_drift = "raise".
 -- Stable: PostgreSQL calls an immutable function of constants while it plans, though no column is missing.
+-- access: owner, writer, admin
 create or replace function svc.audit_drifted(p_table text) returns jsonb
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- A key as an erased entry has it: numbers and UUIDs stay, since history needs them; any other may tell who it was, as
 -- an e-mail address does, and its keyed hash takes its place.
+-- access: writer, admin
 create or replace function svc.audit_erased_key(p_key text) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- The events of one record: its own entries, and those of records that took its row over with another key. Before
 -- and after are its images, null for absence. Has no SET, so that it can be inlined: its callers pin the search_path.
+-- access: writer, reader, admin
 create or replace function svc.audit_events(p_table text, p_record text)
 returns table (id bigint, "timestamp" timestamptz, xact_id bigint, before_data jsonb, after_data jsonb)
 language sql stable rows 100

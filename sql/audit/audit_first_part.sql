@@ -1,5 +1,6 @@
 -- The first part of an entry, beside its id and time: who did what to which record, which an erasure leaves. A JSON
 -- array is self-delimiting, and its text is the same with all settings and versions. Has no SET, to be inlined.
+-- access: writer, reader, admin
 create or replace function svc.audit_first_part(l svc.audit_logs) returns text
 language sql stable parallel safe
 as $svc$

@@ -1,5 +1,6 @@
 -- A keyed hash (HMAC-SHA-256, RFC 2104): equal for equal values of this database, and useless without its key. Runs as
 -- its owner, because the owners of audited tables must not read the key.
+-- access: hashing owner, writer, admin
 create or replace function svc.audit_hash(p_value text) returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

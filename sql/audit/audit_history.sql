@@ -2,6 +2,7 @@
 -- another in the log: the first of a transaction's entries in that order gets the place of the first one written, and
 -- so on. Between transactions the log is in order. Of the transactions between two times, all entries come, also those
 -- from before or after.
+-- access: writer, reader, admin
 create or replace function svc.audit_history(
     p_table text, p_record text, p_from timestamptz default null, p_to timestamptz default null
 )

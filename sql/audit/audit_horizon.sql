@@ -2,6 +2,7 @@
 -- one, because no more entries of these can appear. p_after is the end of an earlier reading, epoch.number. The
 -- entries since then are those of its epoch, from after_from to after_until, with that number or a later one, and all
 -- from after_until on. Refuses the end of a reading in another database, and a log that svc.audit_is_mixed.
+-- access: writer, reader, admin
 create or replace function svc.audit_horizon(
     p_after text default null,
     out epoch text, out began_at timestamptz, out oldest_running bigint, out first_unassigned bigint,

@@ -1,4 +1,5 @@
 -- True if a subscription of logical replication brings the entries of the log: another server writes it.
+-- access: writer, admin
 create or replace function svc.audit_is_copy() returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- True if the log has entries that neither this server wrote nor a dump brought: of a transaction that is still to
 -- come, or with an id that the sequence has not given. The planner switches leave only the BRIN indexes, which find
 -- nothing at once; an estimate from old statistics would read all of the log.
+-- access: writer, admin
 create or replace function svc.audit_is_mixed() returns boolean
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- The key that columns of an image have, as a record_id: the text of one, or a JSON array of several. Null if it lacks
 -- one of them.
+-- access: writer, admin
 create or replace function svc.audit_key_of(p_image jsonb, p_columns text[]) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

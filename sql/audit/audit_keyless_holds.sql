@@ -1,4 +1,5 @@
 -- The holds of records to which an entry of a table without a key refers by the rules of erasure.
+-- access: writer, admin
 create or replace function svc.audit_keyless_holds(p_table text, p_before jsonb, p_after jsonb) returns setof bigint
 language sql stable
 set search_path = pg_catalog, pg_temp

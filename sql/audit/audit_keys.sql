@@ -1,4 +1,5 @@
 -- The keys of a snapshot.
+-- access: owner, writer, admin
 create or replace function svc.audit_keys(p_snapshot jsonb) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- The last TRUNCATE of a table up to a time, null if there was none, and the time since when changes may be missing
 -- because of a condition. An error if the log does not know the table, or only since later.
+-- access: writer, reader, admin
 create or replace function svc.audit_known(
     p_table text, p_time timestamptz, out truncated_at timestamptz, out incomplete_since timestamptz
 )

@@ -1,5 +1,6 @@
 -- The last state of a record as the log knows it, with the place of its row then; without a state if the record ended,
 -- or if there was none.
+-- access: writer, admin
 create or replace function svc.audit_last_known(
     p_table text, p_record text, out state jsonb, out redacted_fields text[], out leaf oid, out partition text
 )

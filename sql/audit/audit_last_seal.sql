@@ -1,4 +1,5 @@
 -- The last seal whose leaves are compared, if there is one: seals of version 1 are kept, and no more.
+-- access: writer, admin
 create or replace function svc.audit_last_seal() returns setof svc.audit_seals
 language sql stable
 set search_path = pg_catalog, pg_temp

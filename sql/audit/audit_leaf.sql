@@ -1,5 +1,6 @@
 -- The digest of an entry, without id and time, for its seal: that of the digests of its two parts. Of an entry that
 -- was erased after it was sealed, the second is the one from before. Has no SET, to be inlined.
+-- access: writer, reader, admin
 create or replace function svc.audit_leaf(l svc.audit_logs) returns bytea
 language sql stable parallel safe
 as $svc$

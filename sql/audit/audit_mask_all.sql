@@ -1,4 +1,5 @@
 -- A snapshot with its keys alone, recorded of columns that the configuration may not know.
+-- access: owner, writer, admin
 create or replace function svc.audit_mask_all(p_snapshot jsonb) returns jsonb
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

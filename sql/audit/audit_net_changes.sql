@@ -1,6 +1,7 @@
 -- The net change of each record by a transaction, or by one entry: the record's image before and after. If the record
 -- differs now, also the first later entry that changed the same fields, or made or ended the row: the change cannot be
 -- taken back. Nor can a change of a table that was renamed, if another one has its name now.
+-- access: writer, reader, admin
 create or replace function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint default null)
 returns table (
     table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[],

@@ -1,4 +1,5 @@
 -- The first event of a record after a position of the log, or from another transaction than one; see svc.audit_events.
+-- access: writer, reader, admin
 create or replace function svc.audit_next_event(
     p_table text, p_record text, p_timestamp timestamptz, p_id bigint, p_other_than bigint default null,
     out "timestamp" timestamptz, out id bigint, out xact_id bigint

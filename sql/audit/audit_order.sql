@@ -1,6 +1,7 @@
 -- The positions of entries that one transaction wrote about one record, in the order of change; null if the images do
 -- not follow each other, because one between them is missing. An UPDATE that moved another record to this key is this
 -- record's beginning, and one that moved it away its end, though an entry of the other.
+-- access: writer, reader, admin
 create or replace function svc.audit_order(
     p_table text, p_record text, p_ids bigint[], p_timestamps timestamptz[], p_transaction bigint
 ) returns integer[]

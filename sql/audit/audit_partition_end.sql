@@ -1,4 +1,5 @@
 -- The time before which all entries of a partition of the log lie; null for the default partition and other tables.
+-- access: writer, admin
 create or replace function svc.audit_partition_end(p_partition oid) returns timestamptz
 language sql stable
 set search_path = pg_catalog, pg_temp

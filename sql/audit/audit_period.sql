@@ -1,5 +1,6 @@
 -- The entry at a place of a record's history (see svc.audit_history), and until when the state that it left was there:
 -- until the next one, a TRUNCATE, or at once if the entry ended the record. Null is until now.
+-- access: writer, reader, admin
 create or replace function svc.audit_period(
     p_table text, p_record text, p_timestamp timestamptz, p_id bigint, p_xact_id bigint,
     out entry_id bigint, out entry_timestamp timestamptz, out valid_to timestamptz

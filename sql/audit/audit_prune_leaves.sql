@@ -1,5 +1,6 @@
 -- Delete what purges removed one by one if the months of it were dropped since, which explains that it is gone: purge
 -- by purge, until at least p_limit leaves are deleted. Returns how many. The planner switch leaves the BRIN index.
+-- access: admin
 create or replace function svc.audit_prune_leaves(p_limit integer) returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

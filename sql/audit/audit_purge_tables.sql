@@ -1,6 +1,7 @@
 -- The tables with entries in a partition of the log, in order. Entries from before a table's time may go: its own, if
 -- it is listed, or p_before; null is never. has_old: some may go; is_old: all may. A hold keeps its table, or its
 -- record and what refers to it: kept has the holds that keep entries which would go.
+-- access: writer, admin
 create or replace function svc.audit_purge_tables(
     p_partition oid, p_before timestamptz, p_tables text[], p_befores timestamptz[]
 )

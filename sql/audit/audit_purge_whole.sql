@@ -1,4 +1,5 @@
 -- True if all entries of a partition of the log may go; see svc.audit_purge_tables.
+-- access: writer, admin
 create or replace function svc.audit_purge_whole(
     p_partition oid, p_before timestamptz, p_tables text[], p_befores timestamptz[]
 ) returns boolean

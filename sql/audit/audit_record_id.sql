@@ -1,5 +1,6 @@
 -- The record_id in a snapshot of a row by the primary key that its table has now, if the key was renamed after an
 -- install. Null without a primary key.
+-- access: owner, writer, admin
 create or replace function svc.audit_record_id(p_table oid, p_row jsonb) returns text
 language sql stable strict parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- Refuse what has to be done where the log is written: a copy would give ids that are given there too, and does not
 -- know which entries are complete.
+-- access: writer, admin
 create or replace function svc.audit_refuse_copy() returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

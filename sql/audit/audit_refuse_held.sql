@@ -1,4 +1,5 @@
 -- Refuse the erasure of a record if one of these entries is held, under its table's name or that of the search.
+-- access: writer, admin
 create or replace function svc.audit_refuse_held(
     p_table text, p_record text, p_ids bigint[], p_timestamps timestamptz[], p_known_as text[]
 ) returns void

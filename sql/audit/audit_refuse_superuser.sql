@@ -1,6 +1,7 @@
 -- Refuse a change whose capture would run code of others as a superuser: the function of its trigger belongs to one,
 -- because its owner became a superuser, or a superuser became its owner. Given a relation, only if a column of that
 -- has a type of others and is not among p_printed, whose values the function prints.
+-- access: writer, admin
 create or replace function svc.audit_refuse_superuser(
     p_table text, p_relation oid default null, p_printed text[] default '{}'
 ) returns void

@@ -1,5 +1,6 @@
 -- The last seal of the log, and the age of the oldest entry without a seal, which counts from 1970 at the earliest. No
 -- row if there is no seal.
+-- access: writer, reader, admin
 create or replace function svc.audit_seal_lag()
 returns table (number bigint, sealed_at timestamptz, lag interval)
 language plpgsql stable security definer

@@ -1,5 +1,6 @@
 -- The image of a record before one of its entries, as its earlier entries tell, without the columns that the table
 -- ignores; '' if there was no such record, and null if they do not tell.
+-- access: writer, reader, admin
 create or replace function svc.audit_state_before(
     p_table text, p_record text, p_timestamp timestamptz, p_id bigint
 ) returns text

@@ -1,5 +1,6 @@
 -- The time of the first TRUNCATE that emptied a table after a position of the log; of a partition, if it held the row
 -- of the entry there.
+-- access: writer, reader, admin
 create or replace function svc.audit_truncated(p_table text, p_timestamp timestamptz, p_id bigint)
 returns timestamptz
 language plpgsql stable

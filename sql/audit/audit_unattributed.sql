@@ -1,5 +1,6 @@
 -- Refuse a write: its transaction names no actor, and the configuration has unattributed = "refuse". Stable, as
 -- audit_drifted, so that PostgreSQL does not call it while it plans.
+-- access: owner, writer, admin
 create or replace function svc.audit_unattributed(p_table text) returns text
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp

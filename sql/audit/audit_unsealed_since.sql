@@ -1,6 +1,7 @@
 -- The time of the oldest entry that no seal has, null if there is none; infinity if nothing was ever sealed, so that
 -- nobody waits for seals. The last seal may be one of several parts of a stretch, or of the server before a restore.
 -- The planner switches leave only the BRIN indexes.
+-- access: writer, admin
 create or replace function svc.audit_unsealed_since() returns timestamptz
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp

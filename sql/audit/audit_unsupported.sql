@@ -1,5 +1,6 @@
 -- Stands in a snapshot for a value that jsonb cannot hold: the reason, the size and SHA-256 of its text, and the text
 -- unless it is long. Of a value of more than 1 GB there is no text at all.
+-- access: owner, writer, admin
 create or replace function svc.audit_unsupported(p_text text, p_reason text) returns jsonb
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- Wait for holds that others are about to place or to lift, and keep further ones waiting until this transaction ends:
 -- what it removes is not held then. An older snapshot would not show them. What refers to held records is looked up
 -- again unless that was done within p_age.
+-- access: admin
 create or replace function svc.audit_wait_for_holds(p_age interval default '1 hour') returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 -- it ends; '' stands for absence. The walk uses every entry once (an Euler path, by Hierholzer's algorithm), of
 -- several ways the one by the entry with the lowest number. It begins where the images tell, or at p_start if it ends
 -- where it began. Null if there is no such walk.
+-- access: writer, reader, admin
 create or replace function svc.audit_walk(p_before text[], p_after text[], p_start text) returns integer[]
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

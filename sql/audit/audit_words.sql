@@ -3,6 +3,7 @@
 -- PostgreSQL's parser takes the square of the length for what has no spaces, and for many beginnings of HTML comments:
 -- 50,000 such characters took 19 seconds, in the write too. So they are cut, and snapshots with them are read as text.
 -- Its index has to be built anew after any change here.
+-- access: owner, writer, reader, admin
 create or replace function svc.audit_words(p_before jsonb, p_after jsonb, p_description text) returns tsvector
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

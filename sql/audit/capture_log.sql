@@ -1,5 +1,6 @@
 -- Write an entry about an event that no trigger sees. Refuses the names of tables that capture records or once did,
 -- and of our own: such an entry would be taken for a change of a row.
+-- access: admin
 create or replace function svc.capture_log(
     table_name text, operation text, record_id text default null, before_data jsonb default null,
     after_data jsonb default null, label text default null, severity text default null,

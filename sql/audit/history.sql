@@ -1,5 +1,6 @@
 -- The states of one record in the order of change: one for each entry, and one for an UPDATE that moved it to another
 -- key. With times, those that began between them.
+-- access: reader, admin
 create or replace function svc.history(
     table_name text, record_id text, since timestamptz default null, until timestamptz default null
 )

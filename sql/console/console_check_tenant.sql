@@ -1,5 +1,6 @@
 -- Refuse a link or a token for a tenant that is not among those of svc.tenants, if there are any. The tenant cannot be
 -- deleted before the transaction ends, which would not see what this one makes.
+-- access: admin
 create or replace function svc.console_check_tenant(p_tenant text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

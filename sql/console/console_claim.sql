@@ -1,5 +1,6 @@
 -- Turn a verified link into a session, once. The outcome is claimed, not_verified, already_claimed, expired, locked or
 -- unknown_session: this device has no such link, or its address (p_permission is null) may not sign in any more.
+-- access: admin
 create or replace function svc.console_claim(
     p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamptz,
     p_idle_timeout interval, p_ip inet, p_user_agent text

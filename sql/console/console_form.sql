@@ -1,6 +1,7 @@
 -- Record that a form was sent, for the transaction that changes what it asks for. Returns null if this is the first
 -- time, else the answer of then, empty if it has none. A form that is sent twice at a time waits for the first. A
 -- session keeps its last 1,000.
+-- access: admin
 create or replace function svc.console_form(p_digest bytea, p_session_hash bytea) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- Count an event under a key, at most p_limit in a window that begins with the first. Returns null, or the seconds
 -- until the next try. A weight of 0 costs the same time and counts nothing.
+-- access: admin
 create or replace function svc.console_hit(
     p_key text, p_limit integer, p_window interval, p_weight integer default 1
 ) returns integer

@@ -2,6 +2,7 @@
 -- decoy with a hash that no code has, and nobody can tell from outside. Limits of an address are silent for the same
 -- reason; retry_after is the limit of a network or a device, and then nothing is stored. p_device names a device that
 -- has proved an earlier sign-in with this address: it has limits of its own, so that no stranger can use them up.
+-- access: admin
 create or replace function svc.console_init(
     p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean,
     p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea, p_max_attempts integer, p_ip inet, p_user_agent text,

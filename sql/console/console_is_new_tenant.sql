@@ -1,4 +1,5 @@
 -- Whether nothing in the database is of this tenant: no endpoint, message, session, link or token. Of null it is not.
+-- access: admin
 create or replace function svc.console_is_new_tenant(p_tenant text) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp

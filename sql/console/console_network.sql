@@ -1,5 +1,6 @@
 -- The part of an address that limits count by: a host has one of IPv4, and 2^64 of IPv6, whose owners have 2^16 hosts
 -- and more. Unknown ones share a count.
+-- access: admin
 create or replace function svc.console_network(p_ip inet, p_ipv6_bits integer default 64) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- The state of this device's link and the seconds until it ends. retry_after is not null if the device asks
 -- again within two seconds, less a little for a timer that is early. The state is null if it has no such link.
+-- access: admin
 create or replace function svc.console_poll(
     p_session_id uuid, p_device_hash bytea, out state text, out expires_in integer, out retry_after integer
 )

@@ -1,6 +1,7 @@
 -- Remove up to p_limit rows of each table that nobody needs any more: links of both kinds and forms after a day,
 -- counts whose window has ended, sessions and tokens 90 days after their end, events after 90 days. Skips locked
 -- rows, so it waits for nobody. Forms are among the counts.
+-- access: admin
 create or replace function svc.console_prune(
     p_limit integer default 10000,
     out links bigint, out counts bigint, out sessions bigint, out tokens bigint, out events bigint

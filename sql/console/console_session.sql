@@ -1,6 +1,7 @@
 -- The live session of a token, by its hash, and no row if there is none: it was never claimed, revoked, its time is
 -- over, or it was not used for too long. Counts the call; retry_after is not null if there were more than 600 within a
 -- minute. A call that is not a use of the session does not prolong it.
+-- access: admin
 create or replace function svc.console_session(p_token_hash bytea, p_is_use boolean default true)
 returns table (id uuid, email text, permission text, tenant text, expires_at timestamptz, retry_after integer)
 language sql volatile

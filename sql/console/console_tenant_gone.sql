@@ -1,4 +1,5 @@
 -- A tenant that is no longer in svc.tenants lets nobody in, however it was removed.
+-- access: trigger
 create or replace function svc.console_tenant_gone() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp

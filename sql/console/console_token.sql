@@ -1,5 +1,6 @@
 -- The live token of a program, by its hash, and no row if there is none: it was never made, revoked, or its time is
 -- over. Counts the call, and notes its time if it is a use of the token; retry_after is as for a session.
+-- access: admin
 create or replace function svc.console_token(p_token_hash bytea, p_is_use boolean default true)
 returns table (id uuid, name text, permission text, tenant text, expires_at timestamptz, retry_after integer)
 language sql volatile

@@ -1,6 +1,7 @@
 -- Try a code, given as its hash under each key. The outcome is verified, invalid_code, already_verified, expired,
 -- locked, rate_limited or, if this device has no such link, unknown_session, which counts nothing. One at a time for
 -- each link.
+-- access: admin
 create or replace function svc.console_verify(
     p_session_id uuid, p_device_hash bytea, p_code_hashes bytea[], p_ip inet, p_user_agent text,
     out outcome text, out attempts_remaining integer, out retry_after integer

@@ -1,5 +1,6 @@
 -- End all that lets somebody in for one tenant: links to the portal, sessions, and the tokens of programs. By the
 -- actor of the transaction, else by the database's user. Returns their number.
+-- access: admin
 create or replace function svc.end_tenant_access(tenant text) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- The number of changes by day, table, operation and actor. Days come first and entries are counted day by day, so
 -- that a condition on day prunes partitions: a sum over the whole log would read all of it.
+-- access: reader, admin
 create or replace view svc.audit_activity_daily as
 select d.day::date as day, a.table_name, a.operation::text as operation, a.actor_id, a.tenant_id, a.entries
   from (

@@ -1,4 +1,5 @@
 -- One row for each field that an entry changes: the changed fields of an UPDATE, all fields of an INSERT or DELETE.
+-- access: reader, admin
 create or replace view svc.audit_changes as
 select l.id as entry_id, l."timestamp", l.actor_id, l.tenant_id, l.table_name, l.operation::text as operation,
        l.record_id, c.field, l.before_data -> c.field as before, l.after_data -> c.field as after

@@ -1,5 +1,6 @@
 -- The audit log for other programs: the fields of the specification under its names, times in ISO 8601 (UTC).
 -- No index serves a text made from a column, so conditions on time and id use the last two columns.
+-- access: reader, admin
 create or replace view svc.audit_log_export as
 select l.id::text as id,
        to_char(l."timestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "timestamp",

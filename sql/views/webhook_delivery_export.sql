@@ -1,4 +1,5 @@
 -- Deliveries for other programs: the fields of the specification under its names, times in ISO 8601 (UTC).
+-- access: reader, admin
 create or replace view svc.webhook_delivery_export as
 select d.id,
        d.message_id as "messageId",

@@ -1,4 +1,5 @@
 -- The state of each endpoint. Deliveries are found by indexes, a probe for each endpoint: the queue may be long.
+-- access: reader, admin
 create or replace view svc.webhook_endpoint_health as
 select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled_reason,
        case when e.status <> 'active' then e.status

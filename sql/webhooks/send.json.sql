@@ -1,5 +1,6 @@
 -- svc.send of a payload that is json already, such as that of to_json: of the same bytes.
 -- Has no SET, which would cost more than the call; hence the qualified names.
+-- access: sender, admin
 create or replace function svc.send(
     event text, payload json, idempotency_key text default null, tenant text default null, delay interval default '0',
     trace_context text default null, key text default null

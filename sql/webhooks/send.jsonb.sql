@@ -1,5 +1,6 @@
 -- svc.send of a payload that is jsonb already, such as that of to_jsonb: of the text that jsonb has of it.
 -- Has no SET, which would cost more than the call; hence the qualified names.
+-- access: sender, admin
 create or replace function svc.send(
     event text, payload jsonb, idempotency_key text default null, tenant text default null, delay interval default '0',
     trace_context text default null, key text default null

@@ -1,4 +1,5 @@
 -- The smallest UUID version 7 of a time: those made before it are smaller. There are none before 1970.
+-- access: reader, admin
 create or replace function svc.uuid7_at(point_in_time timestamptz) returns uuid
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

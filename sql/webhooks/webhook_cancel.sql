@@ -1,4 +1,5 @@
 -- Cancel a pending delivery, unless an attempt is under way, or a failed one that blocks its key.
+-- access: admin
 create or replace function svc.webhook_cancel(p_delivery uuid) returns setof svc.webhook_deliveries
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
 -- The cause of an attempt: auto, manual if somebody asked for it, test for a ping. Has no SET, so that it is inlined.
+-- access: admin
 create or replace function svc.webhook_cause(p_event text, p_is_manual boolean) returns text
 language sql immutable parallel safe
 as $svc$

@@ -3,6 +3,7 @@
 -- it keeps its key pair, and takes the given one only if it has none; without v1a it has none. A new URL is the
 -- operator's unless url_by says that a customer gave it. The next claim looks at the endpoint, and lets keys go on
 -- that failed deliveries block if its ordering is no longer strict.
+-- access: admin
 create or replace function svc.webhook_changed_endpoint(p_endpoint svc.webhook_endpoints, p_columns json)
 returns svc.webhook_endpoints
 language plpgsql

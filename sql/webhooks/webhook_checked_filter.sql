@@ -4,6 +4,7 @@
 -- mode only wildcards and ranges go through elements, and there may be one. Arithmetic, string() and decimal() would
 -- take long on numbers of thousands of digits, such as 1e100000. All this is found in the canonical text, in which
 -- keys and texts are quoted, numbers are written out and redundant parentheses are gone.
+-- access: admin
 create or replace function svc.webhook_checked_filter(p_filter text) returns text
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- Copy the messages of deliveries to an endpoint, and return the ids of the copies. The id of a copy follows from
 -- p_series, so a call that is repeated copies nothing twice.
+-- access: admin
 create or replace function svc.webhook_copies(p_endpoint uuid, p_deliveries uuid[], p_series uuid) returns uuid[]
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- Delete an endpoint and cancel its pending deliveries, except attempts under way; claims cancel what is more than
 -- 5000. Its deliveries stay on record.
+-- access: admin
 create or replace function svc.webhook_delete_endpoint(p_endpoint uuid) returns setof svc.webhook_endpoints
 language plpgsql
 set search_path = pg_catalog, pg_temp

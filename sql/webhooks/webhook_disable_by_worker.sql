@@ -1,5 +1,6 @@
 -- Disable an endpoint on account of its answers; false if somebody has deleted or disabled it already, or is
 -- changing it: the next answer of that kind disables it then.
+-- access: admin
 create or replace function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

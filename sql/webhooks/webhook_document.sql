@@ -1,5 +1,6 @@
 -- A payload as filters look at it, with the most values that it can have, which commas separate. If jsonb cannot hold
 -- it, there is no document, and the reason is given.
+-- access: admin
 create or replace function svc.webhook_document(p_payload json)
 returns table (document jsonb, most_values integer, problem text)
 language plpgsql immutable rows 1

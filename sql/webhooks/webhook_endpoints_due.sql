@@ -1,6 +1,7 @@
 -- The endpoints after p_after that have due deliveries, at most p_limit in the order of their ids, and the time at
 -- which the first delivery of each came due. A loose index scan: one probe for each endpoint, however many deliveries
 -- it has. Has no SET, so that it is inlined and planned with its caller's switches; hence the qualified names.
+-- access: reader, admin
 create or replace function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
 returns table (endpoint_id uuid, next_attempt_at timestamptz, ordinality integer)
 language sql stable

@@ -1,5 +1,6 @@
 -- The body that is signed and sent. Every attempt has the same bytes: the payload is copied as it was stored.
 -- Has no SET, so that it can be inlined; hence the qualified names.
+-- access: admin
 create or replace function svc.webhook_envelope(p_message svc.webhook_messages) returns text
 language sql stable parallel safe
 as $svc$

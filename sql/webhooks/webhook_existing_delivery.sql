@@ -1,5 +1,6 @@
 -- The id of a delivery that exists; an error if there is none. Select from it: a planner may skip a call that
 -- stands in a condition.
+-- access: reader, admin
 create or replace function svc.webhook_existing_delivery(p_delivery uuid) returns uuid
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -3,6 +3,7 @@
 -- its time grows with its steps times the number of values in the payload. p_steps are those of this filter and of the
 -- tenant's lighter ones, which are decided before: if they are too many together, time decides, until p_until.
 -- svc.webhook_document makes p_document, p_values and p_problem of the payload, once for all filters.
+-- access: admin
 create or replace function svc.webhook_filter_problem(
     p_filter text, p_steps bigint, p_document jsonb, p_values integer, p_problem text, p_until timestamptz
 ) returns text

@@ -1,6 +1,7 @@
 -- The steps of a filter, each of which may go through all values of a payload in 20 to 100 ns a value: paths and
 -- accessors. A filter of elements takes as long as 3, and a method, which may convert values, as 64. double() and
 -- boolean() print a number first, which may have 100,000 digits: 4096.
+-- access: admin
 create or replace function svc.webhook_filter_steps(p_filter text) returns integer
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

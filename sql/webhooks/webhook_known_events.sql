@@ -1,4 +1,5 @@
 -- The given subscriptions, each once; an error if one is no name or pattern, or matches no event that is defined.
+-- access: admin
 create or replace function svc.webhook_known_events(p_events text[]) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- Raise the sequences of keys for the messages of one call, and return each message's: null if it has no key. Each key
 -- rises by as many as the call has messages. Rows are locked in one order, so calls with the same keys wait for each
 -- other and do not deadlock.
+-- access: admin
 create or replace function svc.webhook_next_sequences(p_keys text[], p_tenants text[]) returns bigint[]
 language plpgsql
 set search_path = pg_catalog, pg_temp

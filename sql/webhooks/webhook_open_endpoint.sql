@@ -1,5 +1,6 @@
 -- The id of an endpoint that exists and is not disabled; an error otherwise. Select from it: a planner may skip a call
 -- in a condition.
+-- access: admin
 create or replace function svc.webhook_open_endpoint(p_endpoint uuid) returns uuid
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

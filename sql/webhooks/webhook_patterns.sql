@@ -1,4 +1,5 @@
 -- The subscriptions that match an event: a.b.c -> {a.b.c, *, a.*, a.b.*}.
+-- access: admin
 create or replace function svc.webhook_patterns(p_event text) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

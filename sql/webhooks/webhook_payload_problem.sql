@@ -1,4 +1,5 @@
 -- svc.webhook_filter_problem of the payload of one message and the filter of one endpoint alone.
+-- access: admin
 create or replace function svc.webhook_payload_problem(p_filter text, p_payload json) returns text
 language sql
 set search_path = pg_catalog, pg_temp

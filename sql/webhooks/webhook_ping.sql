@@ -1,4 +1,5 @@
 -- Send the event webhook.ping to one active endpoint, whatever it subscribes to, with a single attempt.
+-- access: admin
 create or replace function svc.webhook_ping(p_endpoint uuid) returns setof svc.webhook_deliveries
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 -- The numbers of the protocol between workers and these functions, from the oldest to the newest that they speak. A
 -- worker asks at its start and whenever it connects again, and claims nothing if it speaks none of them. 2 brought the
 -- disposition throttled.
+-- access: admin
 create or replace function svc.webhook_protocol(out oldest integer, out newest integer)
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

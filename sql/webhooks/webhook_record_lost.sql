@@ -1,5 +1,6 @@
 -- Record the lost attempts of deliveries whose lease has ended, take the leases away, and return the deliveries: the
 -- caller, who has locked them, says what becomes of them.
+-- access: admin
 create or replace function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamptz)
 returns table (delivery_id uuid, key_id bigint, sequence bigint)
 language sql

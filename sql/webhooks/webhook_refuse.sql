@@ -1,4 +1,5 @@
 -- Raise the error for a message that cannot be sent, by what is wrong with it.
+-- access: admin
 create or replace function svc.webhook_refuse(
     p_event text, p_payload text, p_idempotency_key text, p_tenant text, p_delay interval, p_key text
 ) returns void

@@ -1,4 +1,5 @@
 -- Raise the error for an event that cannot be sent: it is not defined, or only svc-pg itself sends it.
+-- access: admin
 create or replace function svc.webhook_refuse_event(p_event text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

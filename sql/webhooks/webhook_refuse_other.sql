@@ -1,5 +1,6 @@
 -- Raise an error if a message that has an idempotency key is another one than what was sent with that key now. Equal
 -- JSON may be written differently; key and delay do not count.
+-- access: admin
 create or replace function svc.webhook_refuse_other(p_message uuid, p_event text, p_payload json) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

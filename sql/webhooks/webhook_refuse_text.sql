@@ -1,4 +1,5 @@
 -- Raise the error for a payload that is not JSON, or nested too deeply, with what PostgreSQL says about it.
+-- access: admin
 create or replace function svc.webhook_refuse_text(p_payload text) returns void
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

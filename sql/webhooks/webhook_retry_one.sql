@@ -1,4 +1,5 @@
 -- As svc.webhook_retry for one delivery, with an error that gives the reason if it cannot be tried again.
+-- access: admin
 create or replace function svc.webhook_retry_one(p_delivery uuid) returns setof svc.webhook_deliveries
 language plpgsql
 set search_path = pg_catalog, pg_temp

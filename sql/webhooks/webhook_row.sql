@@ -1,5 +1,6 @@
 -- The columns of a row that may be sent. Null if one of p_needed is missing, since a redacted column may then have the
 -- name of another; and if the row has json that cannot be read.
+-- access: owner, admin
 create or replace function svc.webhook_row(p_row json, p_columns text[], p_needed text[]) returns json
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -3,6 +3,7 @@
 -- subscribed to webhook.endpoint.disabled; '*' does not subscribe to that. To disable is quick, however much is
 -- pending: claims cancel the rest. If it is made active before they have, that cancels the rest, however long that
 -- takes.
+-- access: admin
 create or replace function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason text default null)
 returns setof svc.webhook_endpoints
 language plpgsql

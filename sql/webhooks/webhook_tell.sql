@@ -1,5 +1,6 @@
 -- Send an event of svc-pg itself about an endpoint to those who subscribe to it by name or as webhook.*; '*' does not.
 -- If nobody does, nothing is stored. The URL goes without user name and query, which may be credentials.
+-- access: admin
 create or replace function svc.webhook_tell(p_event text, p_endpoint uuid, p_facts jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -2,6 +2,7 @@
 -- make as many events as minutes pass. Each has the number since the one before, and the first 20 ids of this call.
 -- Those that a minute leaves untold are told with the next result of the endpoint: p_untold. Events of svc-pg itself,
 -- pings among them, make none. A state that somebody has locked is not waited for.
+-- access: admin
 create or replace function svc.webhook_tell_exhausted(p_deliveries uuid[], p_untold uuid[] default null) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

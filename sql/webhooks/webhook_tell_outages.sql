@@ -1,5 +1,6 @@
 -- Tell that outages of endpoints have begun or ended. Not those of an endpoint that itself wants to be told: its own
 -- failures could make events for it, and their failures further ones.
+-- access: admin
 create or replace function svc.webhook_tell_outages(p_endpoints uuid[], p_since timestamptz[], p_is_over boolean[])
 returns void
 language plpgsql

@@ -1,4 +1,5 @@
 -- Let the failed deliveries of an endpoint block their keys no longer.
+-- access: admin
 create or replace function svc.webhook_unblock(p_endpoint uuid) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

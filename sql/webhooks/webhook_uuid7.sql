@@ -1,5 +1,6 @@
 -- A UUID version 7 (RFC 9562): sorts by the millisecond of its creation. Written out even for 18, which has its own,
 -- so that a dump restores on every version. Has no SET, so that it can be inlined; hence the qualified names.
+-- access: admin
 create or replace function svc.webhook_uuid7() returns uuid
 language sql volatile parallel safe
 as $svc$

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from svc_pg.database.storable_texts import is_storable, is_storable_json
 from svc_pg.database.warn_once import warn_once
-from svc_pg.formats.exact_json import write_ascii
+from svc_pg.formats.json_writer import write_ascii
 
 MAX_ID_LENGTH: Final = 512
 _UNSTORABLE: Final = "has no NUL and no lone surrogates, which PostgreSQL cannot store"

@@ -28,7 +28,7 @@ from svc_pg.console.stream_guard import until_ended
 from svc_pg.console.tokens import Session
 from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 from svc_pg.settings import Permission
 
 ConsoleHandler = Callable[[ConsoleRequest], ConsoleResponse | Awaitable[ConsoleResponse]]

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the values that ``encoding`` writes and of the bodies that handlers read."""
+"""The JSON Schemas of the values that ``json_writer`` writes and of the bodies that handlers read."""
 
 import json
 from collections.abc import Mapping, Sequence, Set
@@ -65,7 +65,7 @@ class Schemas:
         return self._bodies[model, "validation"]
 
     def of(self, annotation: object) -> Schema:
-        """The schema of values of this type. Raises ConfigError if ``encoding`` cannot write them."""
+        """The schema of values of this type. Raises ConfigError if ``json_writer`` cannot write them."""
         return self._of(annotation, {})
 
     def _of(self, annotation: object, bound: Mapping[object, object]) -> Schema:

@@ -13,7 +13,7 @@ from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem
 from svc_pg.database.query import Query, afetch_one
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 Topic = Literal["audit", "deliveries", "endpoints", "console"]
 

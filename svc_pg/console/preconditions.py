@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.console.documentation import Parameter
 from svc_pg.console.requests import ConsoleRequest, Problem
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 OUTDATED: Final = {"invalid_if_match": 422, "precondition_failed": 412}
 """The codes of the problems that ``check`` raises, and their status."""

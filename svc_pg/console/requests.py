@@ -68,7 +68,7 @@ class AuthenticatedRequest(ConsoleRequest):
 
 @dataclass(frozen=True)
 class ConsoleResponse:
-    """The answer of a handler. ``body`` is encoded as JSON (see ``encoding``); None sends no body.
+    """The answer of a handler. ``body`` is encoded as JSON (see ``json_writer``); None sends no body.
 
     An async iterator of bytes is sent as it comes, with the Content-Type of ``headers``. It must hold no connection
     while it waits to be asked for more: the client decides how long that is.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from starlette.datastructures import MutableHeaders
 
 from svc_pg.console.requests import ConsoleResponse, EncodedResponse
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 
 async def started(response: ConsoleResponse, request_id: str) -> ConsoleResponse:

@@ -109,10 +109,11 @@ def _events(engine: Engine) -> Sequence[tuple[str, Callable[..., None]]]:
             return _SQLITE_EVENTS
         case "mysql" | "mariadb":
             return _MYSQL_CONNECTION_EVENTS if driver in ("pymysql", "mysqldb") else _MYSQL_EVENTS
-    raise ConfigError(
-        f"an engine of {engine.dialect.name} cannot have an actor",
-        hint="The audit log is for PostgreSQL, SQLite, MySQL and MariaDB.",
-    )
+        case other:
+            raise ConfigError(
+                f"an engine of {other} cannot have an actor",
+                hint="The audit log is for PostgreSQL, SQLite, MySQL and MariaDB.",
+            )
 
 
 def _audit_psycopg(_dbapi_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:

@@ -2,12 +2,13 @@
 
 A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``, ``{{ x | comment }}`` after ``--``,
 ``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for SQL that Python composed of
-such parts. ``{% filter statement %}`` quotes a part of a template for EXECUTE. Any other hole is refused when the
+such parts. ``{% filter statement %}`` quotes a part of a template for EXECUTE. A chain of branches for the members of
+a closed set ends with ``{% else %}{{ x | unhandled }}``, which refuses any other. Any other hole is refused when the
 template is rendered. Rendering is pure: equal input gives equal bytes. If a value contains the dollar tag of the
 templates, which would end a function's body, they get another tag.
 
-Templates of other databases have the holes ident, idents, literal, comment and expression, which their own quoting
-fills (``render_for``).
+Templates of other databases have the holes ident, idents, literal, comment and expression, and their own quoting
+fills them (``render_for``).
 """
 
 import re
@@ -15,9 +16,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError, Undefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError, TemplateRuntimeError, Undefined
 from psycopg import sql
 
 from svc_pg.database.advisory_locks import Lock
@@ -103,6 +104,12 @@ def expression(value: sql.Composable) -> str:
     return _Quoted(_checked(value.as_string(None)))
 
 
+def unhandled(value: object) -> NoReturn:
+    """End a chain of branches for the members of a closed set: a new member is refused, and not rendered as another."""
+    _refuse_undefined(value)
+    raise TemplateRuntimeError(f"no branch is for {value!r}")
+
+
 def statement(block: str) -> str:
     """Quote a rendered part of a template as a text."""
     return _marked(_text(block.replace(_MARK, "")))
@@ -153,7 +160,9 @@ def _new_environment() -> Environment:
 def _environment() -> Environment:
     environment = _new_environment()
     # No other filters: the output of a filter block does not come through finalize.
-    environment.filters = {f.__name__: f for f in (ident, idents, literal, comment, lock, expression, statement)}
+    environment.filters = {
+        f.__name__: f for f in (ident, idents, literal, comment, lock, expression, statement, unhandled)
+    }
     return environment
 
 
@@ -176,7 +185,7 @@ def _environment_for(quoting: Quoting) -> Environment:
         return _Quoted(_checked(value.text))
 
     environment = _new_environment()
-    environment.filters = {f.__name__: f for f in (ident, idents, literal, comment, expression)}
+    environment.filters = {f.__name__: f for f in (ident, idents, literal, comment, expression, unhandled)}
     return environment
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload
 
@@ -47,11 +47,19 @@ class Status:
     @property
     def action(self) -> Literal["keep", "create", "replace", "remove"]:
         """The action of install."""
-        if self.state == "ok" or self.is_foreign:
+        if self.is_foreign:
             return "keep"
-        if self.state == "missing":
-            return "create"
-        return "remove" if self.state == "orphan" else "replace"
+        match self.state:
+            case "ok":
+                return "keep"
+            case "missing":
+                return "create"
+            case "outdated" | "tampered" | "disabled" | "incomplete":
+                return "replace"
+            case "orphan":
+                return "remove"
+            case _:
+                assert_never(self.state)
 
     @property
     def is_overload(self) -> bool:

@@ -1,5 +1,6 @@
 -- Send events of one table. The function of the triggers, which calls it, belongs to the table's owner, who may send
 -- these events and no others.
+-- access to send_changes_*: owner, admin
 create or replace function svc."send_changes_public_customer"(
     event text, payloads json[], tenants text[], keys text[] default null
 ) returns void
@@ -17,6 +18,7 @@ end
 $svc$;
 revoke all on function svc."send_changes_public_customer"(text, json[], text[], text[]) from public;
 
+-- access to change_events_*: trigger
 create or replace function svc."change_events_public_customer"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- The way of this table's entries into the log, and of no others: the capture function belongs to the table's owner,
 -- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
+-- access to record_*: owner to insert
 create or replace view svc."record_public_customer" as
     select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
            after_data, changed_fields, redacted_fields, context, label, severity, compliance, description,
@@ -9,6 +10,7 @@ create or replace view svc."record_public_customer" as
       with check option;
 comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log.';
 
+-- access to capture_*: trigger
 create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

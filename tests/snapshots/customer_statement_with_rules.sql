@@ -1,5 +1,6 @@
 -- The way of this table's entries into the log, and of no others: the capture function belongs to the table's owner,
 -- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
+-- access to record_*: owner to insert
 create or replace view svc."record_public_customer" as
     select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
            after_data, changed_fields, redacted_fields, context, label, severity, compliance, description,
@@ -11,6 +12,7 @@ comment on view svc."record_public_customer" is 'Internal: the way of a table''s
 
 -- The part of a row that may be recorded. p_newer are its columns that the rules do not know: it may be that one is a
 -- redacted one under another name. Has no SET, so that it can be inlined: its callers pin the search_path.
+-- access to redact_*: owner, writer, admin
 create or replace function svc."redact_public_customer"(p_row jsonb, p_newer jsonb) returns jsonb
 language sql stable parallel safe
 as $svc$
@@ -28,6 +30,7 @@ as $svc$
 $svc$;
 revoke all on function svc."redact_public_customer"(jsonb, jsonb) from public;
 
+-- access to capture_*: trigger
 create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp

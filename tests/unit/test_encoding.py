@@ -6,8 +6,11 @@ from uuid import UUID
 
 import pytest
 
+from cli.seal_status import SealStatus, as_json
+from svc_pg import audit
 from svc_pg.database.query import RawJson
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_errors import NotJsonError
+from svc_pg.formats.json_writer import encode
 
 LAST = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))
 """A time that UTC does not have."""
@@ -45,10 +48,23 @@ def test_other_values_have_one_form_each() -> None:
     )
 
 
+def test_a_set_has_the_order_of_its_texts() -> None:
+    assert encode({"b", "a", "c"}) == b'["a","b","c"]'
+
+
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), Decimal("NaN"), datetime(2026, 1, 1), LAST, b"x", object(), {1: 2}, Delivery],  # noqa: DTZ001
+    [float("nan"), float("inf"), Decimal("NaN"), datetime(2026, 1, 1), LAST, b"x", object(), {(1, 2): 2}, Delivery],  # noqa: DTZ001
 )
 def test_what_has_no_json_form_is_an_error(value: object) -> None:
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(NotJsonError, match=r"\$\.value"):
         encode({"value": value})
+
+
+def test_status_writes_times_and_durations_as_the_api_does() -> None:
+    at = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    verified = audit.LastVerification(at, timedelta(hours=1), 1, 7, 100, 0, 0, True, False, [], "me")  # noqa: FBT003
+    status = json.loads(encode(as_json(SealStatus(audit.SealLag(7, at, timedelta(minutes=1.5)), verified))))
+    assert status["seals"] == {"last": 7, "sealedAt": "2025-12-31T22:00:00.000000Z", "lag": 90.0}
+    assert status["verification"]["verifiedAt"] == "2025-12-31T22:00:00.000000Z"
+    assert status["verification"]["secondsAgo"] == 3600

@@ -25,12 +25,14 @@ def test_the_hint_is_there_once_also_in_a_copy() -> None:
 
 
 def test_a_role_without_rights_in_schema_svc_is_told_where_they_are_given() -> None:
-    for what in ("schema svc", "table audit_logs", "view audit_log_export", "function webhook_claim", "function hold"):
+    ours = ("schema svc", "table audit_logs", "view audit_log_export", "function webhook_claim", "function hold")
+    of_tables = ("function as_of_public_order", "view history_public_order", "view record_shop_Order Line")
+    for what in (*ours, *of_tables):
         known = translate(psycopg.errors.InsufficientPrivilege(f"permission denied for {what}"))
         assert isinstance(known, AccessError)
         assert known.hint
         assert "Roles and rights" in known.hint
-    for what in ("table secrets", "table hold", "schema shop"):
+    for what in ("table secrets", "table hold", "schema shop", "function typed", "view orders"):
         assert translate(psycopg.errors.InsufficientPrivilege(f"permission denied for {what}")) is None
 
 

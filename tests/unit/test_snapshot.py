@@ -13,8 +13,7 @@ import pytest
 from svc_pg.audit import Entry, Snapshot
 from svc_pg.audit.log.entry import row_of
 from svc_pg.database.query import RawJson
-from svc_pg.formats.encoding import encode
-from svc_pg.formats.exact_json import write
+from svc_pg.formats.json_writer import encode, write
 from svc_pg.webhooks.events.payloads import json_text
 
 TEXT = '{"id": 7, "email": "a@example.com", "total": 12345678901234567.10}'

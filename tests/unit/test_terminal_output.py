@@ -15,7 +15,7 @@ SHOWN = r"\u001b[2J\u202e\u009b"
 def test_names_in_tables_and_rows_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     tables.show("", ["what"], [[HOSTILE]])
     records.show({HOSTILE: HOSTILE})
-    output.json_data({HOSTILE: HOSTILE})
+    records.show_json({HOSTILE: HOSTILE})
     shown = capsys.readouterr().out
     assert shown.count(SHOWN) == 5
     assert all(character.isprintable() for line in shown.splitlines() for character in line)

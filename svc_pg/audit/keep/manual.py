@@ -10,7 +10,8 @@ from svc_pg.database.connections import dbapi_connection
 from svc_pg.database.query import RawJson
 from svc_pg.database.storable_texts import is_storable_json, refuse_unstorable
 from svc_pg.errors import QueryError
-from svc_pg.formats.exact_json import NotJsonError, write_ascii
+from svc_pg.formats.json_errors import NotJsonError
+from svc_pg.formats.json_writer import write_ascii
 
 
 def capture_log(

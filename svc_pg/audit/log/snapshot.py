@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from svc_pg.database.query import RawJson
-from svc_pg.formats.exact_json import Verbatim
+from svc_pg.formats.json_writer import Verbatim
 
 _UNREAD: Final = object()
 _SNAPSHOTS: Final = ("before_data", "after_data", "context", "value", "other_data")

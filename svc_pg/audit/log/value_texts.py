@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 from svc_pg.formats.look_alikes import alike
 
 _OURS: Final = frozenset({"not set", "not there", "not recorded", "not known", "empty", "redacted", "erased", "none"})

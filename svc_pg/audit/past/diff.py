@@ -11,7 +11,7 @@ from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.record_history import State
 from svc_pg.database.query import RawJson
 from svc_pg.errors import QueryError
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 _MISSING: Final = object()
 _DEEPEST: Final = 20

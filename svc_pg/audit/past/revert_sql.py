@@ -20,7 +20,7 @@ from svc_pg.audit.past.reverted_row import (
     value_sql,
 )
 from svc_pg.database.table_names import TableName
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 RowsByTable = Mapping[TableName, Sequence[RevertedRow]]
 

@@ -8,7 +8,7 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from svc_pg.audit.past.net_changes import TableFacts
 from svc_pg.database.table_names import TableName
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 SEPARATOR: Final = SQL(", ")
 

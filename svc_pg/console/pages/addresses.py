@@ -1,8 +1,10 @@
 """The addresses of what pages show, so that every page leads to a thing in the same way."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
+
+from svc_pg.formats.json_writer import timestamp
 
 
 class Url(Protocol):
@@ -10,11 +12,6 @@ class Url(Protocol):
 
     def __call__(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
         """The address."""
-
-
-def written(time: datetime) -> str:
-    """A time in an address: with microseconds, which tell changes of one moment apart."""
-    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Addresses:
@@ -37,7 +34,7 @@ class Addresses:
 
     def record_at(self, table: str, record_id: str, time: datetime | None = None) -> str:
         """One record as it was at a time, by default now."""
-        text = "" if time is None else written(time)
+        text = "" if time is None else timestamp(time)
         return self._url("audit", "records", table, record_id, "then", query={"time": text})
 
     def transaction(self, xact_id: str) -> str:

@@ -11,7 +11,7 @@ from svc_pg.console.core import Core
 from svc_pg.console.products import Method
 from svc_pg.console.requests import ConsoleRequest
 from svc_pg.console.tokens import Session
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 Shape = TypeVar("Shape")
 Query = Mapping[str, str | Sequence[str]]

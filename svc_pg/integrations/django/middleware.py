@@ -82,15 +82,14 @@ def is_audited(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _audit_connection(connection: BaseDatabaseWrapper, **_signal: object) -> None:
-    match connection.vendor:
-        case "postgresql":
-            psycopg.with_audit(connection.connection)
-            if _give_block not in connection.execute_wrappers:
-                connection.execute_wrappers.append(_give_block)
-        case "sqlite":
-            sqlite.with_audit(connection.connection)
-        case "mysql":
-            mysql.with_audit(connection.connection)
+    if connection.vendor == "postgresql":
+        psycopg.with_audit(connection.connection)
+        if _give_block not in connection.execute_wrappers:
+            connection.execute_wrappers.append(_give_block)
+    elif connection.vendor == "sqlite":
+        sqlite.with_audit(connection.connection)
+    elif connection.vendor == "mysql":
+        mysql.with_audit(connection.connection)
 
 
 def _give_block(execute: Callable[..., Any], sql: str, params: Any, many: Any, context: Any) -> Any:

@@ -10,7 +10,7 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import ARRAYS, FIELDS, FREE_TEXTS, Format
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.database.query import RawJson
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _QUOTED: Final = re.compile(r'[",\r\n]')

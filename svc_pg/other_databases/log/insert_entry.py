@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, Final, LiteralString
 
 from svc_pg.database.effects import Effects, Statement
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 from svc_pg.other_databases.log.log_dialects import MYSQL, LogDialect
 from svc_pg.other_databases.log.session_values import session_values
 

@@ -28,7 +28,7 @@ from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.database.pagination import ALL, Filter
 from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.errors import UnsupportedQueryError
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

@@ -1,8 +1,9 @@
 """Owners and privileges of the objects in schema ``svc``.
 
 Default privileges of the installing role would open new tables to others, and anybody may change a grant, so every
-install compares all owners and privileges with the rules in ``sql/access/access_changes.sql.j2`` and corrects the
-differences. Rights that somebody has as a member of a role are no difference.
+install compares all owners and privileges with the rules in ``sql/access/access_changes.sql.j2``, and in the headers of
+the files that make functions and views, and corrects the differences. Rights that somebody has as a member of a role
+are no difference.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
 
+from svc_pg import sql_access
 from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
 from svc_pg.rendering.templates import render
@@ -106,6 +108,9 @@ def _rendered(template: str, access: Access, *, is_scoped: bool) -> LiteralStrin
         template,
         is_scoped=is_scoped,
         has_roles=access.has_roles,
+        rights=sql_access.rights(of_families=False),
+        own_rights=sql_access.rights(of_families=True),
+        helpers=sql_access.helpers("owner", "hashing owner"),
         writer=holders("svc_writer", []),
         send=holders("svc_sender", access.grants.send),
         read=holders("svc_reader", access.grants.read),

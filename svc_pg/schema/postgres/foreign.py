@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg import sql_access
 from svc_pg.database.query import Query, fetch
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import CAPTURER, CLOSED, Installation
@@ -35,6 +36,7 @@ def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) 
     text = render(
         "installed/foreign.sql.j2",
         has_roles=has_roles,
+        helpers=sql_access.helpers("owner"),
         owners=CLOSED,
         capturer_pattern=CAPTURER,
         sees_key=installation.around.sees_hash_key,

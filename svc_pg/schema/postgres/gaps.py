@@ -50,7 +50,8 @@ class Gap:
                 return f'column "{self.name}" is computed by another expression'
             case "added":
                 return f'column "{self.name}" was added, with a value in the rows that were there'
-        assert_never(self.what)
+            case _:
+                assert_never(self.what)
 
 
 def find(conn: Connection[Any], installation: Installation, tables: Iterable[str]) -> list[Gap]:

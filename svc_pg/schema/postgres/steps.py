@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal, assert_never
 
 from psycopg import Connection
 
@@ -15,6 +15,8 @@ from svc_pg.schema.postgres.installation import Installation, look_around, next_
 from svc_pg.schema.postgres.target import Target
 from svc_pg.schema.refusals import refuse_newer
 from svc_pg.schema.status import Status, steps_of
+
+Work = Literal["migration", "object", "removal", "statement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,24 @@ def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
     taken = [step for step in steps if step.kind != "access"]
     for work, group in groupby((step for step in taken if step.kind != "partition"), key=_work):
         together = list(group)
-        if work == "migration":
-            for step in together:
-                migrations.apply(conn, known[step.identity])
-        elif work == "object":
-            installed.create(conn, [step.item for step in together if step.item is not None])
-        elif work == "removal":
-            installed.remove(conn, [(step.kind, step.identity, step.sql) for step in together])
-        else:
-            conn.execute("\n".join(step.sql for step in together).encode())
-            if any(step.kind == "rule" for step in together):
-                conn.execute(render("installed/replan.sql"))
+        match work:
+            case "migration":
+                for step in together:
+                    migrations.apply(conn, known[step.identity])
+            case "object":
+                installed.create(conn, [step.item for step in together if step.item is not None])
+            case "removal":
+                installed.remove(conn, [(step.kind, step.identity, step.sql) for step in together])
+            case "statement":
+                conn.execute("\n".join(step.sql for step in together).encode())
+                if any(step.kind == "rule" for step in together):
+                    conn.execute(render("installed/replan.sql"))
+            case _:
+                assert_never(work)
     return taken
 
 
-def _work(step: Status) -> str:
+def _work(step: Status) -> Work:
     if step.kind in OBJECT_KINDS:
         return "removal" if step.item is None else "object"
     return "migration" if step.kind == "migration" else "statement"

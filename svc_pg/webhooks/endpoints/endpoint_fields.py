@@ -134,13 +134,15 @@ def _columns_of(name: str, changes: Changes, guard: Guard, sealed: Callable[[str
             return {"rate_per_second": _rate(changes["rate_per_second"])}
         case "signatures":
             return _signatures(changes["signatures"], sealed)
-        case _:
+        case "tls":
             tls = changes["tls"]
             ends = None if tls is None else check_tls(tls)
             return {
                 "tls": None if tls is None else sealed(tls.to_json(), TLS_COLUMN),
                 "client_certificate_expires_at": None if ends is None else ends.isoformat(),
             }
+        case _:
+            raise AssertionError(f"no column is known for {name}")
 
 
 def in_json(content: bytes) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from svc_pg.database.query import Query, RawJson
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 from svc_pg.webhooks.events.payload_examples import example
 
 MOST_COUNTED: Final = 1000  # in the statement too

@@ -48,21 +48,19 @@ def _example(schema: object, root: object, depth: int) -> object:
 def _of_type(schema: Mapping[str, Any], root: object, depth: int) -> object:
     implied = "object" if "properties" in schema else "string" if "format" in schema else None
     kind = schema.get("type", implied)
-    match kind[0] if isinstance(kind, list) and kind else kind:
-        case "object":
-            members = schema.get("properties")
-            named = list(members.items())[:_MOST_MEMBERS] if isinstance(members, dict) else []
-            return {name: _example(member, root, depth - 1) for name, member in named}
-        case "array":
-            return [_example(schema["items"], root, depth - 1)] if isinstance(schema.get("items"), dict) else []
-        case "integer" | "number":
-            least = schema.get("minimum")
-            return least if isinstance(least, int | float) and least > 0 else 7
-        case "boolean":
-            return True
-        case "string":
-            return _STRINGS.get(str(schema.get("format")), "text")
-    return None
+    named = kind[0] if isinstance(kind, list) and kind else kind
+    if named == "object":
+        given = schema.get("properties")
+        members = list(given.items())[:_MOST_MEMBERS] if isinstance(given, dict) else []
+        return {name: _example(member, root, depth - 1) for name, member in members}
+    if named == "array":
+        return [_example(schema["items"], root, depth - 1)] if isinstance(schema.get("items"), dict) else []
+    if named in ("integer", "number"):
+        least = schema.get("minimum")
+        return least if isinstance(least, int | float) and least > 0 else 7
+    if named == "boolean":
+        return True
+    return _STRINGS.get(str(schema.get("format")), "text") if named == "string" else None
 
 
 def _referred(reference: str, root: object) -> object:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from svc_pg.errors import PayloadError
-from svc_pg.formats.exact_json import NotJsonError, write
+from svc_pg.formats.json_errors import NotJsonError
+from svc_pg.formats.json_writer import write
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 Payload = object
-"""Anything that ``svc_pg.formats.exact_json`` writes, or, as ``str``, a JSON text that is stored byte for byte."""
+"""Anything that ``svc_pg.formats.json_writer`` writes, or, as ``str``, a JSON text that is stored byte for byte."""
 
 _MOST_SHOWN: Final = 200
 

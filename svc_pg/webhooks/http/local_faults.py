@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Set
 from secrets import token_hex
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 from aiodns import error as dns
 
@@ -116,9 +116,13 @@ class ResolverProbe:
         match await self._answer(_NO_NAMES):
             case "none":
                 return "no name server answers"
-            case "refused" if self.known_name is None or await self._answer(self.known_name) == "refused":
-                return "the name server refuses all questions"
-        return None
+            case "refused":
+                is_all = self.known_name is None or await self._answer(self.known_name) == "refused"
+                return "the name server refuses all questions" if is_all else None
+            case "given":
+                return None
+            case other:
+                assert_never(other)
 
     async def _answer(self, domain: str) -> Literal["given", "refused", "none"]:
         """The answer to a question for a name below this domain; that it does not exist is an answer."""

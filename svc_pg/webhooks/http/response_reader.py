@@ -152,9 +152,9 @@ def _is_framed(fields: list[tuple[bytes, bytes]]) -> bool:
     """True if the response says where its body ends (RFC 9112, 6.3); otherwise the body ends with the connection."""
     codings = b""
     for name, value in fields:
-        match name.rstrip().lower():
-            case b"content-length":
-                return True
-            case b"transfer-encoding":
-                codings = value
+        lowered = name.rstrip().lower()
+        if lowered == b"content-length":
+            return True
+        if lowered == b"transfer-encoding":
+            codings = value
     return codings.rpartition(b",")[2].strip().lower() == b"chunked"

@@ -21,7 +21,7 @@ from svc_pg.audit.log import export_fields
 from svc_pg.audit.log.export_fields import ExportReport, Format
 from svc_pg.database.query import scalar
 from svc_pg.errors import NotInstalledError, QueryError
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

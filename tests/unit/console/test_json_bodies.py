@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 
 from svc_pg.console.body import MAX_DEPTH, parse_json, read_content
 from svc_pg.console.requests import Problem
-from svc_pg.formats.encoding import encode
+from svc_pg.formats.json_writer import encode
 
 
 def read(*chunks: bytes, content_type: str | None = "application/json", encoding: str | None = None) -> JsonValue:

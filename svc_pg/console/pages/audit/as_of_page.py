@@ -9,7 +9,6 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.value_texts import sides, written
 from svc_pg.audit.past.as_of import PastRow
 from svc_pg.audit.past.blame import FieldOrigin
-from svc_pg.console.pages.addresses import written as written_time
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.differences import Value, alone
@@ -17,6 +16,7 @@ from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats import durations
+from svc_pg.formats.json_writer import timestamp
 
 _STOPS: Final = 40
 """The changes before and after the time that the slider reaches."""
@@ -130,7 +130,7 @@ async def _changes_around(visit: Visit, time: datetime | None) -> tuple[Sequence
     }
     if time is None:
         return (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data, []
-    edge = written_time(time + _TICK)
+    edge = timestamp(time + _TICK)
     before = await visit.api.get(Page[Entry], "audit", "entries", query={**query, "until": edge})
     after = await visit.api.get(Page[Entry], "audit", "entries", query={**query, "since": edge, "order": "oldest"})
     return before.data, after.data
@@ -139,7 +139,7 @@ async def _changes_around(visit: Visit, time: datetime | None) -> tuple[Sequence
 async def _as_of(visit: Visit, time: datetime) -> tuple[PastRow | None, Problem | None]:
     path = ("audit", "records", visit.params["table"], visit.params["id"], "as-of")
     try:
-        return await visit.api.get(PastRow, *path, query={"time": written_time(time)}), None
+        return await visit.api.get(PastRow, *path, query={"time": timestamp(time)}), None
     except Problem as problem:
         if problem.code not in _SAID and problem.code != "not_supported":
             raise

@@ -72,7 +72,8 @@ def _fields(entry: Entry) -> str:
             return short(entry.partition or entry.table_name)
         case "INSERT" | "DELETE" | "SNAPSHOT":
             return short(entry.table_name)
-    assert_never(entry.operation)
+        case _:
+            assert_never(entry.operation)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages import charts
@@ -72,6 +72,8 @@ def _why(health: EndpointHealth, now: datetime) -> str:
             times = "once" if health.failure_streak == 1 else f"{health.failure_streak} times in a row"
             failure = health.last_failure or "failed"
             return f"{failure[:1].upper()}{failure[1:]}{',' if health.last_failure else ''} {times}"
-        case _ if health.client_certificate_expires_at is not None:
-            return f"Client certificate ends {relative(health.client_certificate_expires_at, now)}"
-    return ""
+        case "healthy" | "throttled":
+            ends = health.client_certificate_expires_at
+            return "" if ends is None else f"Client certificate ends {relative(ends, now)}"
+        case _:
+            assert_never(health.health)

@@ -153,7 +153,8 @@ def _change(text: str | None) -> Change:
     match text:
         case "retry" | "cancel":
             return text
-    raise Problem(422, "invalid_parameter", "Choose to send deliveries again, or to cancel them.")
+        case _:
+            raise Problem(422, "invalid_parameter", "Choose to send deliveries again, or to cancel them.")
 
 
 def _body(given: QueryParams) -> dict[str, object]:

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
@@ -94,7 +94,10 @@ class MySql:
                     return x
                 case "number":
                     return value_sql.number(x, column)
-            return self.text(row, column)
+                case "any" | "text" | "bytes" | "bits" | "date" | "datetime" | "timestamp" | "time" | "shape":
+                    return self.text(row, column)
+                case _:
+                    assert_never(column.kind)
         match column.kind:
             case "boolean":
                 value = self.text(row, column)
@@ -104,8 +107,10 @@ class MySql:
                 # the type may have changed since from one to the other: json_quote() of a number is null
                 given = value_sql.number(x, column) if column.kind == "number" else self.text(row, column)
                 value = sql("coalesce(json_quote({0}), {0})", given)
-            case _:
+            case "any" | "bytes" | "bits" | "date" | "datetime" | "timestamp" | "time" | "shape":
                 value = sql("json_quote({})", self.text(row, column))
+            case _:
+                assert_never(column.kind)
         return _or_null(value)
 
     def _quoted(self, text: Sql) -> Sql:
@@ -137,7 +142,12 @@ class MySql:
                     "if(char_length({0}) >= 8, concat('****', right({0}, 4)), if({0} is null, null, '****'))", text
                 )
                 return self._quoted(end)
-        return sql("'\"[masked]\"'") if self.is_mariadb else sql("'[masked]'")
+            case "mask":
+                return sql("'\"[masked]\"'") if self.is_mariadb else sql("'[masked]'")
+            case "remove":
+                raise AssertionError(f"{column.name} is left out")
+            case _:
+                assert_never(how)
 
     def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
         """The value, or its size and SHA-256, which are those of its JSON as PostgreSQL writes it."""

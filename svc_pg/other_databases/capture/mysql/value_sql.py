@@ -1,6 +1,6 @@
 """The values of columns of MySQL and MariaDB: as texts, and compared with those that rules name."""
 
-from typing import Final
+from typing import Final, assert_never
 
 from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.other_databases.capture.capture_dialect import CaptureDialect, Column
@@ -40,10 +40,12 @@ def text(dialect: CaptureDialect, x: Sql, column: Column, *, is_mariadb: bool) -
             return _trimmed(sql("cast({} as char)", x), column)
         case "number":
             return sql("cast({} as char)", number(x, column))
-        case "json" if is_mariadb:
-            return x
-    is_utf8 = isinstance(column, MySqlColumn) and column.is_utf8
-    return x if is_utf8 else sql("cast({} as char)", x)
+        case "any" | "text" | "date" | "json":
+            is_utf8 = isinstance(column, MySqlColumn) and column.is_utf8
+            is_text = is_utf8 or (column.kind == "json" and is_mariadb)
+            return x if is_text else sql("cast({} as char)", x)
+        case _:
+            assert_never(column.kind)
 
 
 def number(x: Sql, column: Column) -> Sql:

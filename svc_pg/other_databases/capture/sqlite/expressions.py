@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
@@ -108,7 +108,12 @@ class Sqlite:
                     "case when length({0}) >= 8 then '****' || substr({0}, -4) when {0} is not null then '****' end",
                     text,
                 )
-        return sql("'[masked]'")
+            case "mask":
+                return sql("'[masked]'")
+            case "remove":
+                raise AssertionError(f"{column.name} is left out")
+            case _:
+                assert_never(how)
 
     def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
         """The value, or its size alone: SQLite has no SHA-256."""
