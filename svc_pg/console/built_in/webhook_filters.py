@@ -4,10 +4,8 @@ from typing import Final
 
 from svc_pg.console.documentation import JsonSchema
 from svc_pg.console.parameters import FilterParameter, point_in_time, whole_number
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.messages.message_queries import MessageQuery
 
-_ID: Final[JsonSchema] = {"type": "string", "format": "uuid"}
 _NUMBER: Final[JsonSchema] = {"type": "string", "pattern": "^[0-9]{1,18}$"}
 
 
@@ -17,24 +15,6 @@ def transaction_number(text: str) -> int:
         raise ValueError("write up to 18 digits")
     return whole_number(text)
 
-
-DELIVERY_FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
-    "endpointId": FilterParameter(DeliveryQuery.endpoint, "deliveries to one endpoint", _ID),
-    "messageId": FilterParameter(DeliveryQuery.message, "deliveries of one message", _ID),
-    "event": FilterParameter(DeliveryQuery.event, "deliveries of one event"),
-    "tenant": FilterParameter(DeliveryQuery.tenant, "deliveries of the messages of one tenant"),
-    "transaction": FilterParameter(
-        lambda query, text: query.transaction(transaction_number(text)),
-        "deliveries of what one transaction sent, by the xactId of entries in the audit log",
-        _NUMBER,
-    ),
-    "since": FilterParameter(
-        lambda query, text: query.since(point_in_time(text)),
-        "deliveries created from then on: RFC 3339, or a duration such as 1h",
-    ),
-    "until": FilterParameter(lambda query, text: query.until(point_in_time(text)), "deliveries created before then"),
-}
-"""The filters of deliveries but for their state."""
 
 MESSAGE_FILTERS: Final[dict[str, FilterParameter[MessageQuery]]] = {
     "event": FilterParameter(MessageQuery.event, "messages of one event"),

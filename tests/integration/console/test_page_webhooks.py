@@ -468,7 +468,7 @@ def test_deliveries_before_a_time_are_listed_counted_and_changed_as_such(
     assert "No delivery matches" in writer.get(address + "1h").text
     shown = writer.get(address + "2100-01-01")
     assert "order.created" in shown.text
-    assert "created before" in shown.text
+    assert "Until" in shown.text
     assert 'name="until" value="2100-01-01"' in shown.text
     asked = writer.get(f"/deliveries/change?do=cancel&endpointId={endpoint.id}&until=1h")
     assert 'name="until" value="1h"' in asked.text

@@ -16,11 +16,9 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         deliveries.listed,
         is_compressed=True,
         place=Place(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
-        filters=[*deliveries.FILTERS, "status", *PAGES],
+        filters=[*deliveries.WORDS, *PAGES],
     ),
-    PageRoute(
-        "GET", "/deliveries/change", deliveries.confirm, filters=[*deliveries.FILTERS, "status", "do"], lists=["id"]
-    ),
+    PageRoute("GET", "/deliveries/change", deliveries.confirm, filters=[*deliveries.WORDS, "do"], lists=["id"]),
     PageRoute("POST", "/deliveries/change", deliveries.change, page="/deliveries"),
     PageRoute("GET", "/deliveries/:id", delivery.shown),
     PageRoute("POST", "/deliveries/:id/retry", delivery.retry, page="/deliveries/:id"),
