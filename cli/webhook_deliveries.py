@@ -30,11 +30,6 @@ app = typer.Typer()
 
 DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)]
 OneDelivery = Annotated[str | None, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)]
-Tenant = Annotated[str | None, typer.Option(metavar="TENANT", help="Only messages of this tenant.")]
-Transaction = Annotated[
-    int | None,
-    typer.Option(metavar="XACT", min=0, help="Only what this transaction sent: the xactId of audit entries."),
-]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")]
 
 

@@ -379,8 +379,8 @@ def test_lists_say_what_is_empty_and_what_matches_nothing(reader: Browser) -> No
     assert "Nothing was sent yet" in reader.get("/deliveries").text
     assert "No delivery matches" in reader.get("/deliveries?tenant=none").text
     assert "There are no endpoints yet" in reader.get("/endpoints").text
-    assert "No endpoint needs attention" in reader.get("/endpoints?state=attention").text
-    assert "No endpoint matches" in reader.get("/endpoints?state=paused").text
+    assert "No endpoint needs attention" in reader.get("/endpoints?needsAttention=true").text
+    assert "No endpoint matches" in reader.get("/endpoints?status=paused").text
     for path in (f"/deliveries/{UNKNOWN}", f"/endpoints/{UNKNOWN}", "/events/none", "/endpoints/x", "/deliveries/x"):
         assert reader.get(path).status_code == 404
     refused = reader.get("/deliveries?endpointId=seven")
@@ -418,7 +418,7 @@ def test_endpoints_are_listed_with_what_was_sent_to_them(
             "update svc.webhook_endpoint_state set failure_streak = 3, failing_since = now(),"
             " breaker_until = now() + interval '1 h'"
         )
-    assert "ERP" in reader.get("/endpoints?state=attention").text
+    assert "ERP" in reader.get("/endpoints?needsAttention=true").text
     page = reader.get(f"/endpoints/{endpoint.id}").text
     for part in ("Attempts are held back until", "3 failures in a row", "Data as a table", "2 of 5", "some, sealed"):
         assert part in page
@@ -445,8 +445,8 @@ def test_every_page_of_the_navigation_says_which_filters_it_knows() -> None:
     ("address", "named"),
     [
         ("/deliveries?since=1h&since=2h", "since may occur once"),
-        ("/endpoints?state=attention&tenant=acme", "cannot be selected by tenant"),
-        ("/endpoints?state=odd", "status"),
+        ("/endpoints?needsAttention=odd", "needsAttention"),
+        ("/endpoints?status=odd", "status"),
         ("/sessions?state=odd", "'odd' is none of the choices of state"),
         ("/tokens?state=odd", "'odd' is none of the choices of state"),
         ("/sessions?whose=odd", "'odd' is none of the choices of whose"),
