@@ -56,10 +56,12 @@ def _option(wanted: ListFilter) -> Parameter:
 
 
 def _read(wanted: ListFilter, value: Any) -> object:
-    if not isinstance(value, str):
+    if isinstance(value, list):
+        return [_read(wanted, each) for each in value]
+    if isinstance(value, bool):
         return value
     try:
-        return wanted.read(value)
+        return wanted.read(next((each for each in wanted.choices if each.lower() == value.lower()), value))
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=f"'--{wanted.option}'") from error
 
@@ -71,22 +73,21 @@ def _metavar(wanted: ListFilter) -> str:
         case "ids":
             return "ID,ID"
         case "text" | "texts" | "id" | "number" | "choice" | "flag":
-            return wanted.name.upper()
+            return wanted.option.rpartition("-")[2].upper()
     assert_never(wanted.kind)
 
 
 def _written(wanted: ListFilter) -> str:
+    among = f": {', '.join(wanted.choices[:-1])} or {wanted.choices[-1]}" if wanted.choices else ""
     match wanted.kind:
         case "time":
             return _TIME
         case "ids":
             return ", with commas between their ids"
-        case "choice":
-            return f": {', '.join(wanted.choices[:-1])} or {wanted.choices[-1]}"
         case "texts":
-            return "; repeat it for several"
-        case "text" | "id" | "number" | "flag":
-            return ""
+            return among + "; repeat it for several"
+        case "choice" | "text" | "id" | "number" | "flag":
+            return among
     assert_never(wanted.kind)
 
 

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.documentation import TEXT, JsonSchema, Parameter, one_of
 from svc_pg.console.requests import Problem
-from svc_pg.database.filters import ListFilter, applied, some_filters
+from svc_pg.database.filters import MAX_VALUES, ListFilter, applied, some_filters
 from svc_pg.database.pagination import DEFAULT_SIZE, MAX_SIZE
 from svc_pg.errors import SvcError
 from svc_pg.formats import durations
@@ -16,8 +16,6 @@ from svc_pg.formats import durations
 Builder = TypeVar("Builder")
 Choice = TypeVar("Choice", bound=str)
 
-MAX_VALUES: Final = 20
-"""The most values of one filter."""
 NUMBER: Final = "^[0-9]{1,18}$"
 
 
@@ -93,7 +91,7 @@ def _written(wanted: ListFilter) -> str:
         case "time":
             return ": RFC 3339, or a duration before now such as 1h"
         case "texts":
-            return "; several are alternatives"
+            return "; repeat it for several"
         case "text" | "id" | "number" | "choice" | "flag":
             return ""
     assert_never(wanted.kind)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from types import NoneType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from svc_pg.formats import durations
 
 Builder = TypeVar("Builder")
+MAX_VALUES: Final = 20
+"""The most values of one filter."""
 Kind = Literal["text", "texts", "id", "ids", "number", "time", "choice", "flag"]
 
 
@@ -18,8 +20,8 @@ class Selects:
     """The words of a filter, in the annotation of its key: ``Annotated[str | None, Selects(words="entries of ...")]``.
 
     ``words`` say which rows it selects. ``word`` stands before its value on pages. Its name in the API is its key in
-    camelCase unless ``api`` is another, and so is its ``option``. The query has a method of its key, or ``apply`` is
-    called with the query and the value.
+    camelCase unless ``api`` is another, and its ``option`` has hyphens. The query has a method of its key, which gets
+    the value, or all values of a list of texts; or ``apply`` is called with the query and the value.
     """
 
     words: str
@@ -42,6 +44,13 @@ class ListFilter:
     api: str
     option: str
     apply: Callable[[Any, Any], Any] | None
+
+    def add(self, query: Any, value: Any) -> Any:
+        """The query with the condition for this value."""
+        if self.apply is not None:
+            return self.apply(query, value)
+        values = value if self.kind == "texts" else [value]
+        return getattr(query, self.name)(*values)
 
     def read(self, text: str) -> object:
         """The value that a text stands for in an address, a body or an option. Raises ValueError."""
@@ -80,8 +89,7 @@ def applied(query: Builder, declaration: type, given: Mapping[str, Any]) -> Buil
         if name not in known:
             raise TypeError(f"{name!r} is no filter of this list; its filters are {', '.join(known)}")
         if value is not None:
-            apply = known[name].apply
-            wanted = getattr(wanted, name)(value) if apply is None else apply(wanted, value)
+            wanted = known[name].add(wanted, value)
     return wanted
 
 
