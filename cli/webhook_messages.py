@@ -71,15 +71,16 @@ def show_traffic(
         str | None,
         point_in_time(meaning="The beginning. Default: the last hour by minute, day by hour, week by day."),
     ] = None,
+    until: Annotated[str | None, point_in_time(meaning="The end, written as for --since. Default: now.")] = None,
     endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")] = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show how many deliveries were sent over time, one for each message and endpoint, and what became of them."""
-    start = None if since is None else durations.point_in_time(since)
+    start, end = (None if each is None else durations.point_in_time(each) for each in (since, until))
     with connect(database_url) as conn:
         now = fetch_one(conn, traffic_queries.now()).time
-        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, endpoint=endpoint))
+        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, until=end, endpoint=endpoint))
     if json:
         records.show_json(found)
         return

@@ -11,8 +11,8 @@ from svc_pg.console.body import RequestBody
 from svc_pg.console.parameters import NUMBER, point_in_time
 from svc_pg.database.filters import Kind, ListFilter, filters_of
 from svc_pg.webhooks.deliveries import delivery_queries
-from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter
-from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, ReplayStatus
+from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter, ReplayFilter
+from svc_pg.webhooks.deliveries.replay_queries import ReplayBy
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.tls import Tls
@@ -173,23 +173,21 @@ BulkChange: Final = body_of(
 Recovery: Final = body_of("Recovery", CreatedWithin, DryRun, "The deliveries of an endpoint to try again.")
 
 
-class Replay(DryRun):
-    """The messages to deliver to an endpoint once more; ``since`` or ``after`` is needed."""
-
-    since: PointInTime | None = Field(
-        default=None, description="Sent from then on: RFC 3339, or a duration such as 1h."
-    )
-    until: PointInTime | None = Field(default=None, description="Sent before then.")
-    event: Text | None = None
-    status: ReplayStatus | None = Field(
-        default=None, description="Only these deliveries; missing: messages that it wants and never got."
-    )
+class _ReplayOptions(DryRun):
     by: ReplayBy = Field(
         default="sent",
         description="The time for since and until: finished is when a delivery failed or was canceled.",
     )
     new_ids: bool = Field(default=False, description="Send copies with ids of their own.")
     after: Text | None = Field(default=None, description="The nextCursor of the batch before, with the same options.")
+
+
+Replay: Final = body_of(
+    "Replay",
+    ReplayFilter,
+    _ReplayOptions,
+    "The messages to deliver to an endpoint once more; since or after is needed.",
+)
 
 
 class NewEvent(RequestBody):

@@ -6,18 +6,18 @@ NotFoundError if no delivery has the id.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.database.pagination import DEFAULT_SIZE, Page, PointInTime
+from svc_pg.database.pagination import DEFAULT_SIZE, Page
 from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_request, replay_queries
-from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter, ReplayFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest, Header
 from svc_pg.webhooks.deliveries.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail
-from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, Replayed, ReplayStatus
+from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, Replayed
 from svc_pg.webhooks.secrets import KeyRing
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-class ReplayOptions(TypedDict, total=False):
+class ReplayOptions(ReplayFilter, total=False):
     """The messages of a replay, and how they are sent.
 
     ``since`` and ``until`` are as in ``DeliveryFilter``, but apply to the time of sending; ``event`` is a name.
@@ -70,10 +70,6 @@ class ReplayOptions(TypedDict, total=False):
     replay, with the same options.
     """
 
-    since: PointInTime | None
-    until: PointInTime | None
-    event: str | None
-    status: ReplayStatus | None
     by: ReplayBy
     new_ids: bool
     dry_run: bool

@@ -1,4 +1,4 @@
-"""The filters of deliveries: each is declared here, and its condition is the method of its name in DeliveryQuery."""
+"""The filters of deliveries, whose conditions are the methods of their names in DeliveryQuery, and those of replays."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
@@ -6,6 +6,7 @@ from typing import Annotated, TypedDict
 from svc_pg.database.filters import Selects
 from svc_pg.database.pagination import PointInTime
 from svc_pg.webhooks.deliveries.delivery_rows import Status
+from svc_pg.webhooks.deliveries.replay_queries import ReplayStatus
 
 
 class CreatedWithin(TypedDict, total=False):
@@ -13,6 +14,18 @@ class CreatedWithin(TypedDict, total=False):
 
     since: Annotated[PointInTime | None, Selects(words="deliveries created since this time")]
     until: Annotated[PointInTime | None, Selects(words="deliveries created before this time")]
+
+
+class ReplayFilter(TypedDict, total=False):
+    """The messages of a replay, by their times and by what became of them: see ``ReplayOptions``."""
+
+    since: Annotated[PointInTime | None, Selects(words="messages sent since this time")]
+    until: Annotated[PointInTime | None, Selects(words="messages sent before this time")]
+    event: Annotated[str | None, Selects(words="messages of this event")]
+    status: Annotated[
+        ReplayStatus | None,
+        Selects(words="messages whose delivery is in this state; missing: that the endpoint wants and never got"),
+    ]
 
 
 class DeliveryFilter(CreatedWithin, total=False):

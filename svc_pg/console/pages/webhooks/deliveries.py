@@ -9,12 +9,12 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.database.filters import filters_of
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
@@ -23,7 +23,7 @@ from svc_pg.webhooks.messages.message_queries import Message
 
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 
-WORDS: Final = {each.api: each.word for each in filters_of(DeliveryFilter).values()}
+WORDS: Final = words_of(DeliveryFilter)
 _IN_FORM: Final = ("status", "event", "tenant", "since")
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
@@ -41,7 +41,7 @@ class Row:
 
 async def listed(visit: Visit) -> Answer:
     """Deliveries, newest first, with the number of those in each state."""
-    wanted = chosen(visit)
+    wanted = used(visit, WORDS)
     filters = {name: value for name, value in wanted.items() if name != "status"}
     problem: Problem | None = None
     page, counts = _EMPTY, list[StatusCount]()
@@ -53,14 +53,16 @@ async def listed(visit: Visit) -> Answer:
             raise
         problem = refused
     shown = await rows(visit, page.data)
+    endpoint_names = [_name(row.endpoint) for row in shown if row.endpoint]
     values = {
         "page": page,
         "rows": shown,
         "counts": {each.status: each for each in counts},
         "status": wanted.get("status", ""),
         "filters": filters,
-        "chips": [(name, WORDS[name], value) for name, value in filters.items() if name not in _IN_FORM],
-        "endpoint_name": next((_name(row.endpoint) for row in shown if row.endpoint), None),
+        "chips": chips(
+            filters, WORDS, without=_IN_FORM, shown={"endpointId": endpoint_names[0]} if endpoint_names else {}
+        ),
         "periods": PERIODS,
         "problem": problem,
     }
@@ -123,11 +125,6 @@ async def _word(visit: Visit, name: str, value: str) -> str:
 
 def _name(endpoint: Endpoint) -> str:
     return endpoint_name(endpoint.description, endpoint.url)
-
-
-def chosen(visit: Visit) -> dict[str, str]:
-    """The filters that the address has, without those that are empty."""
-    return {name: visit.query[name] for name in WORDS if visit.query.get(name)}
 
 
 def _ids(ids: Iterable[str]) -> Mapping[str, str]:

@@ -8,12 +8,12 @@ from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
+from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
-from svc_pg.database.filters import filters_of
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
@@ -22,7 +22,7 @@ from svc_pg.webhooks.events.event_types import EventType
 from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
-WORDS: Final = {each.api: each.word for each in filters_of(EndpointFilter).values()}
+WORDS: Final = words_of(EndpointFilter)
 _TABS: Final = ("status", "needsAttention")
 
 
@@ -40,16 +40,17 @@ class Row:
 
 async def listed(visit: Visit) -> Answer:
     """Endpoints, newest first: those that the filters select."""
-    wanted = {name: visit.query[name] for name in WORDS if visit.query.get(name)}
+    wanted = used(visit, WORDS)
     page = await visit.api.get(
         Page[Endpoint], "webhooks", "endpoints", query={**visit.list_query(**wanted), "limit": _SIZE}
     )
+    filters = {name: value for name, value in wanted.items() if name not in _TABS}
     values = {
         "page": page,
         "rows": await endpoint_rows(visit, page),
         "wanted": wanted,
-        "filters": {name: value for name, value in wanted.items() if name not in _TABS},
-        "words": WORDS,
+        "filters": filters,
+        "chips": chips(filters, WORDS, without=_TABS),
         "hours": HOURS,
     }
     return Html("endpoints", values)
