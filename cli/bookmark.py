@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from svc_pg.audit.log.conditions import Among, AtLeast, Condition, Is, Overlaps, Since, Without
+from svc_pg.audit.log.conditions import Among, AtLeast, Condition, Is, Overlaps, Since, SinceTransaction, Without
 from svc_pg.errors import SvcError
 from svc_pg.formats import durations
 
@@ -16,6 +16,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "actor_id": "actor",
     "tenant_id": "tenant",
     "operation": "operation",
+    "severity": "severity",
     "label": "label",
     "compliance": "compliance",
     "changed_fields": "changed",
@@ -67,14 +68,16 @@ def options_of(conditions: Sequence[Condition], *, form: str) -> dict[str, list[
         match condition:
             case Is(column, value):
                 found[_OPTIONS[column]] = [value]
-            case Among(column, values) | Overlaps(column, values):
-                found[_OPTIONS[column]] = sorted({*values})
+            case Among(column, values, is_excluded) | Overlaps(column, values, is_excluded):
+                found[("not-" if is_excluded else "") + _OPTIONS[column]] = sorted({*values})
             case AtLeast(severity):
-                found["severity"] = [severity]
+                found["min-severity"] = [severity]
+            case SinceTransaction(xact_id):  # BeforeTransaction comes with it
+                found["transaction"] = [str(xact_id)]
             case Since(time):
                 found["since"] = [_since(time)]
             case Without(value):
-                found[f"no-{value}"] = ["yes"]
+                found["missing"] = sorted({*found.get("missing", []), value})
     return found
 
 

@@ -3,34 +3,21 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from svc_pg.audit.exports.exporting import expected
 from svc_pg.audit.exports.exporting import export as export_entries
 from svc_pg.audit.log.export_fields import ExportReport
+from svc_pg.audit.read.audit_filters import EntryFilter
 from svc_pg.formats.plurals import counted
 
 from . import output
 from .database import open_database
+from .filter_options import filter_options
 from .known_tables import warn_of_unknown
-from .log_filters import (
-    Actors,
-    AllDatabases,
-    Changed,
-    Compliance,
-    Labels,
-    LeastSeverity,
-    NoActor,
-    Operations,
-    Record,
-    Since,
-    Tables,
-    Tenants,
-    Until,
-    selected,
-)
+from .log_filters import AllDatabases, selected
 from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, opened, until_the_reader_leaves
 from .progress import entries_so_far
@@ -48,20 +35,9 @@ class ExportFormat(StrEnum):
 
 
 @app.command()
+@filter_options(EntryFilter)
 def export(
     *,
-    since: Since = None,
-    until: Until = None,
-    tables: Tables = None,
-    record: Record = None,
-    actors: Actors = None,
-    no_actor: NoActor = False,
-    tenants: Tenants = None,
-    operations: Operations = None,
-    changed: Changed = None,
-    labels: Labels = None,
-    severity: LeastSeverity = None,
-    compliance: Compliance = None,
     all_databases: AllDatabases = False,
     form: Annotated[
         ExportFormat | None,
@@ -97,26 +73,13 @@ def export(
         typer.Option("--rebind", help="With --cursor, go on from there with other filters than those of the last run."),
     ] = False,
     database_url: DatabaseUrl = None,
+    **which: Unpack[EntryFilter],
 ) -> None:
     """Write entries of the audit log, the oldest first."""
-    _check(form, to, until=until, unsettled=unsettled, follow=follow, cursor=cursor, rebind=rebind)
-    wanted = selected(
-        since=since,
-        until=until,
-        tables=tables,
-        record=record,
-        actors=actors,
-        no_actor=no_actor,
-        tenants=tenants,
-        operations=operations,
-        changed=changed,
-        labels=labels,
-        severity=severity,
-        compliance=compliance,
-        all_databases=all_databases,
-    )
+    _check(form, to, which, unsettled=unsettled, follow=follow, cursor=cursor, rebind=rebind)
+    wanted = selected(which, all_databases=all_databases)
     with until_the_reader_leaves(), open_database(database_url) as conn:
-        warn_of_unknown(conn, tables)
+        warn_of_unknown(conn, which.get("resource"))
         if follow:
             from .export_following import follow as follow_entries  # it needs a system that locks files
 
@@ -142,8 +105,8 @@ def export(
 def _check(
     form: ExportFormat | None,
     to: Path,
+    which: EntryFilter,
     *,
-    until: str | None,
     unsettled: bool,
     follow: bool,
     cursor: Path | None,
@@ -156,7 +119,7 @@ def _check(
         raise typer.BadParameter("--rebind needs --cursor")
     if follow and form not in (None, ExportFormat.ndjson):
         raise typer.BadParameter(f"--follow writes ndjson, because a file of {form} has an end")
-    if follow and until is not None:
+    if follow and "until" in which:
         raise typer.BadParameter("--follow has no end, so leave out --until")
     if follow and unsettled:
         raise typer.BadParameter("--follow writes what is settled, so leave out --unsettled")

@@ -2,35 +2,22 @@
 
 import os
 from contextlib import suppress
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read.audit_filters import EntryFilter
 from svc_pg.audit.read.follow import follow as follow_entries
 from svc_pg.formats.json_writer import encode
 
 from . import output
 from .database import open_database
+from .filter_options import filter_options
 from .format_entry import line
 from .json_text import printable
 from .known_tables import warn_of_unknown
-from .log_filters import (
-    Actors,
-    AllDatabases,
-    Changed,
-    Compliance,
-    Labels,
-    LeastSeverity,
-    NoActor,
-    Operations,
-    Record,
-    Since,
-    Tables,
-    Tenants,
-    Until,
-    selected,
-)
+from .log_filters import AllDatabases, selected
 from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
 
@@ -38,20 +25,9 @@ app = typer.Typer()
 
 
 @app.command()
+@filter_options(EntryFilter)
 def log(
     *,
-    since: Since = None,
-    until: Until = None,
-    tables: Tables = None,
-    record: Record = None,
-    actors: Actors = None,
-    no_actor: NoActor = False,
-    tenants: Tenants = None,
-    operations: Operations = None,
-    changed: Changed = None,
-    labels: Labels = None,
-    severity: LeastSeverity = None,
-    compliance: Compliance = None,
     all_databases: AllDatabases = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of entries to start with.")] = 20,
     follow: Annotated[
@@ -59,28 +35,15 @@ def log(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
     database_url: DatabaseUrl = None,
+    **which: Unpack[EntryFilter],
 ) -> None:
     """Show the newest entries of the audit log, the newest last."""
-    wanted = selected(
-        since=since,
-        until=until,
-        tables=tables,
-        record=record,
-        actors=actors,
-        no_actor=no_actor,
-        tenants=tenants,
-        operations=operations,
-        changed=changed,
-        labels=labels,
-        severity=severity,
-        compliance=compliance,
-        all_databases=all_databases,
-    ).limit(limit)
-    if follow and until is not None:
+    wanted = selected(which, all_databases=all_databases).limit(limit)
+    if follow and "until" in which:
         raise typer.BadParameter("what is followed has no end", param_hint="--until")
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
-        warn_of_unknown(conn, tables)
+        warn_of_unknown(conn, which.get("resource"))
         found = None if follow else wanted.list(conn).data
         for entry in follow_entries(conn, wanted) if found is None else reversed(found):
             with explained(STANDARD_OUTPUT):

@@ -1,86 +1,50 @@
 """The commands ``webhooks ...`` for deliveries."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated, Any, Unpack
 
 import typer
 from psycopg import Connection
 
 from svc_pg import Config, Settings
 from svc_pg.database.query import Query, fetch, fetch_one
-from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from svc_pg.webhooks.deliveries import delivery_request
-from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter
+from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.secrets import KeyRing
 
 from . import output, records
-from .completion import events, one_of
 from .database import connect
+from .filter_options import filter_options, names
 from .format_delivery import show_delivery, tell_of_breaker
 from .json_text import printable
 from .operator import EndpointId, acting_as_operator, change
-from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
+from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
 
 app = typer.Typer()
 
 DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)]
-Since = Annotated[
-    str | None, point_in_time(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
-]
-Until = Annotated[
-    str | None, point_in_time(meaning="Only deliveries created before this time, written as for --since.")
-]
-OfEndpoint = Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")]
-OfEvent = Annotated[
-    str | None, typer.Option(metavar="EVENT", help="Only deliveries of this event.", autocompletion=events)
-]
-Tenant = Annotated[str | None, typer.Option(metavar="TENANT", help="Only messages of this tenant.")]
-Transaction = Annotated[
-    int | None,
-    typer.Option(metavar="XACT", min=0, help="Only what this transaction sent: the xactId of audit entries."),
-]
+OneDelivery = Annotated[str | None, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")]
 
 
 @app.command("deliveries")
+@filter_options(DeliveryFilter)
 def list_deliveries(
     *,
-    endpoint: OfEndpoint = None,
-    status: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STATUS",
-            help="Only pending, delivered, failed or canceled ones.",
-            autocompletion=one_of(*STATUSES),
-        ),
-    ] = None,
-    event: OfEvent = None,
-    message: Annotated[str | None, typer.Option(metavar="MESSAGE", help="Only deliveries of this message.")] = None,
-    tenant: Tenant = None,
-    transaction: Transaction = None,
-    since: Since = None,
-    until: Until = None,
     limit: Limit = 100,
     after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
+    **which: Unpack[DeliveryFilter],
 ) -> None:
     """List deliveries."""
-    wanted = deliveries.matching(
-        endpoint=endpoint,
-        message=message,
-        status=status,
-        event=event,
-        tenant=tenant,
-        transaction=transaction,
-        since=_time(since),
-        until=_time(until),
-    ).limit(limit)
+    wanted = deliveries.matching(**which).limit(limit)
     with connect(database_url) as conn:
         page = (wanted if after is None else wanted.after(after)).list(conn)
         named = {} if json else _endpoints(conn, page.data)
@@ -98,10 +62,6 @@ def _endpoints(conn: Connection[Any], found: Sequence[Delivery]) -> dict[str, En
     if not ids:
         return {}
     return {each.id: each for each in endpoints.query().ids(ids).limit(len(ids)).list(conn)}
-
-
-def _time(text: str | None) -> str | datetime | None:
-    return None if text is None else durations.point_in_time(text)
 
 
 @app.command("delivery")
@@ -140,58 +100,71 @@ def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Jso
 
 
 @app.command()
-def retry(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
-    """Make a failed or canceled delivery due now, or one that waits for its next attempt."""
+@filter_options(DeliveryFilter)
+def retry(
+    delivery: OneDelivery = None,
+    *,
+    dry_run: DryRun = False,
+    database_url: PostgresUrl = None,
+    json: Json = False,
+    **which: Unpack[DeliveryFilter],
+) -> None:
+    """Make a failed or canceled delivery due now, or one that waits for its next attempt; or all that options name.
+
+    With options, deliveries to endpoints that are disabled or deleted are left out.
+    """
 
     def show(retried: Delivery) -> None:
         show_delivery(retried)
         tell_of_breaker(retried.endpoint_id, database_url)
 
-    change(deliveries.retry(delivery), database_url, as_json=json, show=show)
+    _check(delivery, which, dry_run=dry_run)
+    if delivery is not None:
+        change(deliveries.retry(delivery), database_url, as_json=json, show=show)
+        return
+    batch = deliveries.matching(**which).retry(dry_run=dry_run)
+    _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
 
 
 @app.command()
+@filter_options(DeliveryFilter)
 def cancel(
-    delivery: Annotated[
-        str | None, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)
-    ] = None,
+    delivery: OneDelivery = None,
     *,
-    endpoint: OfEndpoint = None,
-    event: OfEvent = None,
-    tenant: Tenant = None,
-    since: Since = None,
-    until: Until = None,
     dry_run: DryRun = False,
     database_url: PostgresUrl = None,
     json: Json = False,
+    **which: Unpack[DeliveryFilter],
 ) -> None:
     """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options name.
 
     With options, deliveries with an attempt under way are left out.
     """
-    is_named = any(value is not None for value in (endpoint, event, tenant, since, until))
-    if (delivery is None) != is_named or (dry_run and not is_named):
-        raise typer.BadParameter("pass the id of a delivery, or --endpoint, --event, --tenant, --since or --until")
+    _check(delivery, which, dry_run=dry_run)
     if delivery is not None:
         change(deliveries.cancel(delivery), database_url, as_json=json, show=show_delivery)
         return
-    wanted = deliveries.matching(endpoint=endpoint, event=event, tenant=tenant, since=_time(since), until=_time(until))
-    batch = wanted.cancel(dry_run=dry_run)
+    batch = deliveries.matching(**which).cancel(dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="canceled")
 
 
+def _check(delivery: str | None, which: DeliveryFilter, *, dry_run: bool) -> None:
+    if (delivery is None) != bool(which) or (dry_run and not which):
+        raise typer.BadParameter(f"pass the id of a delivery, or some of {names(DeliveryFilter)}")
+
+
 @app.command()
+@filter_options(CreatedWithin)
 def recover(
     endpoint: EndpointId,
     *,
-    since: Since = None,
-    until: Until = None,
     dry_run: DryRun = False,
     database_url: PostgresUrl = None,
     json: Json = False,
+    **which: Unpack[CreatedWithin],
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
-    batch = deliveries.recover(endpoint, since=_time(since), until=_time(until), dry_run=dry_run)
+    batch = deliveries.recover(endpoint, **which, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
         tell_of_breaker(endpoint, database_url)

@@ -1,7 +1,7 @@
 """The commands ``webhooks ...`` for messages and for traffic."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -9,43 +9,33 @@ from svc_pg.database.query import fetch_one
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.messages import message_queries
+from svc_pg.webhooks.messages.message_queries import MessageFilter
 from svc_pg.webhooks.traffic import traffic_queries
 from svc_pg.webhooks.traffic.traffic_queries import STEPS, TimedBucket
 
 from . import output, records
-from .completion import events, one_of
+from .completion import one_of
 from .database import connect
+from .filter_options import filter_options
 from .json_text import printable
 from .lists import show_list
 from .options import After, Json, Limit, PostgresUrl, point_in_time
-from .webhook_deliveries import Tenant, Transaction
 
 app = typer.Typer()
 
 
 @app.command("messages")
+@filter_options(MessageFilter)
 def list_messages(
     *,
-    event: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="Only messages of this event.", autocompletion=events)
-    ] = None,
-    tenant: Tenant = None,
-    transaction: Transaction = None,
-    since: Annotated[
-        str | None, point_in_time(meaning="Only messages sent since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
-    ] = None,
     limit: Limit = 100,
     after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
+    **which: Unpack[MessageFilter],
 ) -> None:
     """List messages: the events that were sent."""
-    wanted = message_queries.matching(
-        event=event,
-        tenant=tenant,
-        transaction=transaction,
-        since=None if since is None else durations.point_in_time(since),
-    ).limit(limit)
+    wanted = message_queries.matching(**which).limit(limit)
     page = show_list(wanted, _message, none="No messages.", database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
 
@@ -81,15 +71,16 @@ def show_traffic(
         str | None,
         point_in_time(meaning="The beginning. Default: the last hour by minute, day by hour, week by day."),
     ] = None,
+    until: Annotated[str | None, point_in_time(meaning="The end, written as for --since. Default: now.")] = None,
     endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")] = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show how many deliveries were sent over time, one for each message and endpoint, and what became of them."""
-    start = None if since is None else durations.point_in_time(since)
+    start, end = (None if each is None else durations.point_in_time(each) for each in (since, until))
     with connect(database_url) as conn:
         now = fetch_one(conn, traffic_queries.now()).time
-        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, endpoint=endpoint))
+        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, until=end, endpoint=endpoint))
     if json:
         records.show_json(found)
         return

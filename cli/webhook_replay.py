@@ -2,48 +2,34 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import typer
 from psycopg import Connection
 
 from svc_pg.database.query import Query, fetch_one
-from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import replay_queries
-from svc_pg.webhooks.deliveries.replay_queries import REPLAY_BY, REPLAY_STATUSES, Replayed
+from svc_pg.webhooks.deliveries.delivery_filters import ReplayFilter
+from svc_pg.webhooks.deliveries.replay_queries import REPLAY_BY, Replayed
 
 from . import output, records
-from .completion import events, one_of
+from .completion import one_of
 from .database import connect
+from .filter_options import filter_options
 from .operator import acting_as_operator
-from .options import Json, PostgresUrl, point_in_time
+from .options import Json, PostgresUrl
 
 app = typer.Typer()
 
 
 @app.command()
+@filter_options(ReplayFilter)
 def replay(
     *,
     endpoint: Annotated[
         str, typer.Option(metavar="ENDPOINT", help="The endpoint that gets the messages.", show_default=False)
     ],
-    since: Annotated[
-        str | None, point_in_time(meaning="Messages sent since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
-    ] = None,
-    until: Annotated[str | None, point_in_time(meaning="Messages sent before this time. Default: now.")] = None,
-    event: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="Only messages of this event.", autocompletion=events)
-    ] = None,
-    status: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STATUS",
-            help="Only delivered, failed or canceled deliveries, or missing ones: messages that the endpoint wants and"
-            " never got.",
-            autocompletion=one_of(*REPLAY_STATUSES),
-        ),
-    ] = None,
     by: Annotated[
         str,
         typer.Option(
@@ -63,18 +49,10 @@ def replay(
     ] = None,
     database_url: PostgresUrl = None,
     json: Json = False,
+    **which: Unpack[ReplayFilter],
 ) -> None:
     """Deliver messages to an endpoint once more, or those that it never got."""
-    batch = partial(
-        replay_queries.replay,
-        endpoint,
-        since=None if since is None else durations.point_in_time(since),
-        until=None if until is None else durations.point_in_time(until),
-        event=event,
-        status=status,
-        by=by,
-        new_ids=new_ids,
-    )
+    batch = partial(replay_queries.replay, endpoint, **which, by=by, new_ids=new_ids)
     with connect(database_url) as conn, acting_as_operator(conn):
         with conn.transaction():
             start = fetch_one(conn, batch(after=after, batch=0)).next_cursor

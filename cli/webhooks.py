@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -13,8 +13,9 @@ from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from svc_pg.webhooks.endpoints import endpoint_health, reencryption
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
-from svc_pg.webhooks.endpoints.endpoint_rows import STATUSES, Endpoint
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.secrets import KeyRing
 
@@ -28,8 +29,8 @@ from . import (
     webhook_portal,
     webhook_replay,
 )
-from .completion import one_of
 from .database import connect
+from .filter_options import filter_options
 from .format_delivery import show_delivery
 from .json_text import printable
 from .lists import show_list
@@ -48,20 +49,18 @@ _webhooks.add_typer(webhook_portal.app)
 
 
 @_webhooks.command("list")
+@filter_options(EndpointFilter)
 def list_(
     *,
-    status: Annotated[
-        str | None,
-        typer.Option(metavar="STATUS", help="Only active, paused or disabled ones.", autocompletion=one_of(*STATUSES)),
-    ] = None,
     limit: Limit = 100,
     after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
+    **which: Unpack[EndpointFilter],
 ) -> None:
     """List endpoints."""
-    wanted = endpoints.matching(status=status).limit(limit)
-    none = f"No endpoint is {status}." if status else "No endpoints. Register one: svc-pg webhooks add"
+    wanted = endpoints.matching(**which).limit(limit)
+    none = "No endpoint matches." if which else "No endpoints. Register one: svc-pg webhooks add"
     page = show_list(wanted, _endpoint, none=none, database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
 

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal, Self, get_args
+from typing import Annotated, Final, Literal, Self, TypedDict, get_args
 
+from svc_pg.database.filters import Selects
 from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
 from svc_pg.errors import QueryError
 
@@ -44,6 +45,15 @@ class ConsoleEvent:
     ip: str | None
     user_agent: str | None
     detail: str | None
+
+
+class EventFilter(TypedDict, total=False):
+    """Conditions on events; an event must meet all."""
+
+    event: Annotated[EventName | None, Selects(words="events of this kind")]
+    email: Annotated[str | None, Selects(words="events of this person or actor", word="Who")]
+    since: Annotated[PointInTime | None, Selects(words="events since this time")]
+    until: Annotated[PointInTime | None, Selects(words="events before this time")]
 
 
 @dataclass(frozen=True, slots=True)

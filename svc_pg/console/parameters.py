@@ -1,19 +1,22 @@
 """Query parameters of a list become filters of a query; an unknown or unreadable one is a 422 that names it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar, assert_never
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.console.documentation import TEXT, JsonSchema, Parameter
+from svc_pg.console.documentation import TEXT, JsonSchema, Parameter, one_of
 from svc_pg.console.requests import Problem
+from svc_pg.database.filters import MAX_VALUES, ListFilter, applied, some_filters
 from svc_pg.database.pagination import DEFAULT_SIZE, MAX_SIZE
 from svc_pg.errors import SvcError
 from svc_pg.formats import durations
 
 Builder = TypeVar("Builder")
 Choice = TypeVar("Choice", bound=str)
+
+NUMBER: Final = "^[0-9]{1,18}$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,50 @@ def documented(filters: Mapping[str, FilterParameter[Any]]) -> list[Parameter]:
         Parameter(name=name, description=wanted.description, schema=_schema(wanted), is_required=wanted.is_required)
         for name, wanted in filters.items()
     ]
+
+
+def declared(declaration: type, *, without: Collection[str] = ()) -> dict[str, FilterParameter[Any]]:
+    """The parameters of the filters that a TypedDict declares, by their names in the API."""
+    return {each.api: _declared(declaration, each) for each in some_filters(declaration, without=without)}
+
+
+def _declared(declaration: type, wanted: ListFilter) -> FilterParameter[Any]:
+    def apply(builder: Any, *texts: str) -> Any:
+        value = list(texts) if wanted.kind == "texts" else wanted.read(texts[0])
+        return applied(builder, declaration, {wanted.name: value})
+
+    most = min(MAX_VALUES, len(wanted.choices) or MAX_VALUES) if wanted.kind == "texts" else 1
+    return FilterParameter(apply, wanted.words + _written(wanted), schema_of(wanted), most)
+
+
+def _written(wanted: ListFilter) -> str:
+    """The way to write a value, as the description of its parameter ends."""
+    match wanted.kind:
+        case "ids":
+            return ", with commas between their ids"
+        case "time":
+            return ": RFC 3339, or a duration before now such as 1h"
+        case "texts":
+            return "; repeat it for several"
+        case "text" | "id" | "number" | "choice" | "flag":
+            return ""
+    assert_never(wanted.kind)
+
+
+def schema_of(wanted: ListFilter) -> JsonSchema:
+    """The schema of one value of a filter, as an address has it."""
+    if wanted.choices:
+        return one_of(wanted.choices)
+    match wanted.kind:
+        case "id":
+            return {"type": "string", "format": "uuid"}
+        case "number":
+            return {"type": "string", "pattern": NUMBER}
+        case "flag":
+            return {"type": "boolean", "default": False}
+        case "text" | "texts" | "ids" | "time" | "choice":
+            return TEXT
+    assert_never(wanted.kind)
 
 
 def _schema(wanted: FilterParameter[Any]) -> JsonSchema:

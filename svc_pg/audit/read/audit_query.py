@@ -31,14 +31,13 @@ from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.selection import Selection
 from svc_pg.config.audited_table import Severity
 from svc_pg.database.connections import async_connection, sync_connection
+from svc_pg.database.filters import MAX_VALUES
 from svc_pg.database.pagination import Page, PointInTime, time_or_age
 from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import QueryError
 
-MAX_VALUES: Final = 20
-"""The most values of one filter."""
 MISSING: Final[tuple[Missable, ...]] = get_args(Missable)
 
 

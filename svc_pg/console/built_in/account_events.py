@@ -4,26 +4,13 @@ from typing import Final
 
 from svc_pg.console import event_log
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
-from svc_pg.console.event_log import EVENT_NAMES, ConsoleEvent, EventQuery
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time
+from svc_pg.console.event_log import ConsoleEvent, EventFilter
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 
-_FILTERS: Final[dict[str, FilterParameter[EventQuery]]] = {
-    "event": FilterParameter(EventQuery.event, "events of one kind", one_of(EVENT_NAMES)),
-    "email": FilterParameter(EventQuery.email, "events of one person or actor"),
-    "since": FilterParameter(
-        lambda wanted, text: wanted.since(point_in_time(text)),
-        "events from then on: RFC 3339, or a duration before now such as 1h",
-    ),
-    "until": FilterParameter(
-        lambda wanted, text: wanted.until(point_in_time(text)),
-        "events before then: RFC 3339, or a duration before now such as 1h",
-    ),
-    **PAGE,
-}
+_FILTERS: Final = {**declared(EventFilter), **PAGE}
 
 
 def events_route(database: Database) -> ProductEndpoint:

@@ -6,20 +6,16 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import sessions
-from svc_pg.console.sign_in.lifetimes import STATES
+from svc_pg.console.sign_in.lifetimes import LifeFilter
 from svc_pg.console.sign_in.sessions import SessionQuery, StoredSession
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
 
-_FILTERS: Final[dict[str, FilterParameter[SessionQuery]]] = {
-    "state": FilterParameter(SessionQuery.state, "sessions that are live, or have ended", one_of(list(STATES))),
-    **PAGE,
-}
+_FILTERS: Final = {**declared(LifeFilter), **PAGE}
 
 
 @dataclass(frozen=True, slots=True)

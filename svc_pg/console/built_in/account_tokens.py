@@ -10,13 +10,12 @@ from pydantic import Field
 
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in import api_tokens
-from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
-from svc_pg.console.sign_in.lifetimes import STATES
+from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, NewToken, StoredToken
+from svc_pg.console.sign_in.lifetimes import LifeFilter
 from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.console.token_sessions import ACTOR_PREFIX
 from svc_pg.database.pagination import Page
@@ -24,10 +23,7 @@ from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.settings import Permission
 
-_FILTERS: Final[dict[str, FilterParameter[TokenQuery]]] = {
-    "state": FilterParameter(TokenQuery.state, "tokens that are live, or have ended", one_of(list(STATES))),
-    **PAGE,
-}
+_FILTERS: Final = {**declared(LifeFilter), **PAGE}
 _DAY: Final = 86400
 
 

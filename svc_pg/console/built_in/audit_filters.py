@@ -1,22 +1,21 @@
 """The filters of the audit log as parameters of a query."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar, get_args
+from typing import Final, TypeVar, get_args
 
 from pydantic.alias_generators import to_camel
 
-from svc_pg.audit.log.entry import ALWAYS, FIELDS, OPERATIONS, SEVERITIES, Order
-from svc_pg.audit.read import search
-from svc_pg.audit.read.audit_query import MAX_VALUES, MISSING, AuditQuery, query
-from svc_pg.console.documentation import TEXT, JsonSchema, one_of
-from svc_pg.console.parameters import PAGE, FilterParameter, point_in_time, whole_number
+from svc_pg.audit.log.entry import ALWAYS, FIELDS, Order
+from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter, TimeFilter
+from svc_pg.audit.read.audit_query import AuditQuery, query
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import PAGE, FilterParameter, declared
 from svc_pg.console.tokens import Session
 
 Filters = Mapping[str, FilterParameter[AuditQuery]]
 
-_NUMBER: Final[JsonSchema] = {"type": "string", "pattern": "^[0-9]{1,18}$"}
 _NAMES: Final = {to_camel(name): name for name in FIELDS}
 
 
@@ -48,11 +47,6 @@ def _applied(wanted: FilterParameter[AuditQuery], asked: AnyAsked, *texts: str) 
     return replace(asked, query=wanted(asked.query, *texts))
 
 
-def _transaction(builder: AuditQuery, text: str) -> AuditQuery:
-    xact_id = whole_number(text)
-    return builder.transactions(since=xact_id, before=xact_id + 1)
-
-
 def _fields(builder: AuditQuery, text: str) -> AuditQuery:
     names = text.split(",")
     if unknown := [name for name in names if name not in _NAMES]:
@@ -60,66 +54,9 @@ def _fields(builder: AuditQuery, text: str) -> AuditQuery:
     return builder.only(*(_NAMES[name] for name in names))
 
 
-def _among(
-    apply: Callable[..., AuditQuery], excluded: str, description: str, schema: JsonSchema = TEXT
-) -> dict[str, FilterParameter[AuditQuery]]:
-    """A filter that takes several values, and the one that leaves these out."""
-    name = f"not{excluded.title()}"
-
-    def leave_out(builder: AuditQuery, *texts: str) -> AuditQuery:
-        values: dict[str, Any] = {excluded: texts}
-        return builder.without(**values)
-
-    return {
-        excluded: FilterParameter(apply, f"{description}; several are alternatives", schema, MAX_VALUES),
-        name: FilterParameter(leave_out, f"leave these out: {description}", schema, MAX_VALUES),
-    }
-
-
-TIMES: Final[Filters] = {
-    "since": FilterParameter(
-        lambda builder, text: builder.since(point_in_time(text)),
-        "entries from then on: RFC 3339, or a duration before now such as 1h",
-    ),
-    "until": FilterParameter(
-        lambda builder, text: builder.until(point_in_time(text)),
-        "entries before then: RFC 3339, or a duration before now such as 1h",
-    ),
-}
-WHICH: Final[Filters] = {
-    **_among(AuditQuery.resource, "resource", "entries of this table: schema.table, or a table in public"),
-    "record": FilterParameter(
-        AuditQuery.record, "entries of the record with that key; several key columns as a JSON array: [7, 2]"
-    ),
-    **_among(AuditQuery.actor, "actor", "entries of this actor"),
-    **_among(AuditQuery.tenant, "tenant", "entries of this tenant"),
-    **_among(AuditQuery.operation, "operation", "entries of this operation", one_of(OPERATIONS)),
-    **_among(AuditQuery.label, "label", "entries with that label"),
-    **_among(AuditQuery.severity, "severity", "entries of this severity", one_of(SEVERITIES)),
-    "minSeverity": FilterParameter(
-        lambda builder, text: builder.severity(at_least=text),
-        "entries of that severity or a higher one",
-        one_of(SEVERITIES),
-    ),
-    **_among(AuditQuery.compliance, "compliance", "entries with that tag of compliance"),
-    "missing": FilterParameter(AuditQuery.missing, "entries without that value", one_of(MISSING), len(MISSING)),
-    "changed": FilterParameter(
-        AuditQuery.changed, "updates that changed that field; several are alternatives", TEXT, MAX_VALUES
-    ),
-    "transaction": FilterParameter(_transaction, "entries of one transaction, by the xactId of any of them", _NUMBER),
-    **TIMES,
-}
-SEARCHES: Final[Filters] = {
-    "contains": FilterParameter(
-        search.contains, "entries of which a snapshot has these members: a JSON object, as jsonb @> compares"
-    ),
-    "context": FilterParameter(
-        search.with_fact, "entries whose context has this value, for example the id of a request or an address"
-    ),
-    "text": FilterParameter(
-        search.with_text, 'entries with these words in their snapshots or description; "of a phrase", or, -without'
-    ),
-}
+TIMES: Final[Filters] = declared(TimeFilter)
+WHICH: Final[Filters] = declared(EntryFilter)
+SEARCHES: Final[Filters] = declared(SearchFilter)
 _SHOWN: Final[Filters] = {
     "fields": FilterParameter(
         _fields,

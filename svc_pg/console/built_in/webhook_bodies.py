@@ -1,18 +1,23 @@
 """Request bodies of the webhook routes."""
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, create_model
 
 from svc_pg.console.body import RequestBody
-from svc_pg.console.parameters import point_in_time
+from svc_pg.console.parameters import NUMBER, point_in_time
+from svc_pg.database.filters import Kind, ListFilter, filters_of
 from svc_pg.webhooks.deliveries import delivery_queries
-from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, ReplayStatus
+from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter, ReplayFilter
+from svc_pg.webhooks.deliveries.replay_queries import ReplayBy
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.tls import Tls
+
+Body = TypeVar("Body", bound=RequestBody)
 
 ENDPOINT_EXAMPLE: Final = {
     "url": "https://example.com/hooks",
@@ -116,52 +121,73 @@ class Rotation(RequestBody):
     overlap: float = Field(default=86400, ge=0, le=30 * 86400)
 
 
-class Recovery(RequestBody):
-    """The deliveries of an endpoint to try again."""
+class DryRun(RequestBody):
+    """A change of many."""
 
-    since: PointInTime | None = Field(
-        default=None, description="Created from then on: RFC 3339, or a duration such as 1h."
-    )
-    until: PointInTime | None = Field(default=None, description="Created before then.")
     dry_run: bool = Field(default=False, description="Only count them.")
 
 
-class BulkChange(Recovery):
-    """The deliveries to change: all that meet each condition that is given; at least one is."""
-
-    ids: list[UUID] | None = Field(default=None, max_length=delivery_queries.BULK, description="These deliveries.")
-    endpoint_id: UUID | None = None
-    message_id: UUID | None = None
-    event: Text | None = None
-    tenant: Text | None = Field(default=None, description="The tenant of the message.")
-    transaction: str | None = Field(
-        default=None, pattern="^[0-9]{1,18}$", description="What sent the message: the xactId of entries in the log."
-    )
+_TYPES: Final[Mapping[Kind, Any]] = {
+    "text": Text,
+    "texts": list[Text],
+    "id": UUID,
+    "ids": Annotated[list[UUID], Field(max_length=delivery_queries.BULK)],
+    "number": Annotated[str, Field(pattern=NUMBER)],
+    "time": PointInTime,
+    "flag": bool,
+}
 
 
-class BulkRetry(BulkChange):
-    """The failed and canceled deliveries to try again; at least one condition."""
+def body_of(name: str, declaration: type, base: type[Body], doc: str) -> type[Body]:
+    """A body with a field for each filter that a TypedDict declares, which ``chosen`` reads."""
+    fields: dict[str, Any] = {
+        each.name: (
+            (Literal[tuple(each.choices)] if each.kind == "choice" else _TYPES[each.kind]) | None,
+            Field(default=None, alias=each.api, description=f"{each.words[0].upper()}{each.words[1:]}."),
+        )
+        for each in filters_of(declaration).values()
+    }
+    return create_model(name, __base__=base, __doc__=doc, **fields)
 
-    status: Literal["failed", "canceled"] | None = None
+
+def chosen(declaration: type, body: RequestBody) -> dict[str, Any]:
+    """The values of the filters that a body has."""
+    given = {each: getattr(body, each.name) for each in filters_of(declaration).values()}
+    return {each.name: _value(each, value) for each, value in given.items() if value is not None}
 
 
-class Replay(Recovery):
-    """The messages to deliver to an endpoint once more; ``since`` or ``after`` is needed."""
+def _value(wanted: ListFilter, value: Any) -> object:
+    if isinstance(value, list):
+        return [str(each) for each in value]
+    return value if isinstance(value, bool) else wanted.read(str(value))
 
-    since: PointInTime | None = Field(
-        default=None, description="Sent from then on: RFC 3339, or a duration such as 1h."
-    )
-    until: PointInTime | None = Field(default=None, description="Sent before then.")
-    event: Text | None = None
-    status: ReplayStatus | None = Field(
-        default=None, description="Only these deliveries; missing: messages that it wants and never got."
-    )
+
+BulkChange: Final = body_of(
+    "BulkChange",
+    DeliveryFilter,
+    DryRun,
+    "The deliveries to change: all that meet each condition that is given; at least one is.",
+)
+
+
+Recovery: Final = body_of("Recovery", CreatedWithin, DryRun, "The deliveries of an endpoint to try again.")
+
+
+class _ReplayOptions(DryRun):
     by: ReplayBy = Field(
         default="sent",
         description="The time for since and until: finished is when a delivery failed or was canceled.",
     )
     new_ids: bool = Field(default=False, description="Send copies with ids of their own.")
     after: Text | None = Field(default=None, description="The nextCursor of the batch before, with the same options.")
+
+
+Replay: Final = body_of(
+    "Replay",
+    ReplayFilter,
+    _ReplayOptions,
+    "The messages to deliver to an endpoint once more; since or after is needed.",
+)
 
 
 class NewEvent(RequestBody):

@@ -8,18 +8,20 @@ from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.webhook_bodies import BulkChange, BulkRetry
-from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
+from svc_pg.console.built_in.webhook_bodies import BulkChange, DryRun, chosen
 from svc_pg.console.built_in.webhook_resources import as_problems, restricted
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
-from svc_pg.console.parameters import documented, filtered, point_in_time
+from svc_pg.console.parameters import declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.database.filters import applied
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Changed, Status
 
+_FILTERS: Final = declared(DeliveryFilter, without=["status"])  # each state is counted
 _MOST_FILTERED: Final = 2000
 _MOST_MILLISECONDS: Final = 250
 _TIMEOUT: Final = "select set_config('statement_timeout', %s, true)"
@@ -49,7 +51,7 @@ class BulkRoutes:
                 handler=self._counts,
                 serves_tenants=True,
                 summary="The number of deliveries in each state, counted up to 10,000; with conditions 2,000",
-                query=documented(DELIVERY_FILTERS),
+                query=documented(_FILTERS),
                 response=list[StatusCount],
             ),
             ProductEndpoint(
@@ -59,7 +61,7 @@ class BulkRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Try the matching failed and canceled deliveries again, 10,000 at a time",
-                body=BulkRetry,
+                body=BulkChange,
                 body_example={"event": "order.created", "since": "1d", "dryRun": True},
                 response=Changed,
             ),
@@ -77,19 +79,17 @@ class BulkRoutes:
         ]
 
     async def _counts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(_own(request, delivery_queries.query()), request.query, DELIVERY_FILTERS)
+        wanted = filtered(_own(request, delivery_queries.query()), request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, [await _counted(conn, wanted, status) for status in STATUSES])
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, BulkRetry)
-        wanted = _own(request, _matching(body))
-        wanted = wanted if body.status is None else wanted.status(body.status)
-        return await self._changed(request, wanted.retry(dry_run=body.dry_run))
+        body = read_body(request, BulkChange)
+        return await self._changed(request, _matching(request, body).retry(dry_run=body.dry_run))
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, BulkChange)
-        return await self._changed(request, _own(request, _matching(body)).cancel(dry_run=body.dry_run))
+        return await self._changed(request, _matching(request, body).cancel(dry_run=body.dry_run))
 
     async def _changed(self, request: AuthenticatedRequest, change: Query[Changed]) -> ConsoleResponse:
         with as_problems():
@@ -115,17 +115,9 @@ async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: St
     return StatusCount(status, counted.count, counted.is_complete)
 
 
-def _matching(body: BulkChange) -> DeliveryQuery:
-    if not body.model_dump(exclude={"dry_run"}, exclude_none=True):
+def _matching(request: AuthenticatedRequest, body: DryRun) -> DeliveryQuery:
+    given = chosen(DeliveryFilter, body)
+    if not given:
         raise Problem(422, "invalid_body", "Give ids, or at least one filter.")
     with as_problems():
-        return delivery_queries.matching(
-            ids=None if body.ids is None else [str(each) for each in body.ids],
-            endpoint=None if body.endpoint_id is None else str(body.endpoint_id),
-            message=None if body.message_id is None else str(body.message_id),
-            event=body.event,
-            tenant=body.tenant,
-            transaction=None if body.transaction is None else int(body.transaction),
-            since=None if body.since is None else point_in_time(body.since),
-            until=None if body.until is None else point_in_time(body.until),
-        )
+        return _own(request, applied(delivery_queries.query(), DeliveryFilter, given))

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
 from svc_pg.console.built_in.webhook_resources import (
     UNKNOWN_DELIVERY,
     as_problems,
@@ -14,21 +13,17 @@ from svc_pg.console.built_in.webhook_resources import (
     restricted,
 )
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
 from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.ids import delivery_key
 
-_FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
-    "status": FilterParameter(DeliveryQuery.status, "deliveries in that state", one_of(STATUSES)),
-    **DELIVERY_FILTERS,
-    **PAGE,
-}
+_FILTERS: Final[dict[str, FilterParameter[Any]]] = {**declared(DeliveryFilter), **PAGE}
 
 
 @dataclass(frozen=True, slots=True)

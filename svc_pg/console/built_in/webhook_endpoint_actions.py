@@ -7,7 +7,7 @@ from functools import partial
 
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.tenant_limits import refuse_pings
-from svc_pg.console.built_in.webhook_bodies import Disabling, Recovery, Replay, Rotation
+from svc_pg.console.built_in.webhook_bodies import Disabling, Recovery, Replay, Rotation, chosen
 from svc_pg.console.built_in.webhook_resources import (
     REFUSED_ENDPOINT,
     UNKNOWN_ENDPOINT,
@@ -17,12 +17,12 @@ from svc_pg.console.built_in.webhook_resources import (
     required,
 )
 from svc_pg.console.database import Database
-from svc_pg.console.parameters import point_in_time
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.query import Query, Row, afetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, replay_queries
+from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, ReplayFilter
 from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.deliveries.replay_queries import Replayed
 from svc_pg.webhooks.endpoints import endpoint_queries
@@ -162,8 +162,7 @@ class EndpointActionRoutes:
         body = read_body(request, Recovery)
         recovery = partial(
             delivery_queries.recover,
-            since=None if body.since is None else point_in_time(body.since),
-            until=None if body.until is None else point_in_time(body.until),
+            **chosen(CreatedWithin, body),
             dry_run=body.dry_run,
             tenant=request.session.tenant,
         )
@@ -174,10 +173,7 @@ class EndpointActionRoutes:
         body = read_body(request, Replay)
         batch = partial(
             replay_queries.replay,
-            since=None if body.since is None else point_in_time(body.since),
-            until=None if body.until is None else point_in_time(body.until),
-            event=body.event,
-            status=body.status,
+            **chosen(ReplayFilter, body),
             by=body.by,
             new_ids=body.new_ids,
             dry_run=body.dry_run,

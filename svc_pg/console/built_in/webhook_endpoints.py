@@ -22,8 +22,7 @@ from svc_pg.console.built_in.webhook_resources import (
     tenant_for,
 )
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
@@ -33,37 +32,16 @@ from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats import durations
 from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, needs_keys
-from svc_pg.webhooks.endpoints.endpoint_health import HEALTHS, EndpointHealth, HealthQuery
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth, HealthFilter, HealthQuery
 from svc_pg.webhooks.endpoints.endpoint_queries import EndpointQuery
-from svc_pg.webhooks.endpoints.endpoint_rows import STATUSES, Endpoint, EndpointWithSecret
+from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import LONGEST, EndpointStats, stats
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
-_FILTERS: Final[dict[str, FilterParameter[EndpointQuery]]] = {
-    "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(STATUSES)),
-    "tenant": FilterParameter(EndpointQuery.tenant, "endpoints of one tenant"),
-    "event": FilterParameter(EndpointQuery.event, "endpoints that get this event"),
-    "text": FilterParameter(
-        EndpointQuery.called, "endpoints with these letters in their description or URL, but for the URL's query"
-    ),
-    "ids": FilterParameter(
-        lambda wanted, text: wanted.ids(text.split(",")), "these endpoints, with commas between their ids"
-    ),
-    **PAGE,
-}
-_HEALTH_FILTERS: Final[dict[str, FilterParameter[HealthQuery]]] = {
-    "health": FilterParameter(HealthQuery.health, "endpoints in that state", one_of(HEALTHS)),
-    "needsAttention": FilterParameter(
-        lambda wanted, text: wanted.needing_attention() if truth(text) else wanted,
-        "true: endpoints that fail, or whose client certificate ends within 30 days",
-        {"type": "boolean", "default": False},
-    ),
-    "ids": FilterParameter(
-        lambda wanted, text: wanted.ids(text.split(",")), "these endpoints, with commas between their ids"
-    ),
-    **PAGE,
-}
+_FILTERS: Final = {**declared(EndpointFilter), **PAGE}
+_HEALTH_FILTERS: Final = {**declared(HealthFilter), **PAGE}
 
 
 @dataclass(frozen=True, slots=True)

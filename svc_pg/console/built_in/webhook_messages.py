@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from svc_pg.console.built_in.webhook_filters import MESSAGE_FILTERS
 from svc_pg.console.built_in.webhook_resources import UNKNOWN_MESSAGE, as_problems, refuse_foreign, restricted
 from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
@@ -16,9 +15,9 @@ from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.messages import message_queries
-from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageQuery
+from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageFilter, MessageQuery
 
-_FILTERS: Final = {**MESSAGE_FILTERS, **PAGE}
+_FILTERS: Final = {**declared(MessageFilter), **PAGE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from svc_pg.console.requests import Problem
 class PageRoute:
     """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
 
-    A page that ``is_compressed`` is not made to show a secret. With a ``place``, the navigation leads to the page. A
-    page with ``filters`` refuses other parameters in its address, and several of one name, unless it is one of
-    ``lists``: what it left out in silence would be missed. A form is sent back to ``page``, its own, if it is refused,
-    unless the browser names another.
+    A page that ``is_compressed`` is not made to show a secret. With a ``place``, the navigation leads to the page.
+    Parameters other than ``filters`` are refused, and several of one name, unless it is one of ``lists``: what a page
+    left out in silence would be missed. One that ``is_open``, or whose filters are None, takes any. A form is sent back
+    to ``page``, its own, if it is refused, unless the browser names another.
     """
 
     method: str
@@ -27,13 +27,13 @@ class PageRoute:
     is_stream: bool = False
     is_compressed: bool = False
     place: Place | None = None
-    filters: Sequence[str] | None = None
+    filters: Sequence[str] | None = ()
     lists: Sequence[str] = ()
     page: str | None = None
 
     def check(self, query: QueryParams) -> None:
         """Raise Problem 422 for a parameter that the page does not know, or knows once."""
-        if self.filters is None or self.method != "GET":
+        if self.is_open or self.filters is None or self.method != "GET":
             return
         for name in query:
             if name not in (*self.filters, *self.lists, REFUSED):

@@ -78,7 +78,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         activity.listed,
         is_compressed=True,
         place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
-        filters=[*activity.FILTERS, *PAGES],
+        filters=[*activity.WORDS, *PAGES],
     ),
     PageRoute(
         "GET",

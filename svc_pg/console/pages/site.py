@@ -205,7 +205,7 @@ async def _missing(_visit: Visit) -> Answer:
     raise Problem(404, "not_found", "There is no such page.")
 
 
-_MISSING: Final = Match(PageRoute("GET", "/", _missing), {})
+_MISSING: Final = Match(PageRoute("GET", "/", _missing, filters=None), {})
 """Anything else, which needs a session too, so that its answer is a page with the navigation."""
 
 

@@ -1,16 +1,22 @@
 """Lists of what lives until it ends, sessions and tokens: newest first, live or ended."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, LiteralString, TypeVar
+from typing import Annotated, Literal, LiteralString, TypedDict, TypeVar
 from uuid import UUID
 
+from svc_pg.database.filters import Selects
 from svc_pg.database.pagination import Keyset, aware_time, decode
 from svc_pg.errors import QueryError
 
 Row = TypeVar("Row")
 
-STATES: Final = ("live", "ended")
-"""The states to ask for."""
+State = Literal["live", "ended"]
+
+
+class LifeFilter(TypedDict, total=False):
+    """Conditions on what lives until it ends."""
+
+    state: Annotated[State | None, Selects(words="those that are live, or those that have ended")]
 
 
 def conditions(alias: LiteralString, ends_at: LiteralString) -> Mapping[str, LiteralString]:

@@ -6,17 +6,18 @@ NotFoundError if no delivery has the id.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.database.pagination import DEFAULT_SIZE, Page, PointInTime
+from svc_pg.database.pagination import DEFAULT_SIZE, Page
 from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_request, replay_queries
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter, ReplayFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest, Header
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail, Status
-from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, Replayed, ReplayStatus
+from svc_pg.webhooks.deliveries.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, Replayed
 from svc_pg.webhooks.secrets import KeyRing
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ __all__ = [
     "Delivery",
     "DeliveryAttempt",
     "DeliveryDetail",
+    "DeliveryFilter",
     "DeliveryRequest",
     "Header",
     "ReplayOptions",
     "Replayed",
-    "Which",
     "aattempts",
     "acancel",
     "acancel_all",
@@ -56,32 +57,12 @@ __all__ = [
 ]
 
 
-class Which(TypedDict, total=False):
-    """Conditions on deliveries; a delivery must meet all that are not None.
-
-    ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
-    ``tenant`` is that of the message, and ``transaction`` the one that sent it: the ``xact_id`` of entries in the audit
-    log. ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
-    ``6h``.
-    """
-
-    endpoint: str | None
-    message: str | None
-    status: Status | None
-    event: str | None
-    tenant: str | None
-    transaction: int | None
-    ids: Sequence[str] | None
-    since: PointInTime | None
-    until: PointInTime | None
-
-
-class ReplayOptions(TypedDict, total=False):
+class ReplayOptions(ReplayFilter, total=False):
     """The messages of a replay, and how they are sent.
 
-    ``since`` and ``until`` are as in ``Which``, but apply to the time of sending; ``event`` is a name. ``status``
-    chooses deliveries that are ``delivered``, ``failed`` or ``canceled``, or messages that are ``missing``: the
-    endpoint would get them today, and never got them. Default: all four. If ``by`` is ``finished``, ``since`` and
+    ``since`` and ``until`` are as in ``DeliveryFilter``, but apply to the time of sending; ``event`` is a name.
+    ``status`` chooses deliveries that are ``delivered``, ``failed`` or ``canceled``, or messages that are ``missing``:
+    the endpoint would get them today, and never got them. Default: all four. If ``by`` is ``finished``, ``since`` and
     ``until`` apply to the time at which a delivery failed or was canceled, and ``status`` is one of these two.
 
     A repeat has the id of its delivery, and receivers recognize it. With ``new_ids`` it is a copy of the message, which
@@ -89,10 +70,6 @@ class ReplayOptions(TypedDict, total=False):
     replay, with the same options.
     """
 
-    since: PointInTime | None
-    until: PointInTime | None
-    event: str | None
-    status: ReplayStatus | None
     by: ReplayBy
     new_ids: bool
     dry_run: bool
@@ -100,7 +77,7 @@ class ReplayOptions(TypedDict, total=False):
 
 
 def list(  # noqa: A001 - the word that users know
-    conn: Connection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[Which]
+    conn: Connection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[DeliveryFilter]
 ) -> Page[Delivery]:
     """A page of the deliveries that ``which`` selects, newest first; for example ``status="failed", since="6h"``.
 
@@ -110,18 +87,18 @@ def list(  # noqa: A001 - the word that users know
 
 
 async def alist(
-    conn: AsyncConnection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[Which]
+    conn: AsyncConnection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[DeliveryFilter]
 ) -> Page[Delivery]:
     """As ``list``."""
     return await _listing(limit, after, which).alist(conn)
 
 
-def count(conn: Connection[Any], **which: Unpack[Which]) -> Counted:
+def count(conn: Connection[Any], **which: Unpack[DeliveryFilter]) -> Counted:
     """The number of the deliveries that ``which`` selects, counted up to 10,000. Raises QueryError."""
     return fetch_one(conn, delivery_queries.matching(**which).count())
 
 
-async def acount(conn: AsyncConnection[Any], **which: Unpack[Which]) -> Counted:
+async def acount(conn: AsyncConnection[Any], **which: Unpack[DeliveryFilter]) -> Counted:
     """As ``count``."""
     return await afetch_one(conn, delivery_queries.matching(**which).count())
 
@@ -190,7 +167,7 @@ async def acancel(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
     return await afetch_one(conn, delivery_queries.cancel(delivery_id))
 
 
-def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
     """Make the failed and canceled deliveries that ``which`` selects due now; with ``dry_run`` only count them.
 
     Deliveries that wait for another attempt after a failed one become due too. 10,000 at a time: call it again, in a
@@ -200,12 +177,12 @@ def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[W
     return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
-async def aretry_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+async def aretry_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
     """As ``retry_all``."""
     return await afetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
-def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
     """Cancel the pending deliveries that ``which`` selects; with ``dry_run`` only count them.
 
     Skips those with an attempt under way. Otherwise as ``retry_all``.
@@ -213,7 +190,7 @@ def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[
     return fetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 
 
-async def acancel_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+async def acancel_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
     """As ``cancel_all``."""
     return await afetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 
@@ -236,6 +213,6 @@ def _keys(settings: "Settings | None") -> KeyRing | None:
     return None if settings is None else KeyRing.of(settings)
 
 
-def _listing(limit: int, after: str | None, which: Which) -> DeliveryQuery:
+def _listing(limit: int, after: str | None, which: DeliveryFilter) -> DeliveryQuery:
     wanted = delivery_queries.matching(**which).limit(limit)
     return wanted if after is None else wanted.after(after)

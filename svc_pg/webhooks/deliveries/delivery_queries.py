@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, LiteralString, Self
+from typing import Final, LiteralString, Self, Unpack
 
+from svc_pg.database.filters import applied
 from svc_pg.database.pagination import ALL, Listing, PointInTime
 from svc_pg.database.query import Query
 from svc_pg.errors import QueryError
@@ -19,6 +20,7 @@ from svc_pg.webhooks.deliveries.delivery_conditions import (
     RETRY_MANY,
     TO_ENDPOINTS_OF,
 )
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_keysets import COLUMNS, NEWEST, newest_of_event, newest_of_tenant
 from svc_pg.webhooks.deliveries.delivery_rows import (
     STATUSES,
@@ -164,29 +166,9 @@ def query() -> DeliveryQuery:
     return DeliveryQuery(NEWEST)
 
 
-def matching(
-    *,
-    endpoint: str | None = None,
-    message: str | None = None,
-    status: str | None = None,
-    event: str | None = None,
-    tenant: str | None = None,
-    transaction: int | None = None,
-    ids: Sequence[str] | None = None,
-    since: PointInTime | None = None,
-    until: PointInTime | None = None,
-) -> DeliveryQuery:
-    """A query of deliveries with a condition for each argument that is not None. Raises QueryError."""
-    wanted = query()
-    wanted = wanted if endpoint is None else wanted.endpoint(endpoint)
-    wanted = wanted if message is None else wanted.message(message)
-    wanted = wanted if status is None else wanted.status(status)
-    wanted = wanted if event is None else wanted.event(event)
-    wanted = wanted if tenant is None else wanted.tenant(tenant)
-    wanted = wanted if transaction is None else wanted.transaction(transaction)
-    wanted = wanted if ids is None else wanted.ids(ids)
-    wanted = wanted if since is None else wanted.since(since)
-    return wanted if until is None else wanted.until(until)
+def matching(**wanted: Unpack[DeliveryFilter]) -> DeliveryQuery:
+    """A query of deliveries with a condition for each filter that is not None. Raises QueryError."""
+    return applied(query(), DeliveryFilter, wanted)
 
 
 def _counted(most: int, *, count: int) -> Counted:

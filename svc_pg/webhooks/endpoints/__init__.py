@@ -6,7 +6,7 @@ NotFoundError if no endpoint has the id. The audit log names the transaction's a
 """
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from psycopg import AsyncConnection, Connection
 
@@ -15,8 +15,9 @@ from svc_pg.database.query import afetch_one, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries, endpoint_stats
-from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Options, Ordering, Signature, Status
-from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth, Health, HealthQuery
+from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Options, Ordering, Signature
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
+from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth, HealthFilter, HealthQuery
 from svc_pg.webhooks.endpoints.endpoint_queries import EndpointQuery
 from svc_pg.webhooks.endpoints.endpoint_registration import (
     acreate,
@@ -33,9 +34,11 @@ from svc_pg.webhooks.http.tls import Tls
 __all__ = [
     "Changes",
     "Endpoint",
+    "EndpointFilter",
     "EndpointHealth",
     "EndpointStats",
     "EndpointWithSecret",
+    "HealthFilter",
     "Options",
     "Ordering",
     "Signature",
@@ -82,30 +85,26 @@ async def aget(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
 def list(  # noqa: A001 - the word that users know
     conn: Connection[Any],
     *,
-    status: Status | None = None,
-    tenant: str | None = None,
-    event: str | None = None,
     limit: int = DEFAULT_SIZE,
     after: str | None = None,
+    **which: Unpack[EndpointFilter],
 ) -> Page[Endpoint]:
-    """A page of endpoints, newest first: those of one status, of one tenant, that receive one event.
+    """A page of the endpoints that ``which`` selects, newest first; for example ``status="active", tenant="acme"``.
 
     ``limit`` is at most 1000; ``after`` is the ``next_cursor`` of the page before. Raises QueryError.
     """
-    return _listing(status, tenant, event, limit, after).list(conn)
+    return _listing(limit, after, which).list(conn)
 
 
 async def alist(
     conn: AsyncConnection[Any],
     *,
-    status: Status | None = None,
-    tenant: str | None = None,
-    event: str | None = None,
     limit: int = DEFAULT_SIZE,
     after: str | None = None,
+    **which: Unpack[EndpointFilter],
 ) -> Page[Endpoint]:
     """As ``list``."""
-    return await _listing(status, tenant, event, limit, after).alist(conn)
+    return await _listing(limit, after, which).alist(conn)
 
 
 def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
@@ -124,28 +123,26 @@ async def astats(conn: AsyncConnection[Any], endpoint_id: str, *, window: timede
 def health(
     conn: Connection[Any],
     *,
-    health: Health | None = None,
-    needs_attention: bool = False,
     limit: int = DEFAULT_SIZE,
     after: str | None = None,
+    **which: Unpack[HealthFilter],
 ) -> Page[EndpointHealth]:
-    """A page of the health of endpoints, newest first: of all, of those in one state, of those that need attention.
+    """A page of the health of the endpoints that ``which`` selects, newest first.
 
     ``limit`` and ``after`` as for ``list``. Raises QueryError.
     """
-    return _healths(health, needs_attention, limit, after).list(conn)
+    return _healths(limit, after, which).list(conn)
 
 
 async def ahealth(
     conn: AsyncConnection[Any],
     *,
-    health: Health | None = None,
-    needs_attention: bool = False,
     limit: int = DEFAULT_SIZE,
     after: str | None = None,
+    **which: Unpack[HealthFilter],
 ) -> Page[EndpointHealth]:
     """As ``health``."""
-    return await _healths(health, needs_attention, limit, after).alist(conn)
+    return await _healths(limit, after, which).alist(conn)
 
 
 def pause(conn: Connection[Any], endpoint_id: str) -> Endpoint:
@@ -228,13 +225,11 @@ async def arecover(
     return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
 
 
-def _listing(
-    status: Status | None, tenant: str | None, event: str | None, limit: int, after: str | None
-) -> EndpointQuery:
-    wanted = endpoint_queries.matching(status=status, tenant=tenant, event=event).limit(limit)
+def _listing(limit: int, after: str | None, which: EndpointFilter) -> EndpointQuery:
+    wanted = endpoint_queries.matching(**which).limit(limit)
     return wanted if after is None else wanted.after(after)
 
 
-def _healths(health: Health | None, needs_attention: bool, limit: int, after: str | None) -> HealthQuery:  # noqa: FBT001
-    wanted = endpoint_health.matching(health=health, needs_attention=needs_attention).limit(limit)
+def _healths(limit: int, after: str | None, which: HealthFilter) -> HealthQuery:
+    wanted = endpoint_health.matching(**which).limit(limit)
     return wanted if after is None else wanted.after(after)

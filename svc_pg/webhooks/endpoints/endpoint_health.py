@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal, Self, get_args
+from typing import Annotated, Final, Literal, Self, TypedDict, Unpack, get_args
 from uuid import UUID
 
+from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.ids import filter_key
@@ -61,6 +62,17 @@ class EndpointHealth:
     failed_deliveries: int
 
 
+class HealthFilter(TypedDict, total=False):
+    """Conditions on endpoints; an endpoint must meet all that are not None."""
+
+    health: Annotated[Health | None, Selects(words="endpoints in this state", word="State")]
+    tenant: Annotated[str | None, Selects(words="endpoints of this tenant")]
+    needs_attention: Annotated[
+        bool, Selects(words="endpoints that fail, or whose client certificate ends within 30 days")
+    ]
+    ids: Annotated[Sequence[str] | None, Selects(words="these endpoints", is_id=True)]
+
+
 @dataclass(frozen=True, slots=True)
 class HealthQuery(Listing[EndpointHealth]):
     """A query of the health of endpoints. Every method returns a new one; ``list`` or ``alist`` runs it."""
@@ -79,9 +91,9 @@ class HealthQuery(Listing[EndpointHealth]):
         """These endpoints."""
         return self._where("h.endpoint_id = any(%s)", [filter_key(each) for each in ids])
 
-    def needing_attention(self) -> Self:
-        """Endpoints that need attention."""
-        return self._where("h.needs_attention")
+    def needs_attention(self, wanted: bool) -> Self:  # noqa: FBT001 - the value of a filter
+        """Endpoints that need attention, or, if that is not wanted, all."""
+        return self._where("h.needs_attention") if wanted else self
 
 
 _NEWEST: Final = Keyset(
@@ -101,7 +113,6 @@ def query() -> HealthQuery:
     return HealthQuery(_NEWEST)
 
 
-def matching(*, health: str | None = None, needs_attention: bool = False) -> HealthQuery:
-    """The health of those that meet each condition that is given."""
-    wanted = query() if health is None else query().health(health)
-    return wanted.needing_attention() if needs_attention else wanted
+def matching(**wanted: Unpack[HealthFilter]) -> HealthQuery:
+    """The health of those that meet each filter that is not None. Raises QueryError."""
+    return applied(query(), HealthFilter, wanted)

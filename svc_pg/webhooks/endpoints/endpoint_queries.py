@@ -11,10 +11,19 @@ from functools import partial
 from typing import Final, LiteralString, Self, Unpack
 from uuid import UUID
 
+from svc_pg.database.filters import applied
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.database.query import Query
 from svc_pg.errors import EndpointError, QueryError
-from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Options, check_tenant, check_text, columns, in_json
+from svc_pg.webhooks.endpoints.endpoint_fields import (
+    Changes,
+    Options,
+    check_tenant,
+    check_text,
+    columns,
+    in_json,
+)
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_rows import COLUMNS, STATUSES, Endpoint, EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.ids import endpoint_key, filter_key, new_id, no_endpoint
@@ -70,6 +79,7 @@ returning
 _SET_STATUS: Final = "select " + COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
 _DELETE: Final = "select " + COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
 
+_ILL: Final[LiteralString] = "id in (select h.endpoint_id from svc.webhook_endpoint_health h where h.needs_attention)"
 _CALLED: Final[LiteralString] = "strpos(lower(e.description || ' ' || split_part(e.url, '?', 1)), lower(%s)) > 0"
 
 
@@ -87,9 +97,13 @@ class EndpointQuery(Listing[Endpoint]):
         """Endpoints of one tenant."""
         return self._where("tenant = %s", tenant)
 
-    def called(self, words: str) -> Self:
+    def text(self, words: str) -> Self:
         """Endpoints with these letters in their description or URL, but for the URL's query, which may be a token."""
         return self._where(_CALLED, words)
+
+    def needs_attention(self, wanted: bool) -> Self:  # noqa: FBT001 - the value of a filter
+        """Endpoints that need attention, or, if that is not wanted, all."""
+        return self._where(_ILL) if wanted else self
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These endpoints."""
@@ -117,12 +131,9 @@ def query() -> EndpointQuery:
     return EndpointQuery(_NEWEST)
 
 
-def matching(*, status: str | None = None, tenant: str | None = None, event: str | None = None) -> EndpointQuery:
-    """A query of endpoints with a condition for each argument that is not None."""
-    wanted = query()
-    wanted = wanted if status is None else wanted.status(status)
-    wanted = wanted if tenant is None else wanted.tenant(tenant)
-    return wanted if event is None else wanted.event(event)
+def matching(**wanted: Unpack[EndpointFilter]) -> EndpointQuery:
+    """A query of endpoints with a condition for each filter that is not None. Raises QueryError."""
+    return applied(query(), EndpointFilter, wanted)
 
 
 def get(endpoint_id: str) -> Query[Endpoint]:

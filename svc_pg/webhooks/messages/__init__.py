@@ -4,34 +4,20 @@ Each call runs on your connection and in your transaction. On an async connectio
 All of them raise NotInstalledError.
 """
 
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.database.pagination import DEFAULT_SIZE, Page, PointInTime
+from svc_pg.database.pagination import DEFAULT_SIZE, Page
 from svc_pg.database.query import afetch_one, fetch_one
 from svc_pg.webhooks.messages import message_queries
-from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageQuery
+from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageFilter, MessageQuery
 
-__all__ = ["Message", "MessageDetail", "WhichMessages", "aget", "alist", "get", "list"]
-
-
-class WhichMessages(TypedDict, total=False):
-    """Conditions on messages; a message must meet all that are not None.
-
-    ``transaction`` is the ``xact_id`` of entries in the audit log. ``since`` and ``until`` apply to the time of
-    sending: an aware datetime, or a duration before now, for example ``6h``.
-    """
-
-    event: str | None
-    tenant: str | None
-    transaction: int | None
-    since: PointInTime | None
-    until: PointInTime | None
+__all__ = ["Message", "MessageDetail", "MessageFilter", "aget", "alist", "get", "list"]
 
 
 def list(  # noqa: A001 - the word that users know
-    conn: Connection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[WhichMessages]
+    conn: Connection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[MessageFilter]
 ) -> Page[Message]:
     """A page of the messages that ``which`` selects, newest first; for example ``tenant="acme", since="6h"``.
 
@@ -41,7 +27,7 @@ def list(  # noqa: A001 - the word that users know
 
 
 async def alist(
-    conn: AsyncConnection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[WhichMessages]
+    conn: AsyncConnection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[MessageFilter]
 ) -> Page[Message]:
     """As ``list``."""
     return await _listing(limit, after, which).alist(conn)
@@ -57,6 +43,6 @@ async def aget(conn: AsyncConnection[Any], message_id: str) -> MessageDetail:
     return await afetch_one(conn, message_queries.get(message_id))
 
 
-def _listing(limit: int, after: str | None, which: WhichMessages) -> MessageQuery:
+def _listing(limit: int, after: str | None, which: MessageFilter) -> MessageQuery:
     wanted = message_queries.matching(**which).limit(limit)
     return wanted if after is None else wanted.after(after)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, LiteralString, Self
+from typing import Annotated, Final, LiteralString, Self, TypedDict, Unpack
 from uuid import UUID
 
+from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
 from svc_pg.database.query import Query, RawJson
 from svc_pg.webhooks.ids import filter_key, message_key, no_message
@@ -43,6 +44,23 @@ class MessageDetail(Message):
     """A message with its payload, as it was sent."""
 
     payload: RawJson
+
+
+class MessageFilter(TypedDict, total=False):
+    """Conditions on messages; a message must meet all that are not None.
+
+    ``transaction`` is the ``xact_id`` of entries in the audit log. ``since`` and ``until`` apply to the time of
+    sending: an aware datetime, or a duration before now, for example ``6h``.
+    """
+
+    event: Annotated[str | None, Selects(words="messages of this event")]
+    tenant: Annotated[str | None, Selects(words="messages of this tenant")]
+    transaction: Annotated[
+        int | None, Selects(words="messages that this transaction sent, by the xactId of entries in the audit log")
+    ]
+    since: Annotated[PointInTime | None, Selects(words="messages sent since this time")]
+    until: Annotated[PointInTime | None, Selects(words="messages sent before this time")]
+    ids: Annotated[Sequence[str] | None, Selects(words="these messages", is_id=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +111,9 @@ def query() -> MessageQuery:
     return MessageQuery(_NEWEST)
 
 
-def matching(
-    *,
-    event: str | None = None,
-    tenant: str | None = None,
-    transaction: int | None = None,
-    since: PointInTime | None = None,
-    until: PointInTime | None = None,
-) -> MessageQuery:
-    """A query of messages with a condition for each argument that is not None. Raises QueryError."""
-    wanted = query()
-    wanted = wanted if event is None else wanted.event(event)
-    wanted = wanted if tenant is None else wanted.tenant(tenant)
-    wanted = wanted if transaction is None else wanted.transaction(transaction)
-    wanted = wanted if since is None else wanted.since(since)
-    return wanted if until is None else wanted.until(until)
+def matching(**wanted: Unpack[MessageFilter]) -> MessageQuery:
+    """A query of messages with a condition for each filter that is not None. Raises QueryError."""
+    return applied(query(), MessageFilter, wanted)
 
 
 def get(message_id: str) -> Query[MessageDetail]:

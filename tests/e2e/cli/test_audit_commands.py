@@ -81,8 +81,11 @@ def test_an_export_of_nothing_is_an_empty_array(run: Run) -> None:
         (["--tenant", "acme", "--tenant", "other"], ["INSERT", "UPDATE", "DELETE"]),
         (["--tenant", "other"], []),
         (["--label", "gone"], ["DELETE"]),
-        (["--severity", "medium"], ["DELETE"]),
-        (["--severity", "critical"], []),
+        (["--min-severity", "medium"], ["DELETE"]),
+        (["--min-severity", "CRITICAL"], []),
+        (["--severity", "critical", "--severity", "low"], []),
+        (["--not-operation", "insert", "--not-operation", "UPDATE"], ["DELETE"]),
+        (["--not-table", "customer"], []),
         (["--compliance", "gdpr", "--compliance", "soc2"], ["DELETE"]),
         (["--until", "2020-01-01T00:00:00Z"], []),
         (["--since", "2020-01-01T00:00:00+01:00"], ["INSERT", "UPDATE", "DELETE"]),
@@ -264,11 +267,11 @@ def test_a_table_that_is_there_or_was_is_known(run: Run, database: str) -> None:
 def test_the_log_ends_before_a_time_and_tells_changes_without_an_actor(run: Run) -> None:
     assert run("log", "--until", "2020-01-01").stderr == "No entries.\n"
     assert len(run("log", "--until", "2100-01-01", "--json").stdout.splitlines()) == 3
-    lines = [json.loads(line) for line in run("log", "--no-actor", "--json").stdout.splitlines()]
+    lines = [json.loads(line) for line in run("log", "--missing", "actor", "--json").stdout.splitlines()]
     assert {line["actorId"] for line in lines} <= {None}
     every = [json.loads(line) for line in run("log", "--json").stdout.splitlines()]
     assert len(lines) == sum(line["actorId"] is None for line in every)
-    assert run("log", "--no-actor", "--actor", "ann").returncode == 2
+    assert run("log", "--missing", "actor", "--actor", "ann").returncode == 2
     assert run("log", "--follow", "--until", "1h").returncode == 2
 
 

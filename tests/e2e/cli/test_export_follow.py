@@ -280,7 +280,8 @@ def test_other_filters_are_refused_by_name_until_they_are_meant(run: Run, databa
     for changed, message in (
         ((), "--table was public.customer, public.other, and is not given"),
         ((*same, "--actor", "alice"), "options: --actor was not given, and is alice"),
-        ((*same, "--no-actor"), "--no-actor was not given, and is yes"),
+        ((*same, "--missing", "actor"), "--missing was not given, and is actor"),
+        ((*same, "--not-tenant", "acme"), "--not-tenant was not given, and is acme"),
         ((*same, "--operation", "delete"), "--operation was INSERT, and is DELETE, INSERT"),
         ((*same[2:], "--since", "2026-01-31"), "--since was 7d, and is 2026-01-31T00:00:00+00:00"),
     ):

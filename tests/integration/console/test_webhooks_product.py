@@ -267,7 +267,7 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("POST", "/events", {"event": "order.created"}, 422, "invalid_body"),
         ("POST", "/events", {"event": "order.created", "payload": "x" * 300_000}, 422, "invalid_payload"),
         ("POST", "/events", {"event": "order.created", "payload": {"a": ["\0"]}}, 422, "invalid_payload"),
-        ("POST", "/deliveries/retry", {"status": "pending"}, 422, "invalid_body"),
+        ("POST", "/deliveries/retry", {"status": "lost"}, 422, "invalid_body"),
         ("POST", f"/endpoints/{UNKNOWN}/pause", None, 404, "unknown_endpoint"),
         ("POST", f"/endpoints/{UNKNOWN}/ping", None, 404, "unknown_endpoint"),
         ("POST", f"/endpoints/{UNKNOWN}/recover", None, 404, "unknown_endpoint"),

@@ -2,21 +2,24 @@
 
 from typing import Final
 
-from svc_pg.console.event_log import ConsoleEvent
+from svc_pg.console.event_log import ConsoleEvent, EventFilter
 from svc_pg.console.pages import states
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.visit import Visit
 from svc_pg.database.pagination import Page
 
-FILTERS: Final = ("event", "email", "since")
+WORDS: Final = words_of(EventFilter)
+_IN_FORM: Final = ("event", "email", "since")
 _PERIODS: Final = {"24h": "Last 24 hours", "7d": "Last 7 days", "": "Any time"}
 
 
 async def listed(visit: Visit) -> Answer:
     """The events, newest first."""
-    wanted = {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
+    wanted = used(visit, WORDS)
     page = await visit.api.get(Page[ConsoleEvent], "account", "events", query=visit.list_query(**wanted))
-    return Html("activity", {"events": page, "wanted": wanted, "periods": _PERIODS})
+    shown = chips(wanted, WORDS, without=_IN_FORM)
+    return Html("activity", {"events": page, "wanted": wanted, "chips": shown, "periods": _PERIODS})
 
 
 def sentence(event: ConsoleEvent) -> str:

@@ -4,38 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.visit import Visit
+from svc_pg.database.filters import filters_of
 
 FROM_START: Final = {"cursor": None, "before": None, "around": None}
 """The parameters that a changed filter takes out of the address: those of a position in the list."""
 
-_WORDS: Final = {
-    "resource": "Table",
-    "record": "Record",
-    "actor": "Actor",
-    "tenant": "Tenant",
-    "operation": "Operation",
-    "severity": "Severity",
-    "minSeverity": "Severity at least",
-    "label": "Label",
-    "compliance": "Compliance",
-    "changed": "Field",
-    "missing": "Without",
-    "transaction": "Transaction",
-    "since": "Since",
-    "until": "Until",
-}
-_EXCLUDED: Final = {
-    f"not{_WORDS[name]}" if name != "resource" else "notResource": f"Not {_WORDS[name].lower()}"
-    for name in ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
-}
-_SEARCH: Final = {"text": "Words", "contains": "Contains", "context": "Request or address"}
-WORDS: Final[Mapping[str, str]] = {**_WORDS, **_EXCLUDED, **_SEARCH}
+_SEARCH: Final = {each.api: each.word for each in filters_of(SearchFilter).values()}
+WORDS: Final[Mapping[str, str]] = {each.api: each.word for each in filters_of(EntryFilter).values()} | _SEARCH
 _AGO: Final = {"1h": "1 hour ago", "24h": "24 hours ago", "7d": "7 days ago", "30d": "30 days ago"}
 _SHOWN: Final = 8
 _LONGEST: Final = 60

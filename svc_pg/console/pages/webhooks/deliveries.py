@@ -9,35 +9,22 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.messages.message_queries import Message
 
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 
-FILTERS: Final = ("event", "tenant", "since", "until", "endpointId", "messageId", "transaction")
-_CHIPS: Final = {
-    "until": "created before",
-    "endpointId": "to endpoint",
-    "messageId": "of message",
-    "transaction": "of transaction",
-}
-_WORDS: Final = {
-    "event": "Event",
-    "tenant": "Tenant",
-    "since": "Since",
-    "until": "Until",
-    "status": "State",
-    "endpointId": "Endpoint",
-    "messageId": "Message",
-    "transaction": "Transaction",
-}
+WORDS: Final = words_of(DeliveryFilter)
+_IN_FORM: Final = ("status", "event", "tenant", "since")
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -54,27 +41,28 @@ class Row:
 
 async def listed(visit: Visit) -> Answer:
     """Deliveries, newest first, with the number of those in each state."""
-    filters = chosen(visit)
-    status = visit.query.get("status", "")
-    wanted = visit.list_query(**filters, **({"status": status} if status else {}))
+    wanted = used(visit, WORDS)
+    filters = {name: value for name, value in wanted.items() if name != "status"}
     problem: Problem | None = None
     page, counts = _EMPTY, list[StatusCount]()
     try:
-        page = await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=wanted)
+        page = await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=visit.list_query(**wanted))
         counts = await visit.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=filters)
     except Problem as refused:
         if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
         problem = refused
     shown = await rows(visit, page.data)
+    endpoint_names = [_name(row.endpoint) for row in shown if row.endpoint]
     values = {
         "page": page,
         "rows": shown,
         "counts": {each.status: each for each in counts},
-        "status": status,
+        "status": wanted.get("status", ""),
         "filters": filters,
-        "chips": [(name, words, filters[name]) for name, words in _CHIPS.items() if name in filters],
-        "endpoint_name": next((_name(row.endpoint) for row in shown if row.endpoint), None),
+        "chips": chips(
+            filters, WORDS, without=_IN_FORM, shown={"endpointId": endpoint_names[0]} if endpoint_names else {}
+        ),
         "periods": PERIODS,
         "problem": problem,
     }
@@ -91,7 +79,7 @@ async def confirm(visit: Visit) -> Answer:
         "counted": counted,
         "fields": _fields(body),
         "filters": [
-            (_WORDS[name], await _word(visit, name, str(value))) for name, value in body.items() if name != "ids"
+            (WORDS[name], await _word(visit, name, str(value))) for name, value in body.items() if name != "ids"
         ],
         "back": visit.url("deliveries", query=_query(body)),
     }
@@ -139,11 +127,6 @@ def _name(endpoint: Endpoint) -> str:
     return endpoint_name(endpoint.description, endpoint.url)
 
 
-def chosen(visit: Visit) -> dict[str, str]:
-    """The filters that the address has, without those that are empty."""
-    return {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
-
-
 def _ids(ids: Iterable[str]) -> Mapping[str, str]:
     unique = sorted(set(ids))
     return {"ids": ",".join(unique), "limit": str(len(unique))}
@@ -159,12 +142,10 @@ def _change(text: str | None) -> Change:
 
 def _body(given: QueryParams) -> dict[str, object]:
     """The deliveries that were selected, or those that the filters match."""
-    ids = given.getlist("id")
-    if ids:
+    if ids := given.getlist("id"):
         return {"ids": ids}
-    names = (*FILTERS, "status") if given.get("do") == "retry" else FILTERS
-    body: dict[str, object] = {name: given[name] for name in names if given.get(name)}
-    return body
+    chosen = {name: given[name] for name in WORDS if given.get(name)}
+    return chosen | ({"ids": chosen["ids"].split(",")} if "ids" in chosen else {})
 
 
 def _fields(body: Mapping[str, object]) -> Sequence[tuple[str, str]]:

@@ -8,20 +8,22 @@ from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
+from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.events.event_types import EventType
 from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
-FILTERS: Final = ("tenant", "event", "text")
+WORDS: Final = words_of(EndpointFilter)
+_TABS: Final = ("status", "needsAttention")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +39,18 @@ class Row:
 
 
 async def listed(visit: Visit) -> Answer:
-    """Endpoints, newest first; those in one state, of one tenant, that get one event, or that need attention."""
-    state = visit.query.get("state", "")
-    filters = {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
-    cursor = {"cursor": visit.query["cursor"]} if visit.query.get("cursor") else {}
-    if state == "attention":
-        if filters:
-            detail = "Endpoints that need attention cannot be selected by tenant or event: look at all of them."
-            raise Problem(422, "invalid_parameter", detail, parameter=next(iter(filters)))
-        ill = await visit.api.get(
-            Page[EndpointHealth],
-            "webhooks",
-            "endpoints",
-            "health",
-            query={"needsAttention": "true", "limit": _SIZE} | cursor,
-        )
-        page = await _of_ids(visit, [each.endpoint_id for each in ill])
-        next_cursor = ill.next_cursor
-    else:
-        query = filters | ({"status": state} if state else {}) | {"limit": _SIZE} | cursor
-        page = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
-        next_cursor = page.next_cursor
+    """Endpoints, newest first: those that the filters select."""
+    wanted = used(visit, WORDS)
+    page = await visit.api.get(
+        Page[Endpoint], "webhooks", "endpoints", query={**visit.list_query(**wanted), "limit": _SIZE}
+    )
+    filters = {name: value for name, value in wanted.items() if name not in _TABS}
     values = {
+        "page": page,
         "rows": await endpoint_rows(visit, page),
-        "next_cursor": next_cursor,
-        "state": state,
+        "wanted": wanted,
         "filters": filters,
+        "chips": chips(filters, WORDS, without=_TABS),
         "hours": HOURS,
     }
     return Html("endpoints", values)
@@ -93,14 +81,6 @@ async def form_page(visit: Visit, given: EndpointForm, endpoint: Endpoint | None
         **event_types.divided(types),
     }
     return Html("endpoint_form", values)
-
-
-async def _of_ids(visit: Visit, ids: list[str]) -> Page[Endpoint]:
-    if not ids:
-        return Page([], None)
-    return await visit.api.get(
-        Page[Endpoint], "webhooks", "endpoints", query={"ids": ",".join(ids), "limit": str(len(ids))}
-    )
 
 
 async def endpoint_rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:

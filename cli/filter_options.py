@@ -1,0 +1,94 @@
+"""The filters of a list as options of a command."""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, Final, assert_never
+
+import typer
+
+from svc_pg.database.filters import ListFilter, some_filters
+
+from .completion import events, one_of
+
+Command = Callable[..., None]
+
+_TIME: Final = ": 1h, 7d, or 2026-01-31T12:00:00Z"
+
+
+def filter_options(declaration: type, *, without: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Give a command an option for each filter that a TypedDict declares; those that are used are its keywords."""
+    wanted = some_filters(declaration, without=without)
+
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def called(**given: Any) -> None:
+            values = {each: given.pop(each.name) for each in wanted}
+            used = {each: value for each, value in values.items() if value not in (None, False, [])}
+            command(**given, **{each.name: _read(each, value) for each, value in used.items()})
+
+        own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        options = [_option(each) for each in wanted]
+        arguments = [each for each in own if each.kind is not Parameter.KEYWORD_ONLY]
+        parameters = [*arguments, *options, *(each for each in own if each not in arguments)]
+        called.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return decorated
+
+
+def names(declaration: type, *, without: Collection[str] = ()) -> str:
+    """The options, as an error lists them."""
+    return ", ".join("--" + each.option for each in some_filters(declaration, without=without))
+
+
+def _option(wanted: ListFilter) -> Parameter:
+    option = typer.Option(
+        "--" + wanted.option,
+        metavar=None if wanted.kind == "flag" else _metavar(wanted),
+        help=f"Only {wanted.words}{_written(wanted)}.",
+        autocompletion=one_of(*wanted.choices) if wanted.choices else _COMPLETIONS.get(wanted.name),
+    )
+    hint = bool if wanted.kind == "flag" else list[str] | None if wanted.kind == "texts" else str | None
+    default = False if wanted.kind == "flag" else None
+    return Parameter(wanted.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, option])
+
+
+def _read(wanted: ListFilter, value: Any) -> object:
+    if isinstance(value, list):
+        return [_read(wanted, each) for each in value]
+    if isinstance(value, bool):
+        return value
+    try:
+        return wanted.read(next((each for each in wanted.choices if each.lower() == value.lower()), value))
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=f"'--{wanted.option}'") from error
+
+
+def _metavar(wanted: ListFilter) -> str:
+    match wanted.kind:
+        case "time":
+            return "DURATION|TIME"
+        case "ids":
+            return "ID,ID"
+        case "text" | "texts" | "id" | "number" | "choice" | "flag":
+            return wanted.option.rpartition("-")[2].upper()
+    assert_never(wanted.kind)
+
+
+def _written(wanted: ListFilter) -> str:
+    among = f": {', '.join(wanted.choices[:-1])} or {wanted.choices[-1]}" if wanted.choices else ""
+    match wanted.kind:
+        case "time":
+            return _TIME
+        case "ids":
+            return ", with commas between their ids"
+        case "texts":
+            return among + "; repeat it for several"
+        case "choice" | "text" | "id" | "number" | "flag":
+            return among
+    assert_never(wanted.kind)
+
+
+_COMPLETIONS: Final[Mapping[str, Callable[..., Any]]] = {"event": events}

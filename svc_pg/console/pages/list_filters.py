@@ -1,0 +1,42 @@
+"""The filters that the address of a list has, and the chips that take one away."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from svc_pg.console.pages.visit import Visit
+from svc_pg.database.filters import filters_of
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChip:
+    """A filter in use for which a form has no field; ``shown`` is its value as people read it."""
+
+    name: str
+    word: str
+    value: str
+    shown: str
+
+
+def words_of(declaration: type) -> dict[str, str]:
+    """The words before the values of the filters that a TypedDict declares, by their names in an address."""
+    return {each.api: each.word for each in filters_of(declaration).values()}
+
+
+def used(visit: Visit, words: Collection[str]) -> dict[str, str]:
+    """The filters that the address has, without those that are empty."""
+    return {name: visit.query[name] for name in words if visit.query.get(name)}
+
+
+def chips(
+    filters: Mapping[str, str],
+    words: Mapping[str, str],
+    *,
+    without: Collection[str],
+    shown: Mapping[str, str] | None = None,
+) -> Sequence[FilterChip]:
+    """A chip for each filter ``without`` those that the page shows in another way."""
+    return [
+        FilterChip(name, words[name], value, (shown or {}).get(name, value))
+        for name, value in filters.items()
+        if name not in without
+    ]

@@ -1,0 +1,27 @@
+"""The filters of endpoints: each is declared here, and its condition is the method of its name in EndpointQuery."""
+
+from collections.abc import Sequence
+from typing import Annotated, TypedDict
+
+from svc_pg.database.filters import Selects
+from svc_pg.webhooks.endpoints.endpoint_fields import Status
+
+
+class EndpointFilter(TypedDict, total=False):
+    """Conditions on endpoints; an endpoint must meet all that are not None.
+
+    One that ``needs_attention`` fails, or its client certificate ends within 30 days. ``text`` is a part of the
+    description or the URL.
+    """
+
+    status: Annotated[Status | None, Selects(words="endpoints in this state", word="State")]
+    tenant: Annotated[str | None, Selects(words="endpoints of this tenant")]
+    event: Annotated[str | None, Selects(words="endpoints that get this event")]
+    text: Annotated[
+        str | None,
+        Selects(words="endpoints with these letters in their description or URL, but for the URL's query"),
+    ]
+    needs_attention: Annotated[
+        bool, Selects(words="endpoints that fail, or whose client certificate ends within 30 days")
+    ]
+    ids: Annotated[Sequence[str] | None, Selects(words="these endpoints", is_id=True)]
