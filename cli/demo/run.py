@@ -21,7 +21,7 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker
 
-from .. import records
+from .. import output, records
 from .client import request
 from .database import CONFIG
 from .findings import Findings
