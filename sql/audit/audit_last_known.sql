@@ -30,7 +30,7 @@ begin
     redacted_fields := v_last.redacted_fields;
     leaf := v_last.table_oid;
     partition := v_last.partition;
-    if v_state <> '' and v_state is distinct from svc.audit_noticed(v_last.image::text, coalesce((
+    if v_state <> '' and v_state is distinct from svc.audit_without_ignored(v_last.image::text, coalesce((
            select o.ignored from svc.audit_omissions o where o.table_name = p_table
        ), '{}')) then
         state := v_state::jsonb;

@@ -34,11 +34,11 @@ begin
     v_seen_after := v_after;
     if v_omissions.table_name is not null then
         for n in 1..v_count loop
-            v_seen_before[n] := svc.audit_noticed(v_before[n], v_omissions.ignored);
-            v_seen_after[n] := svc.audit_noticed(v_after[n], v_omissions.ignored);
+            v_seen_before[n] := svc.audit_without_ignored(v_before[n], v_omissions.ignored);
+            v_seen_after[n] := svc.audit_without_ignored(v_after[n], v_omissions.ignored);
         end loop;
     end if;
-    v_is_closed := cardinality(svc.audit_ends(v_seen_before, v_seen_after)) = 0;
+    v_is_closed := cardinality(svc.audit_walk_ends(v_seen_before, v_seen_after)) = 0;
     if v_is_closed then
         v_start := svc.audit_state_before(p_table, p_record, p_timestamps[1], p_ids[1]);
     end if;

@@ -50,21 +50,21 @@ begin
          order by e."timestamp" desc, e.id desc
     loop
         if v_entry.xact_id is distinct from v_transaction or v_entry.id < v_truncated then
-            exit when cardinality(svc.audit_ends(v_before, v_after)) > 0;
+            exit when cardinality(svc.audit_walk_ends(v_before, v_after)) > 0;
             v_transaction := v_entry.xact_id;
             v_before := '{}';
             v_after := '{}';
             exit when v_entry.id < v_truncated;
         end if;
         if v_omissions.ignored <> '{}' then
-            v_entry.before := svc.audit_noticed(v_entry.before, v_omissions.ignored);
-            v_entry.after := svc.audit_noticed(v_entry.after, v_omissions.ignored);
+            v_entry.before := svc.audit_without_ignored(v_entry.before, v_omissions.ignored);
+            v_entry.after := svc.audit_without_ignored(v_entry.after, v_omissions.ignored);
         end if;
         v_after := v_after || v_entry.after;
         exit when v_omissions.is_conditional; -- the entries of such a table are in the order of capture
         v_before := v_before || v_entry.before;
     end loop;
-    v_ends := svc.audit_ends(v_before, v_after);
+    v_ends := svc.audit_walk_ends(v_before, v_after);
     return case cardinality(v_ends) when 1 then v_ends[1] when 0 then case when v_truncated > 0 then '' end end;
 end
 $svc$;

@@ -35,7 +35,7 @@ begin
            case when l.moved_from = history.record_id then l.record_id::text end,
            p.is_chained and (
                coalesce(p.place_timestamp < v_omissions.since, true)
-               or svc.audit_follows(history.table_name, history.record_id, p.place_timestamp, p.place_id, case
+               or svc.audit_is_continuous(history.table_name, history.record_id, p.place_timestamp, p.place_id, case
                       when l.operation in ('UPDATE', 'DELETE', 'SNAPSHOT')
                        and (l.moved_from is null or l.moved_from = history.record_id) then l.before_data
                   end)

@@ -43,7 +43,7 @@ begin
         returning * into v_endpoint;
         if p_status = 'disabled' then
             perform svc.webhook_cancel_pending(p_endpoint, v_endpoint.disabled_reason, 5000);
-            perform svc.webhook_tell('webhook.endpoint.disabled', p_endpoint,
+            perform svc.webhook_emit_internal('webhook.endpoint.disabled', p_endpoint,
                                      jsonb_build_object('reason', v_endpoint.disabled_reason));
         end if;
     end if;

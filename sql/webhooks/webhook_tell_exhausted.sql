@@ -35,7 +35,7 @@ begin
         returning u.*
     )
     select jsonb_agg(to_jsonb(n)) filter (where n.is_due) into v_due from noted n;
-    perform svc.webhook_tell('webhook.delivery.exhausted', x.endpoint_id, jsonb_build_object(
+    perform svc.webhook_emit_internal('webhook.delivery.exhausted', x.endpoint_id, jsonb_build_object(
                 'count', x.number, 'since', x.since, 'deliveryIds', x.ids, 'error', x.error))
        from jsonb_to_recordset(v_due) x(endpoint_id uuid, number integer, since text, ids jsonb, error text);
 end

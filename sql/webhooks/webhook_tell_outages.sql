@@ -7,7 +7,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
 begin
-    perform svc.webhook_tell(t.name, e.id, jsonb_build_object(
+    perform svc.webhook_emit_internal(t.name, e.id, jsonb_build_object(
                 'since', to_char(o.since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
             ) || case when o.is_over then '{}' else jsonb_build_object('failures', s.failure_streak) end)
        from unnest(p_endpoints, p_since, p_is_over) o(endpoint_id, since, is_over)

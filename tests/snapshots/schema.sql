@@ -907,10 +907,6 @@ create function svc.audit_drifted(p_table text)
     returns jsonb language plpgsql stable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_ends(p_before text[], p_after text[])
-    returns text[] language sql immutable parallel safe
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attaches boolean DEFAULT false)
     returns text[] language plpgsql security definer
     set search_path=pg_catalog, pg_temp
@@ -946,10 +942,6 @@ create function svc.audit_follow_purges()
     set search_path=pg_catalog, pg_temp
     set lock_timeout=300ms;
 
-create function svc.audit_follows(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb)
-    returns boolean language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.audit_guard()
     returns trigger language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -982,6 +974,10 @@ create function svc.audit_image(p_row record, p_table oid, p_is_plain boolean DE
     set bytea_output=hex
     set lc_monetary=C;
 
+create function svc.audit_is_continuous(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb)
+    returns boolean language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_is_copy()
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
@@ -1005,10 +1001,6 @@ create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_known(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone, OUT incomplete_since timestamp with time zone)
-    returns record language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.audit_last4(p_value text)
     returns text language sql immutable parallel safe;
 
@@ -1019,6 +1011,10 @@ create function svc.audit_last_known(p_table text, p_record text, OUT state json
 
 create function svc.audit_last_seal()
     returns SETOF svc.audit_seals language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_last_truncate(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone, OUT incomplete_since timestamp with time zone)
+    returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_leaf(l svc.audit_logs)
@@ -1047,10 +1043,6 @@ create function svc.audit_next_event(p_table text, p_record text, p_timestamp ti
 
 create function svc.audit_note_names()
     returns void language sql security definer
-    set search_path=pg_catalog, pg_temp;
-
-create function svc.audit_noticed(p_image text, p_ignored text[])
-    returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
@@ -1171,8 +1163,16 @@ create function svc.audit_walk(p_before text[], p_after text[], p_start text)
     returns integer[] language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_whole(p_image jsonb)
+create function svc.audit_walk_ends(p_before text[], p_after text[])
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_without_capped(p_image jsonb)
     returns jsonb language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_without_ignored(p_image text, p_ignored text[])
+    returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_words(p_before jsonb, p_after jsonb, p_description text)
@@ -1482,6 +1482,10 @@ create function svc.webhook_document(p_payload json)
     returns TABLE(document jsonb, most_values integer, problem text) language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_emit_internal(p_event text, p_endpoint uuid, p_facts jsonb)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
     returns TABLE(endpoint_id uuid, next_attempt_at timestamp with time zone, ordinality integer) language sql stable;
 
@@ -1732,10 +1736,6 @@ create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason 
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_tell(p_event text, p_endpoint uuid, p_facts jsonb)
-    returns void language plpgsql
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.webhook_tell_exhausted(p_deliveries uuid[], p_untold uuid[] DEFAULT NULL::uuid[])
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1800,9 +1800,6 @@ grant execute on function svc.audit_differing to svc_admin;
 grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
-grant execute on function svc.audit_ends to svc_admin;
-grant execute on function svc.audit_ends to svc_reader;
-grant execute on function svc.audit_ends to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
 grant select on table svc.audit_epoch to svc_admin;
 grant select on table svc.audit_epoch to svc_reader;
@@ -1822,9 +1819,6 @@ grant execute on function svc.audit_first_part to svc_reader;
 grant execute on function svc.audit_first_part to svc_writer;
 grant execute on function svc.audit_follow_holds to svc_admin;
 grant execute on function svc.audit_follow_purges to svc_admin;
-grant execute on function svc.audit_follows to svc_admin;
-grant execute on function svc.audit_follows to svc_reader;
-grant execute on function svc.audit_follows to svc_writer;
 grant select on table svc.audit_gaps to svc_admin;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
@@ -1840,6 +1834,9 @@ grant execute on function svc.audit_horizon to svc_reader;
 grant execute on function svc.audit_horizon to svc_writer;
 grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
+grant execute on function svc.audit_is_continuous to svc_admin;
+grant execute on function svc.audit_is_continuous to svc_reader;
+grant execute on function svc.audit_is_continuous to svc_writer;
 grant execute on function svc.audit_is_copy to svc_admin;
 grant execute on function svc.audit_is_copy to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
@@ -1850,15 +1847,15 @@ grant execute on function svc.audit_keyless_holds to svc_admin;
 grant execute on function svc.audit_keyless_holds to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
-grant execute on function svc.audit_known to svc_admin;
-grant execute on function svc.audit_known to svc_reader;
-grant execute on function svc.audit_known to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
 grant execute on function svc.audit_last4 to svc_writer;
 grant execute on function svc.audit_last_known to svc_admin;
 grant execute on function svc.audit_last_known to svc_writer;
 grant execute on function svc.audit_last_seal to svc_admin;
 grant execute on function svc.audit_last_seal to svc_writer;
+grant execute on function svc.audit_last_truncate to svc_admin;
+grant execute on function svc.audit_last_truncate to svc_reader;
+grant execute on function svc.audit_last_truncate to svc_writer;
 grant execute on function svc.audit_leaf to svc_admin;
 grant execute on function svc.audit_leaf to svc_reader;
 grant execute on function svc.audit_leaf to svc_writer;
@@ -1882,9 +1879,6 @@ grant execute on function svc.audit_next_event to svc_admin;
 grant execute on function svc.audit_next_event to svc_reader;
 grant execute on function svc.audit_next_event to svc_writer;
 grant execute on function svc.audit_note_names to svc_admin;
-grant execute on function svc.audit_noticed to svc_admin;
-grant execute on function svc.audit_noticed to svc_reader;
-grant execute on function svc.audit_noticed to svc_writer;
 grant select on table svc.audit_omissions to svc_admin;
 grant select on table svc.audit_omissions to svc_reader;
 grant execute on function svc.audit_order to svc_admin;
@@ -1953,9 +1947,15 @@ grant execute on function svc.audit_wait_for_holds to svc_admin;
 grant execute on function svc.audit_walk to svc_admin;
 grant execute on function svc.audit_walk to svc_reader;
 grant execute on function svc.audit_walk to svc_writer;
-grant execute on function svc.audit_whole to svc_admin;
-grant execute on function svc.audit_whole to svc_reader;
-grant execute on function svc.audit_whole to svc_writer;
+grant execute on function svc.audit_walk_ends to svc_admin;
+grant execute on function svc.audit_walk_ends to svc_reader;
+grant execute on function svc.audit_walk_ends to svc_writer;
+grant execute on function svc.audit_without_capped to svc_admin;
+grant execute on function svc.audit_without_capped to svc_reader;
+grant execute on function svc.audit_without_capped to svc_writer;
+grant execute on function svc.audit_without_ignored to svc_admin;
+grant execute on function svc.audit_without_ignored to svc_reader;
+grant execute on function svc.audit_without_ignored to svc_writer;
 grant execute on function svc.audit_words to svc_admin;
 grant execute on function svc.audit_words to svc_reader;
 grant execute on function svc.audit_words to svc_writer;
@@ -2049,6 +2049,7 @@ grant select on table svc.webhook_delivery_export to svc_admin;
 grant select on table svc.webhook_delivery_export to svc_reader;
 grant execute on function svc.webhook_disable_by_worker to svc_admin;
 grant execute on function svc.webhook_document to svc_admin;
+grant execute on function svc.webhook_emit_internal to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;
@@ -2113,7 +2114,6 @@ grant execute on function svc.webhook_row to svc_writer;
 grant execute on function svc.webhook_sample to svc_admin;
 grant execute on function svc.webhook_sample to svc_reader;
 grant execute on function svc.webhook_set_status to svc_admin;
-grant execute on function svc.webhook_tell to svc_admin;
 grant execute on function svc.webhook_tell_exhausted to svc_admin;
 grant execute on function svc.webhook_tell_outages to svc_admin;
 grant execute on function svc.webhook_unblock to svc_admin;

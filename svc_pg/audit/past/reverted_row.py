@@ -33,7 +33,7 @@ class RevertedRow:
 
 
 def is_marker(value: Any) -> bool:
-    """True if this stands in a snapshot for a value that is not recorded; see sql/audit/audit_whole.sql."""
+    """True if this stands in a snapshot for a value that is not recorded; see sql/audit/audit_without_capped.sql."""
     markers = {"oversized", "unsupported"}
     return isinstance(value, dict) and {"bytes", "sha256"} <= value.keys() and not markers.isdisjoint(value)
 

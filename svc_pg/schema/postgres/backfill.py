@@ -8,8 +8,8 @@ from psycopg import Connection, DataError, Error
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
-from svc_pg.capture.postgres.code_of_others import check_planned
 from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, pages_from, tells_all
+from svc_pg.capture.postgres.foreign_code import check_planned
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from psycopg import Connection, Error
 
 from svc_pg import __version__
-from svc_pg.capture.postgres.code_of_others import check_partition_keys
+from svc_pg.capture.postgres.foreign_code import check_partition_keys
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config, Grants
 from svc_pg.database.query import scalar

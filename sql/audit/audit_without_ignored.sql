@@ -1,6 +1,6 @@
 -- An image, as text, without the columns that a table's rules ignore; '' stands for absence.
 -- access: writer, reader, admin
-create or replace function svc.audit_noticed(p_image text, p_ignored text[]) returns text
+create or replace function svc.audit_without_ignored(p_image text, p_ignored text[]) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$

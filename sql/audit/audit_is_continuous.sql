@@ -1,7 +1,7 @@
 -- True if a change of a record began with the state that its earlier entries left, as far as the log tells. If false,
 -- changes in between have no entry. Columns that only one of the images has, and ignored ones, do not count.
 -- access: writer, reader, admin
-create or replace function svc.audit_follows(
+create or replace function svc.audit_is_continuous(
     p_table text, p_record text, p_timestamp timestamptz, p_id bigint, p_before jsonb
 ) returns boolean
 language plpgsql stable

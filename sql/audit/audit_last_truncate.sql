@@ -1,7 +1,7 @@
 -- The last TRUNCATE of a table up to a time, null if there was none, and the time since when changes may be missing
 -- because of a condition. An error if the log does not know the table, or only since later.
 -- access: writer, reader, admin
-create or replace function svc.audit_known(
+create or replace function svc.audit_last_truncate(
     p_table text, p_time timestamptz, out truncated_at timestamptz, out incomplete_since timestamptz
 )
 language plpgsql stable
@@ -28,13 +28,13 @@ begin
             to_char(v_first at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
             using errcode = 'SV003', hint = concat('Its first entry in the log is from then.', v_others);
     end if;
-    select max(t."timestamp") into audit_known.truncated_at
+    select max(t."timestamp") into audit_last_truncate.truncated_at
       from (
         select l."timestamp" from svc.audit_logs l
          where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE' and l."timestamp" <= p_time
         offset 0
       ) t;
-    select o.since into audit_known.incomplete_since
+    select o.since into audit_last_truncate.incomplete_since
       from svc.audit_omissions o where o.table_name = p_table and o.is_conditional;
 end
 $svc$;

@@ -1,7 +1,7 @@
 -- Send an event of svc-pg itself about an endpoint to those who subscribe to it by name or as webhook.*; '*' does not.
 -- If nobody does, nothing is stored. The URL goes without user name and query, which may be credentials.
 -- access: admin
-create or replace function svc.webhook_tell(p_event text, p_endpoint uuid, p_facts jsonb) returns void
+create or replace function svc.webhook_emit_internal(p_event text, p_endpoint uuid, p_facts jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -24,4 +24,4 @@ begin
     end if;
 end
 $svc$;
-revoke all on function svc.webhook_tell(text, uuid, jsonb) from public;
+revoke all on function svc.webhook_emit_internal(text, uuid, jsonb) from public;

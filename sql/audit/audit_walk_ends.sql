@@ -1,7 +1,7 @@
 -- The images with which more entries end than begin. A walk over the entries ends at the only one; if there is none,
 -- it ends where it began.
 -- access: writer, reader, admin
-create or replace function svc.audit_ends(p_before text[], p_after text[]) returns text[]
+create or replace function svc.audit_walk_ends(p_before text[], p_after text[]) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$

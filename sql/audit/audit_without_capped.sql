@@ -1,6 +1,6 @@
 -- An image without the values of which it has only the size and the SHA-256; see audit_cap and audit_unsupported.
 -- access: writer, reader, admin
-create or replace function svc.audit_whole(p_image jsonb) returns jsonb
+create or replace function svc.audit_without_capped(p_image jsonb) returns jsonb
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
