@@ -48,8 +48,8 @@ class DeliveryRequest:
 
     ``url`` is None if the endpoint was deleted, ``body`` once retention has deleted the message. ``body`` is the same
     in every attempt; what is signed is ``{webhook-id}.{webhook-timestamp}.{body}``. ``headers`` have the spelling and
-    the order in which a worker sends them. ``has_unnamed_headers`` if the endpoint has further headers
-    that cannot be opened here.
+    the order in which a worker sends them. ``has_unnamed_headers`` if the endpoint has further headers that cannot be
+    opened here.
     """
 
     method: str

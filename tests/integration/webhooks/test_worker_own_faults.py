@@ -17,7 +17,7 @@ CONFIG = hooks_config("order.created")
 PLACES = {
     "before the request": ("svc_pg.webhooks.worker.attempts.sign_with", "lost"),
     "in the transport, at the start": ("svc_pg.webhooks.http.route.Route.write", "connect_error"),
-    "in the transport, at the end": ("svc_pg.webhooks.http.exchange.judgement", "connect_error"),
+    "in the transport, at the end": ("svc_pg.webhooks.http.exchange._judgement", "connect_error"),
     "keeping the response": ("svc_pg.webhooks.http.exchange.Exchange._result", "connect_error"),
     "after the response": ("svc_pg.webhooks.worker.attempts._judged", "lost"),
 }
