@@ -74,7 +74,8 @@ def _metavar(wanted: ListFilter) -> str:
             return "ID,ID"
         case "text" | "texts" | "id" | "number" | "choice" | "flag":
             return wanted.option.rpartition("-")[2].upper()
-    assert_never(wanted.kind)
+        case _:
+            assert_never(wanted.kind)
 
 
 def _written(wanted: ListFilter) -> str:
@@ -88,7 +89,8 @@ def _written(wanted: ListFilter) -> str:
             return among + "; repeat it for several"
         case "choice" | "text" | "id" | "number" | "flag":
             return among
-    assert_never(wanted.kind)
+        case _:
+            assert_never(wanted.kind)
 
 
 _COMPLETIONS: Final[Mapping[str, Callable[..., Any]]] = {"event": events}

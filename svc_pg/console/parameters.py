@@ -94,7 +94,8 @@ def _written(wanted: ListFilter) -> str:
             return "; repeat it for several"
         case "text" | "id" | "number" | "choice" | "flag":
             return ""
-    assert_never(wanted.kind)
+        case _:
+            assert_never(wanted.kind)
 
 
 def schema_of(wanted: ListFilter) -> JsonSchema:
@@ -110,7 +111,8 @@ def schema_of(wanted: ListFilter) -> JsonSchema:
             return {"type": "boolean", "default": False}
         case "text" | "texts" | "ids" | "time" | "choice":
             return TEXT
-    assert_never(wanted.kind)
+        case _:
+            assert_never(wanted.kind)
 
 
 def _schema(wanted: FilterParameter[Any]) -> JsonSchema:

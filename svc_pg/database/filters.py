@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from types import NoneType
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, assert_never, get_args, get_origin, get_type_hints
 
 from svc_pg.formats import durations
 
@@ -69,6 +69,8 @@ class ListFilter:
                 return text == "true"
             case "text" | "texts" | "id" | "choice":
                 return text
+            case _:
+                assert_never(self.kind)
 
 
 @cache

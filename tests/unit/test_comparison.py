@@ -10,8 +10,8 @@ FOUND = Found("trigger", ITEM.identity, "c1", "drop trigger t", table="main.a")
 NOTE = Recorded("trigger", ITEM.identity, "main.a", ITEM.source_sha256, "c1")
 
 
-def state(found: list[Found], recorded: list[Recorded]) -> str:
-    [status] = compare([ITEM], found, recorded)
+def state(found: list[Found], recorded: list[Recorded], *, rewrites: bool = False) -> str:
+    [status] = compare([ITEM], found, recorded, rewrites=rewrites)
     assert status.item is ITEM
     assert (status.sql, status.audited_table) == (ITEM.sql, "main.a")
     return status.state
@@ -27,7 +27,29 @@ def test_the_state_of_a_wanted_object() -> None:
 
 
 def test_what_the_database_rewrote_for_a_renamed_column_is_outdated_and_not_tampered_with() -> None:
-    assert state([replace(FOUND, sha256="c2")], [replace(NOTE, source_sha256="other")]) == "outdated"
+    rewritten, outdated = replace(FOUND, sha256="c2"), replace(NOTE, source_sha256="other")
+    assert state([rewritten], [outdated], rewrites=True) == "outdated"
+    assert state([rewritten], [outdated]) == "tampered"
+    assert state([rewritten], [NOTE], rewrites=True) == "tampered"
+
+
+def test_what_another_version_of_the_server_printed_is_outdated() -> None:
+    assert state([replace(FOUND, sha256="c2")], [replace(NOTE, is_comparable=False)]) == "outdated"
+
+
+def test_a_trigger_that_is_switched_off_is_disabled_whatever_it_says() -> None:
+    assert state([replace(FOUND, sha256="c2", is_disabled=True)], [NOTE]) == "disabled"
+
+
+def test_a_trigger_without_a_record_is_of_the_table_of_the_function_that_it_calls() -> None:
+    called = replace(NOTE, kind="function", identity="svc.f")
+    moved = replace(FOUND, identity="t on main.b", table="main.b", function="svc.f")
+    function = Found("function", "svc.f", "c1", "drop function f")
+    trigger, orphan = compare([], [moved, function], [called])
+    assert (trigger.audited_table, trigger.moved_to) == ("main.a", "main.b")
+    assert (orphan.kind, orphan.is_foreign) == ("function", False), "triggers go first"
+    stranger, unknown = compare([], [moved, function], [])
+    assert (stranger.audited_table, unknown.is_foreign) == (None, True)
 
 
 def test_an_object_that_nobody_wants_is_an_orphan_with_the_sql_that_drops_it() -> None:
