@@ -17,7 +17,7 @@ from . import output
 from .database import open_database
 from .filter_options import filter_options
 from .known_tables import warn_of_unknown
-from .log_filters import AllDatabases, selected
+from .log_filters import AllDatabases, NoActor, selected
 from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, opened, until_the_reader_leaves
 from .progress import entries_so_far
@@ -38,6 +38,7 @@ class ExportFormat(StrEnum):
 @filter_options(EntryFilter)
 def export(
     *,
+    no_actor: NoActor = False,
     all_databases: AllDatabases = False,
     form: Annotated[
         ExportFormat | None,
@@ -77,7 +78,7 @@ def export(
 ) -> None:
     """Write entries of the audit log, the oldest first."""
     _check(form, to, which, unsettled=unsettled, follow=follow, cursor=cursor, rebind=rebind)
-    wanted = selected(which, all_databases=all_databases)
+    wanted = selected(which, no_actor=no_actor, all_databases=all_databases)
     with until_the_reader_leaves(), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))
         if follow:

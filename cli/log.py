@@ -17,7 +17,7 @@ from .filter_options import filter_options
 from .format_entry import line
 from .json_text import printable
 from .known_tables import warn_of_unknown
-from .log_filters import AllDatabases, selected
+from .log_filters import AllDatabases, NoActor, selected
 from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
 
@@ -28,6 +28,7 @@ app = typer.Typer()
 @filter_options(EntryFilter)
 def log(
     *,
+    no_actor: NoActor = False,
     all_databases: AllDatabases = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of entries to start with.")] = 20,
     follow: Annotated[
@@ -38,7 +39,7 @@ def log(
     **which: Unpack[EntryFilter],
 ) -> None:
     """Show the newest entries of the audit log, the newest last."""
-    wanted = selected(which, all_databases=all_databases).limit(limit)
+    wanted = selected(which, no_actor=no_actor, all_databases=all_databases).limit(limit)
     if follow and "until" in which:
         raise typer.BadParameter("what is followed has no end", param_hint="--until")
     show = _json_line if json else line

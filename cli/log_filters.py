@@ -13,11 +13,15 @@ AllDatabases = Annotated[
         "--all-databases", help="On MySQL and MariaDB, not only of the database that the address names, but of all."
     ),
 ]
+NoActor = Annotated[bool, typer.Option("--no-actor", help="Only entries without an actor: as --missing actor.")]
 
 
-def selected(which: EntryFilter, *, all_databases: bool) -> AuditQuery:
+def selected(which: EntryFilter, *, no_actor: bool, all_databases: bool) -> AuditQuery:
     """The query that the options ask for. Raises wrong usage for an actor and none."""
-    if which.get("actor") and "actor" in (which.get("missing") or ()):
-        raise typer.BadParameter("no entry has an actor and none", param_hint="--missing")
-    wanted = matching(**which)
+    missing = list(which.get("missing") or ())
+    if no_actor and "actor" not in missing:
+        missing.append("actor")
+    if which.get("actor") and "actor" in missing:
+        raise typer.BadParameter("no entry has an actor and none", param_hint="--no-actor" if no_actor else "--missing")
+    wanted = matching(**(which | {"missing": missing or None}))
     return wanted.of_any_database() if all_databases else wanted

@@ -35,6 +35,7 @@ SAME: Final = {
     "with_fact": "context",
     "transactions": "transaction",
     "of_any_database": "all_databases",
+    "no_actor": "missing",
 }
 """Other names of the same filter."""
 

@@ -267,11 +267,15 @@ def test_a_table_that_is_there_or_was_is_known(run: Run, database: str) -> None:
 def test_the_log_ends_before_a_time_and_tells_changes_without_an_actor(run: Run) -> None:
     assert run("log", "--until", "2020-01-01").stderr == "No entries.\n"
     assert len(run("log", "--until", "2100-01-01", "--json").stdout.splitlines()) == 3
-    lines = [json.loads(line) for line in run("log", "--missing", "actor", "--json").stdout.splitlines()]
+    said = run("log", "--missing", "actor", "--json").stdout
+    assert said == run("log", "--no-actor", "--json").stdout
+    lines = [json.loads(line) for line in said.splitlines()]
     assert {line["actorId"] for line in lines} <= {None}
     every = [json.loads(line) for line in run("log", "--json").stdout.splitlines()]
     assert len(lines) == sum(line["actorId"] is None for line in every)
-    assert run("log", "--missing", "actor", "--actor", "ann").returncode == 2
+    for option in (["--missing", "actor"], ["--no-actor"]):
+        refused = run("log", *option, "--actor", "ann")
+        assert (refused.returncode, option[0] in refused.stderr) == (2, True)
     assert run("log", "--follow", "--until", "1h").returncode == 2
 
 
