@@ -1,16 +1,16 @@
 """Functions, views and triggers as values, which svc_pg.schema installs."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, get_args
 
 from svc_pg.database.storable_texts import MAX_IDENTIFIER_BYTES
 from svc_pg.database.table_names import TableName, quoted, unquoted
 
-# The names of functions and triggers that send changes contain one of these; of those that record changes, none does
-CHANGE_EVENTS: Final = "change_events"
-SEND_CHANGES: Final = "send_changes"
+_SENDING: Final = ("svc.change_events_", "svc.send_changes_", "00_svc_change_events_")
+"""The identities of functions and triggers that send changes begin with one of these; others do not."""
 
 OVERLOADED: Final = ("send",)
 """The names that several of our functions have, each in a file of its own: send.sql.j2, send.json.sql."""
@@ -91,10 +91,30 @@ def is_overload(identity: str) -> bool:
 
 def sends_changes(identity: str) -> bool:
     """True if the function or trigger sends the changes of its table as events."""
-    return identity.startswith((f"svc.{CHANGE_EVENTS}_", f"svc.{SEND_CHANGES}_", f"00_svc_{CHANGE_EVENTS}_"))
+    return identity.startswith(_SENDING)
 
 
-def function_name(prefix: str, table: TableName) -> str:
+@dataclass(frozen=True, slots=True)
+class ObjectNames:
+    """The names in schema ``svc`` of the functions and views that are made for one table."""
+
+    capture: str
+    record: str
+    redact: str
+    typed: str
+    history: str
+    as_of: str
+    change_events: str
+    send_changes: str
+
+
+@lru_cache(maxsize=1024)
+def names_of(table: TableName) -> ObjectNames:
+    """The names of the objects of a table."""
+    return ObjectNames(**{each.name: _name(each.name, table) for each in fields(ObjectNames)})
+
+
+def _name(prefix: str, table: TableName) -> str:
     """``prefix_schema_table``; with a digest if that is too long, or if the end of the schema would be ambiguous."""
     plain = f"{prefix}_{table.schema}_{table.table}"
     if "_" not in table.schema and len(plain.encode()) <= MAX_IDENTIFIER_BYTES:

@@ -20,7 +20,7 @@ from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import NotFoundError, NotInstalledError, QueryError, UnknownTableError
 from svc_pg.formats.durations import point_in_time
-from svc_pg.rendering.schema_objects import function_name
+from svc_pg.rendering.schema_objects import names_of
 
 _FEATURE: Final = "a table as of a time"
 # The table may have a column of the name of our first one, by which the rows are in order
@@ -202,4 +202,4 @@ def _source(table: TableName) -> Identifier:
 
 
 def _function(table: TableName) -> str:
-    return function_name("as_of", table)
+    return names_of(table).as_of

@@ -11,7 +11,7 @@ from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.database.query import Query, RawJson, fetch
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import UnknownTableError
-from svc_pg.rendering.schema_objects import function_name
+from svc_pg.rendering.schema_objects import names_of
 from svc_pg.rendering.templates import render
 
 _KINDS: Final = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
@@ -111,7 +111,7 @@ def table_names(conn: Connection[Any]) -> list[TableName]:
 
 def _moved(conn: Connection[Any], name: TableName) -> str | None:
     """A table that was renamed still has the triggers that record it under its old name."""
-    query = Query(_RECORDED_AS, (function_name("capture", name),), TableName)
+    query = Query(_RECORDED_AS, (names_of(name).capture,), TableName)
     return next((f"It is now {table}: name it so." for table in fetch(conn, query)), None)
 
 

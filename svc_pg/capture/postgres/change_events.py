@@ -17,7 +17,7 @@ from svc_pg.config.change_events import ChangeOperation, RowValue
 from svc_pg.database.storable_texts import MAX_IDENTIFIER_BYTES
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
-from svc_pg.rendering.schema_objects import CHANGE_EVENTS, SEND_CHANGES, SchemaObject, function_name
+from svc_pg.rendering.schema_objects import SchemaObject, names_of
 from svc_pg.rendering.templates import render
 
 _OPERATIONS: Final[tuple[ChangeOperation, ...]] = ("INSERT", "UPDATE", "DELETE")
@@ -123,7 +123,7 @@ select from {table} as after left join {table} as before on false where ({when}
 
 def _sender(table: Table, rules: Sequence[OnChange]) -> SchemaObject:
     """The function that may send, for that of the triggers, which may not."""
-    function, table_name = function_name(SEND_CHANGES, table.name), str(table.name)
+    function, table_name = names_of(table.name).send_changes, str(table.name)
     events = sorted({rule.event for rule in rules})
     body = render("events/send_changes.sql.j2", function=function, table_name=table_name, events=events)
     return SchemaObject("function", f"svc.{function}", body, audited_table=table_name)
@@ -132,11 +132,11 @@ def _sender(table: Table, rules: Sequence[OnChange]) -> SchemaObject:
 def _function(
     table: Table, rules: Sequence[OnChange], operations: Sequence[ChangeOperation], redacted: Set[str]
 ) -> SchemaObject:
-    function = function_name(CHANGE_EVENTS, table.name)
+    function = names_of(table.name).change_events
     body = render(
         "events/change_function.sql.j2",
         function=function,
-        sender=function_name(SEND_CHANGES, table.name),
+        sender=names_of(table.name).send_changes,
         table_name=str(table.name),
         key_before=pairing_key("before", table),
         key_after=pairing_key("after", table),
@@ -157,12 +157,12 @@ def _triggers(table: Table, operations: Sequence[ChangeOperation]) -> Iterator[S
     # statement triggers are not cloned to partitions, and fire only for the table that a statement names
     for relation in (table.name, *table.partitions):
         for operation in operations:
-            trigger = f"00_svc_{CHANGE_EVENTS}_{operation.lower()}"
+            trigger = f"00_svc_change_events_{operation.lower()}"
             body = render(
                 "events/change_trigger.sql.j2",
                 trigger=trigger,
                 table=tuple(relation),
                 operation=operation,
-                function=function_name(CHANGE_EVENTS, table.name),
+                function=names_of(table.name).change_events,
             )
             yield SchemaObject("trigger", f"{trigger} on {relation}", body, audited_table=str(table.name))

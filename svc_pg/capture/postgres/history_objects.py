@@ -6,7 +6,7 @@ from typing import Final
 from psycopg.sql import SQL, Composable, Identifier
 
 from svc_pg.capture.rules import TableRules
-from svc_pg.rendering.schema_objects import SchemaObject, function_name
+from svc_pg.rendering.schema_objects import SchemaObject, names_of
 from svc_pg.rendering.templates import render
 
 OWN_COLUMNS: Final = (
@@ -35,7 +35,7 @@ def history_objects(rules: TableRules) -> list[SchemaObject]:
         return []
     name = str(table.name)
     own = own_columns(table.columns)
-    typed = function_name("typed", table.name)
+    names = names_of(table.name)
     types = {column: table.types[column] for column in table.columns}
     state = {own["unknown_fields"]: "text[]", own["other_data"]: "jsonb", **types}
     left_out = "" if rules.leaves_out is None else f" Not all changes are in the log: {rules.leaves_out}."
@@ -43,12 +43,11 @@ def history_objects(rules: TableRules) -> list[SchemaObject]:
         "table_name": name,
         "own": own,
         "columns": table.columns,
-        "typed": typed,
+        "typed": names.typed,
         "state": _definitions(state),
     }
 
-    def rendered(kind: str, template: str, prefix: str, **values: object) -> SchemaObject:
-        made = function_name(prefix, table.name)
+    def rendered(kind: str, template: str, made: str, **values: object) -> SchemaObject:
         return SchemaObject(
             "view" if kind == "view" else "function",
             f"svc.{made}",
@@ -60,21 +59,21 @@ def history_objects(rules: TableRules) -> list[SchemaObject]:
         rendered(
             "function",
             "capture/typed_function.sql.j2",
-            "typed",
+            names.typed,
             definitions=_definitions(types),
             definitions_by_column=[(column, _definitions({column: kind})) for column, kind in types.items()],
         ),
         rendered(
             "view",
             "capture/history_view.sql.j2",
-            "history",
+            names.history,
             meaning=f"The states of the records of {name} in the log, each with the time from which and to which it was"
             f" there, in the columns of today.{left_out}",
         ),
         rendered(
             "function",
             "capture/as_of_function.sql.j2",
-            "as_of",
+            names.as_of,
             meaning=f"The rows of {name} as they were at a time, or the one with this record_id.{left_out}",
         ),
     ]

@@ -14,7 +14,7 @@ from svc_pg.capture.postgres.recording import recorded, without_ignored
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audit import Unattributed
 from svc_pg.database.table_names import TableName
-from svc_pg.rendering.schema_objects import SchemaObject, function_name
+from svc_pg.rendering.schema_objects import SchemaObject, names_of
 from svc_pg.rendering.templates import render
 
 _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUNCATE")
@@ -48,7 +48,7 @@ def snapshot_values(rules: TableRules) -> dict[str, object]:
 
 def _record_view(rules: TableRules) -> SchemaObject:
     """The view through which the capture function writes: see ``sql/access/access_changes.sql.j2`` for who may."""
-    view, table_name = function_name("record", rules.table.name), str(rules.table.name)
+    view, table_name = names_of(rules.table.name).record, str(rules.table.name)
     sql = render(
         "capture/record_view.sql.j2",
         view=view,
@@ -71,7 +71,7 @@ def _redact_function(rules: TableRules) -> SchemaObject:
         column: kind for column, kind in rules.redactions.items() if rules.columns is None or column in rules.columns
     }
     removed = sorted(column for column, kind in redactions.items() if kind == "remove")
-    function = function_name("redact", rules.table.name)
+    function = names_of(rules.table.name).redact
     sql = render(
         "capture/redact_function.sql.j2",
         function=function,
@@ -87,11 +87,11 @@ def _redact_function(rules: TableRules) -> SchemaObject:
 
 def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaObject:
     table = rules.table
-    function = function_name("capture", table.name)
+    function = names_of(table.name).capture
     newer = SQL("v_newer") if rules.audited.level == "row" else _newer(rules)
     values: dict[str, object] = {
         "function": function,
-        "view": function_name("record", table.name),
+        "view": names_of(table.name).record,
         "table_name": str(table.name),
         "is_partitioned": table.is_partitioned,
         "columns": sorted(set(table.columns).difference(table.json_columns)),
@@ -156,7 +156,7 @@ def _image(rules: TableRules, image: Composable) -> Composable:
 def _recorded(rules: TableRules, image: Composable, newer: Composable) -> Composable:
     """The part of a snapshot that may be recorded; ``newer`` is that of columns which the rules do not know."""
     if rules.has_redact_function:
-        function = Identifier(function_name("redact", rules.table.name))
+        function = Identifier(names_of(rules.table.name).redact)
         image = SQL("svc.{}({}, {})").format(function, image, newer)
     if rules.audited.max_value_bytes is not None:
         image = SQL("svc.audit_cap({}, {})").format(image, rules.audited.max_value_bytes)
@@ -193,7 +193,7 @@ def _triggers(rules: TableRules) -> Iterable[SchemaObject]:
             kind=kind,
             table=tuple(on),
             level=rules.audited.level,
-            function=function_name("capture", table.name),
+            function=names_of(table.name).capture,
             replica=rules.audited.replica,
             without_ignored=without_ignored(rules),
         )
