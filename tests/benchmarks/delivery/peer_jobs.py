@@ -19,7 +19,6 @@ from hmac import digest
 from typing import Any, Final, LiteralString
 from uuid import uuid4
 
-import aiohttp
 import psycopg
 import uvloop
 from psycopg.conninfo import conninfo_to_dict
@@ -58,6 +57,8 @@ class Way:
 @asynccontextmanager
 async def posting(url: str) -> AsyncIterator[Post]:
     """The handler of a job, as somebody writes it who follows Standard Webhooks."""
+    import aiohttp  # whoever reads the tables has no need of it
+
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
         async def post(payload: str) -> None:

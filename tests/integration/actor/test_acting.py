@@ -148,7 +148,7 @@ def test_ids_may_be_numbers_and_uuids(notes: str) -> None:
         [entry] = audit.query().actor(42).tenant(key).record(1).list(conn)
     assert (entry.actor_id, entry.tenant_id) == ("42", str(key))
     assert entry.context is not None
-    assert entry.context.value == {"order": str(key), "at": "2026-01-31T00:00:00Z"}
+    assert entry.context.value == {"order": str(key), "at": "2026-01-31T00:00:00.000000Z"}
     with pytest.raises(ValueError, match=r"\$\.files\[0\] is bytes; write base64"):
         Actor(42, context={"files": [b""]})
 

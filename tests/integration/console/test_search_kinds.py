@@ -162,7 +162,7 @@ def test_more_than_a_page_shows_are_a_link_away(reader: Browser) -> None:
     assert "More endpoints have these letters." in page
     more = reader.get("/endpoints?text=customer+99").text
     assert more.count('class="main"') == 25
-    assert '<span class="chip">text<b><bdi>customer 99</bdi></b>' in more
+    assert '<span class="chip">Text <b><bdi>customer 99</bdi></b>' in more
     tenants = asked(reader, "a 19").text
     assert "More tenants have these letters in their names." in tenants
     assert reader.get("/tenants?text=a+1999").text.count('class="main"') == 1

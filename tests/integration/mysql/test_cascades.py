@@ -226,7 +226,7 @@ def test_a_table_that_loses_its_foreign_key_loses_the_trigger_above(tree: Connec
     run(tree, "alter table customer drop foreign key customer_ibfk_2, drop foreign key customer_ibfk_3")
     gone = [step for step in status(tree, config) if step.state == "orphan"]
     assert [step.identity.split(" on ")[0] for step in gone] == [
-        *(f"00_svc_audit_{kind}_agent" for kind in ("cascade_delete", "cascade_update", "keep")),
+        *(f"00_svc_audit_{kind}_agent" for kind in ("keep", "cascade_update", "cascade_delete")),
     ]
     install(tree, config)
     assert {step.state for step in status(tree, config)} == {"ok"}

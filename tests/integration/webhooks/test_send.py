@@ -66,7 +66,7 @@ def test_what_applications_hold_is_stored_exactly(db: psycopg.Connection[Any]) -
     order = {"id": UUID(int=7), "total": Decimal("12345678901234567.10"), "at": datetime(2026, 1, 31, tzinfo=UTC)}
     message = webhooks.send(db, "order.created", order)
     stored = scalar(db, "select payload::text from svc.webhook_messages where id = %s", (message,))
-    expected = '"total": 12345678901234567.10, "at": "2026-01-31T00:00:00Z"'
+    expected = '"total": 12345678901234567.10, "at": "2026-01-31T00:00:00.000000Z"'
     assert stored == f'{{"id": "{UUID(int=7)}", {expected}}}'
     with pytest.raises(PayloadError, match=r"\$\.at is .* no time zone") as caught:
         webhooks.send(db, "order.created", {"at": datetime(2026, 1, 31)})  # noqa: DTZ001 - what the test is about
