@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
@@ -15,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
 from docs import generated
+from svc_pg.config.audited_table import Redaction
 from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
 from svc_pg.errors import BY_SQLSTATE
 from svc_pg.settings import Settings
@@ -107,6 +109,13 @@ def test_every_error_of_sql_is_documented_with_its_class() -> None:
     documented = dict(re.findall(r"^\| `(SV\d{3})` \|.*\| (.*) ?\|$", document, flags=re.MULTILINE))
     known = {code: f"`{kind.__name__}`" for code, kind in BY_SQLSTATE.items()}
     assert {code: kind.strip() for code, kind in documented.items()} == dict.fromkeys(raised, "") | known
+
+
+@pytest.mark.parametrize("page", ["audit.md", "databases.md", "howto/personal-data.md"])
+def test_each_redaction_is_documented(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    named = set(re.findall(r'["`](\w+)["`]', text))
+    assert set(get_args(Redaction)) - named == set()
 
 
 def test_docker_sets_no_variable_that_nothing_reads() -> None:

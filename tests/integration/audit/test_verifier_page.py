@@ -1,12 +1,13 @@
 """The example of docs/explanation/verifier.md is what PostgreSQL makes of such entries."""
 
 import json
+import re
 from typing import Any
 
 import psycopg
 
 from svc_pg.database.query import fetch_one
-from svc_pg.seals.database.leaf_queries import CONTENT, WHO, leaves_of
+from svc_pg.seals.database.leaf_queries import CONTENT, LEAF, WHO, leaves_of
 from svc_pg.seals.verification.seal import Stretch
 from svc_pg.seals.verification.tree import root_of
 from tests.support.documents import examples
@@ -37,3 +38,13 @@ def test_the_database_digests_the_documented_entries_as_the_page_does(database: 
     assert parts == [(who, content) for _, _, who, content in names["entries"]]
     assert leaves == b"".join(names["leaves"])
     assert root_of(names["leaves"]) == names["root"]
+
+
+def test_each_column_of_an_entry_is_in_its_leaf(database: str) -> None:
+    """Or somebody could change its value in a sealed entry, and no verification would tell."""
+    with psycopg.connect(database) as conn:
+        found = conn.execute(
+            "select attname from pg_attribute where attrelid = 'svc.audit_logs'::regclass and attnum > 0"
+            " and not attisdropped"
+        ).fetchall()
+    assert {name for (name,) in found} == set(re.findall(r'\bl\."?(\w+)', LEAF))
