@@ -17,8 +17,6 @@ from math import isfinite
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
-from pydantic.alias_generators import to_camel
-
 from svc_pg.formats.json_errors import Refused, endless, step
 
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
@@ -44,7 +42,14 @@ class _Style(NamedTuple):
     field: Callable[[str], str]
 
 
-_OURS: Final = _Style(",", ":", to_camel)
+@lru_cache(maxsize=1024)
+def _camel(name: str) -> str:
+    from pydantic.alias_generators import to_camel  # an application that only sends need not load it
+
+    return to_camel(name)
+
+
+_OURS: Final = _Style(",", ":", _camel)
 _THEIRS: Final = _Style(", ", ": ", str)
 
 

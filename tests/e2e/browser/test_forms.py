@@ -132,6 +132,7 @@ def test_a_session_that_ends_while_a_form_is_filled_says_so_and_comes_back_to_it
 def test_a_live_page_whose_session_ends_says_so_and_is_come_back_to(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "admin") as somebody:
         page = somebody.page
+        somebody.watch.expected_statuses.add(401)  # by which what the page asks for learns that the session is over
         somebody.open("overview?window=7d")
         with psycopg.connect(shop.conninfo) as conn:
             conn.execute("update svc.console_sessions set expires_at = now() where email = %s", [ADMIN])
