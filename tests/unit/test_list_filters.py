@@ -23,7 +23,7 @@ MANNERS: Final = {
     *("order", "only", "fields", "time", "format", "bucket", "to", "follow", "rebind", "unsettled"),
     "all",  # without the filter that a command has by itself
 }
-"""How a call is made, and how rows are shown: none of it selects rows."""
+"""Parameters of the call and of the rows' look: none of them selects rows."""
 SAME: Final = {
     "endpoint_id": "endpoint",  # the API says what is an id
     "message_id": "message",

@@ -99,7 +99,7 @@ def carried(visit: Visit, answer: Answer) -> Answer:
 
 
 def _found(visit: Visit) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    """What the cookies tell, and whom: this person, or, if that is empty, anybody. The portal is sent the console's."""
+    """Each refusal of the cookies with its person, empty if that is anybody. The portal is sent the console's too."""
     opened = (
         (whose, visit.sealer.opened(text, purpose=_PURPOSE, whose=whose))
         for text in visit.cookies.read_all(visit.request, cookies.REFUSED)

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from svc_pg.integrations.sqlite import with_audit
-from svc_pg.testing.log_conformance import CHECKS, AuditedDatabase, prepare
+from svc_pg.testing.audited_database import AuditedDatabase, prepare
+from svc_pg.testing.log_conformance import CHECKS
 from tests.support import mysql
 
 
@@ -21,7 +22,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Audited
                 yield _prepared(AuditedDatabase(conn, conn.transaction))
         case "sqlite":
             with closing(sqlite3.connect(tmp_path / "shop.db", isolation_level=None)) as file:
-                yield _prepared(AuditedDatabase(with_audit(file)))
+                yield _prepared(AuditedDatabase(with_audit(file), log="svc_audit_logs"))
         case kind:
             server = mysql.found(request.getfixturevalue("mysql_servers"), kind)
             with server.new_database() as name, server.connect(name) as shop:
