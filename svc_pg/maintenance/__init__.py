@@ -12,6 +12,7 @@ from psycopg import Connection
 
 from svc_pg.audit.keep import retention
 from svc_pg.config import Config
+from svc_pg.database import performing
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import scalar
@@ -20,6 +21,7 @@ from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
+from svc_pg.webhooks.worker import server_clock
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
@@ -194,6 +196,10 @@ def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
     return _removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
 
 
+def _follow_clock(conn: Connection[Any], _: Config) -> None:
+    performing.run(conn, server_clock.follow())
+
+
 def _prune_leaves(conn: Connection[Any], _: Config) -> str | None:
     return _removed(_in_batches(conn, "select svc.audit_prune_leaves(%s)", ()))
 
@@ -233,6 +239,7 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's epoch", None, _begin_epoch),
     ("the log's retention", "purge", _purge_log),
     ("the leaves of removed entries", None, _prune_leaves),
+    ("deliveries that wait", None, _follow_clock),
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
 )

@@ -9,14 +9,16 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final, TypeVar
 
+from svc_pg.database import performing
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.formats.plurals import counted
-from svc_pg.webhooks.worker import leases, protocol
+from svc_pg.webhooks.worker import leases, protocol, server_clock
 from svc_pg.webhooks.worker.attempts import Done
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
+from svc_pg.webhooks.worker.server_clock import ServerClock
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.waiting import before
 from svc_pg.webhooks.worker.wakeup import Wakeup, waking
@@ -72,6 +74,7 @@ class Dispatcher:
         self._freed = asyncio.Event()
         self._protocol = protocol.NEWEST
         self._server_time: float | None = None  # unix seconds
+        self._clock = ServerClock()
         self._claimed_after: float | None = None  # what that was at the last claim
         self._has_started = False  # since it last asked what is due next
 
@@ -92,6 +95,7 @@ class Dispatcher:
                 self._server_time = wakeup.asked_at
                 if self._stopping.is_set():
                     break
+                await self._follow_clock(conn)
                 if not is_asleep:
                     is_new = wakeup.is_polling or self._has_started  # the worker that sleeps does not know of it
                     within = await self._next_due(conn) if is_new else None
@@ -102,6 +106,10 @@ class Dispatcher:
                 else:
                     await self._until_news(wakeup.wait(within=await self._next_due(conn)))
                     await self._wake_up(conn, wakeup)
+
+    async def _follow_clock(self, conn: Connection) -> None:
+        if self._clock.may_be_set_back(self._server_time) and self._protocol >= protocol.FOLLOWS_CLOCK:
+            await performing.arun(conn, server_clock.follow())
 
     async def _wake_up(self, conn: Connection, wakeup: Wakeup) -> None:
         """Tell senders that nobody sleeps, and claim meanwhile: an idle worker's first POST is a round trip earlier."""

@@ -13,9 +13,11 @@ from svc_pg.database.query import Query, afetch_one
 from svc_pg.errors import ProtocolError
 
 OLDEST: Final = 1
-NEWEST: Final = 2
+NEWEST: Final = 3
 THROTTLED: Final = 2
 """The first in which results can be ``throttled``, and in which a worker asks what is due since its claim began."""
+FOLLOWS_CLOCK: Final = 3
+"""The first in which the database follows a clock that was set back."""
 
 
 @dataclass(frozen=True, slots=True)

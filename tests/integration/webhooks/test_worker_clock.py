@@ -1,6 +1,5 @@
 """A worker whose own clock is wrong delivers as any other: waits and leases go by the database's clock."""
 
-import subprocess
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -8,20 +7,13 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.errors import WebhookSignatureError
-from tests.support import debian
+from tests.support.faked_clock import clock_off_by
 from tests.support.hooks import endpoint, hooks_config, rows
 from tests.support.receiver import Received, receiving
 from tests.support.waiting import wait_until
 from tests.support.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
-
-
-def clock_off_by(offset: str) -> dict[str, str]:
-    """The environment of a process with that clock. Without faketime the test is skipped, but in CI it fails."""
-    command = [debian.program("faketime", package="faketime"), "-f", offset, "printenv", "LD_PRELOAD"]
-    preload = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-    return {"LD_PRELOAD": preload, "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
 def signed_at(request: Received) -> datetime:
