@@ -94,7 +94,8 @@ def rotate_secret(
     During ``overlap``, at most 30 days, the previous ones sign too, so receivers can change over. Raises EndpointError
     for another overlap, EncryptionKeyError if ``settings`` have no key.
     """
-    return fetch_one(conn, endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap))
+    query = endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap)
+    return fetch_one(conn, query)
 
 
 async def arotate_secret(
