@@ -6,7 +6,8 @@ import os
 import sys
 from typing import Final
 
-from svc_pg.errors import SvcError, translate
+from svc_pg.database.sqlstates import translate
+from svc_pg.errors import SvcError
 
 from . import output
 

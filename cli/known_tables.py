@@ -12,8 +12,8 @@ from svc_pg import audit
 from svc_pg.audit.read.other_names import OtherNames, other_names
 from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import fetch_one, scalar
+from svc_pg.database.sqlstates import translating
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import translating
 from svc_pg.other_databases.log.driver_errors import is_denied
 from svc_pg.other_databases.log.log_dialects import real_name
 

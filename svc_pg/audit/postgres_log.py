@@ -28,8 +28,8 @@ from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.pagination import Page
 from svc_pg.database.performing import Copy, check_idle
 from svc_pg.database.query import Query, RawJson
+from svc_pg.database.sqlstates import translating
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import translating
 
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
 

@@ -20,7 +20,8 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Proble
 from svc_pg.database import datestyle
 from svc_pg.database.application_names import CONSOLE
 from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
-from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
+from svc_pg.database.sqlstates import translate
+from svc_pg.errors import AccessError, NotInstalledError, SvcError
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
 POOL_TIMEOUT_SECONDS: Final = 5

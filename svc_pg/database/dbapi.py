@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
-from svc_pg.errors import unwrapped
+from svc_pg.database.sqlstates import unwrapped
 
 
 class DbApiConnection(Protocol):

@@ -14,7 +14,8 @@ from svc_pg.database.connections import apsycopg_connection, is_asyncpg, numbere
 from svc_pg.database.dbapi import rows, values_of
 from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.query import Query, Row, afetch, afetch_within, fetch
-from svc_pg.errors import TransactionError, translating
+from svc_pg.database.sqlstates import translating
+from svc_pg.errors import TransactionError
 
 # Locks decide what is held, and only the snapshot of a statement that begins after a wait shows it
 _ISOLATION: Final = "set transaction isolation level read committed"

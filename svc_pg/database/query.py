@@ -15,7 +15,8 @@ from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.datestyle import achosen, chosen
-from svc_pg.errors import NotFoundError, another_version, translating
+from svc_pg.database.sqlstates import translating
+from svc_pg.errors import NotFoundError, another_version
 from svc_pg.formats.json_writer import Verbatim
 
 Row = TypeVar("Row")

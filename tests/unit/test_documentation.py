@@ -18,7 +18,7 @@ from cli.app import app, load
 from docs import generated
 from svc_pg.config.audited_table import Redaction
 from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
-from svc_pg.errors import BY_SQLSTATE
+from svc_pg.database.sqlstates import BY_SQLSTATE
 from svc_pg.settings import Settings
 from tests.support.documents import DOCUMENTS, ROOT, examples
 

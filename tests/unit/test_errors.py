@@ -4,7 +4,8 @@ import traceback
 
 import psycopg
 
-from svc_pg.errors import AccessError, ConfigError, ConsoleWeakSecretError, NotInstalledError, combined, translate
+from svc_pg.database.sqlstates import translate
+from svc_pg.errors import AccessError, ConfigError, ConsoleWeakSecretError, NotInstalledError, combined
 
 
 def test_a_traceback_shows_the_hint_below_the_message() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_pg import sql_access
-from svc_pg.sql_access import header_of
+from svc_pg.database import sql_access
+from svc_pg.database.sql_access import header_of
 
 SQL = Path(__file__).parents[2] / "sql"
 ELSEWHERE = ("migrations", "mysql", "sqlite")

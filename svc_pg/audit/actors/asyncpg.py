@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from svc_pg.audit.context import Actor, acting_as, current_actor, parameters, within
-from svc_pg.errors import TransactionError, sqlstate
+from svc_pg.database.sqlstates import sqlstate
+from svc_pg.errors import TransactionError
 
 _SET: Final = """
 select set_config('svc.actor_id', $1, true), set_config('svc.tenant_id', $2, true), set_config('svc.context', $3, true)

@@ -20,7 +20,7 @@ from svc_pg.audit.read.horizon import epoch_of, horizon, number_in
 from svc_pg.audit.read.listing import filter_of
 from svc_pg.database.pagination import encode
 from svc_pg.database.performing import check_idle
-from svc_pg.errors import translating
+from svc_pg.database.sqlstates import translating
 
 _EDGE: Final = re.compile(rb'\{"id":"([0-9]+)","timestamp":"([^"]+)"')
 

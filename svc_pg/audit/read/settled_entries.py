@@ -18,7 +18,7 @@ from svc_pg.database.datestyle import chosen
 from svc_pg.database.pagination import Filter
 from svc_pg.database.performing import check_idle
 from svc_pg.database.query import Query, keep_json
-from svc_pg.errors import translating
+from svc_pg.database.sqlstates import translating
 
 _CURSOR: Final = "svc_pg_follow"
 _BATCH: Final = 100

@@ -11,7 +11,7 @@ from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of
 from svc_pg.audit.read.sample import Count, Sample, newest, spread
 from svc_pg.database.query import Query, afetch
-from svc_pg.errors import translating
+from svc_pg.database.sqlstates import translating
 
 Bucket = Literal["minute", "hour", "day"]
 

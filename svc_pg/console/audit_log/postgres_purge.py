@@ -14,7 +14,7 @@ from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.database.effects import arun
 from svc_pg.database.performing import Apart
 from svc_pg.database.query import afetch
-from svc_pg.errors import translating
+from svc_pg.database.sqlstates import translating
 
 Acting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.db import OperationalError, connections, transaction
 
 from svc_pg.database.dbapi import error_number
-from svc_pg.errors import sqlstate
+from svc_pg.database.sqlstates import sqlstate
 
 STATEMENT_TIMEOUT = timedelta(seconds=5)
 _QUERY_CANCELED: Final = "57014"

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg import sql_access
+from svc_pg.database import sql_access
 from svc_pg.database.query import Query, fetch
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import CAPTURER, CLOSED, Installation

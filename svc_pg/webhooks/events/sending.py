@@ -8,8 +8,9 @@ from uuid import UUID
 
 from svc_pg.database.connections import async_connection, dbapi_connection, is_asyncpg, numbered
 from svc_pg.database.dbapi import values_of
+from svc_pg.database.sqlstates import sqlstate, translating
 from svc_pg.database.storable_texts import MAX_TENANT_BYTES, refuse_unstorable
-from svc_pg.errors import PayloadError, QueryError, sqlstate, translating
+from svc_pg.errors import PayloadError, QueryError
 from svc_pg.webhooks.events.payloads import Payload, SchemaCheck, json_text
 from svc_pg.webhooks.tracing import current_traceparent
 

@@ -5,7 +5,8 @@ import pytest
 
 from svc_pg import Config, schema
 from svc_pg.database.query import scalar
-from svc_pg.errors import AppendOnlyError, translate
+from svc_pg.database.sqlstates import translate
+from svc_pg.errors import AppendOnlyError
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 

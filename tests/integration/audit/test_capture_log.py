@@ -6,7 +6,8 @@ import psycopg
 import pytest
 
 from svc_pg import audit, schema
-from svc_pg.errors import AccessError, AppendOnlyError, ConflictError, NotInstalledError, QueryError, translating
+from svc_pg.database.sqlstates import translating
+from svc_pg.errors import AccessError, AppendOnlyError, ConflictError, NotInstalledError, QueryError
 from tests.support.tables import audited, create_and_audit, log
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from svc_pg import Config, audit, schema
 from svc_pg.database.query import scalar
+from svc_pg.database.sqlstates import translating
 from svc_pg.errors import (
     AccessError,
     AppendOnlyError,
@@ -20,7 +21,6 @@ from svc_pg.errors import (
     NotFoundError,
     QueryError,
     TransactionError,
-    translating,
 )
 from tests.support.postgres import Prepare
 from tests.support.tables import create_and_audit

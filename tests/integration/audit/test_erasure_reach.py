@@ -8,7 +8,8 @@ import pytest
 
 from svc_pg import Config, audit, schema
 from svc_pg.database.query import scalar
-from svc_pg.errors import AppendOnlyError, ConfigError, ConflictError, NotFoundError, translating
+from svc_pg.database.sqlstates import translating
+from svc_pg.errors import AppendOnlyError, ConfigError, ConflictError, NotFoundError
 from tests.support.postgres import Prepare
 from tests.support.tables import create_and_audit
 

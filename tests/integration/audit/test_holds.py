@@ -13,6 +13,7 @@ import pytest
 from svc_pg import audit, schema
 from svc_pg.audit.keep import purging
 from svc_pg.database.query import scalar
+from svc_pg.database.sqlstates import translating
 from svc_pg.errors import (
     AccessError,
     AppendOnlyError,
@@ -21,7 +22,6 @@ from svc_pg.errors import (
     NotFoundError,
     QueryError,
     TransactionError,
-    translating,
 )
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit

@@ -8,9 +8,10 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from svc_pg import schema, sql_access
+from svc_pg import schema
 from svc_pg.config import OnChange
-from svc_pg.sql_access import Header, Kind, Privilege
+from svc_pg.database import sql_access
+from svc_pg.database.sql_access import Header, Kind, Privilege
 from tests.support.hooks import hooks_config
 from tests.support.roles import new_role
 

@@ -13,7 +13,8 @@ from psycopg.types.json import Json, Jsonb
 
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
-from svc_pg.errors import AccessError, PayloadError, translating
+from svc_pg.database.sqlstates import translating
+from svc_pg.errors import AccessError, PayloadError
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import Prepare
 
