@@ -1,0 +1,84 @@
+"""The log on a standby: it is read there, dry runs tell what the primary would do, and a change is refused clearly."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from typer.testing import CliRunner
+
+from cli.app import app
+from svc_pg import Config, audit, schema
+from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.database.query import scalar
+from svc_pg.errors import ConflictError, InstallError, TransactionError
+from svc_pg.testing.databases import address_beside
+from tests.support.postgres import embedded_programs, new_database, restartable, standby
+from tests.support.waiting import wait_until
+
+CONFIG = Config(audit=AuditConfig(tables=[AuditedTable(name="public.customer")]))
+
+
+@pytest.fixture(scope="module")
+def standby_url(postgres_choice: str | None) -> Iterator[str]:
+    programs = Path(postgres_choice).absolute() if postgres_choice else embedded_programs()
+    with ExitStack() as stack:
+        server = stack.enter_context(stack.enter_context(restartable(programs))())
+        primary = stack.enter_context(new_database(server))
+        with psycopg.connect(primary, autocommit=True) as conn:
+            conn.execute("create table customer (id integer primary key)")
+            schema.install(conn, CONFIG)
+            conn.execute("insert into customer values (1), (2)")
+            conn.execute(
+                "insert into svc.audit_logs (table_name, table_oid, operation, record_id, timestamp)"
+                " values ('public.customer', 0, 'INSERT', '1', '2020-01-01')"
+            )
+            conn.execute("select svc.audit_ensure_partitions()")
+            audit.hold(conn, "public.customer", 2, reason="a case")
+        follower = address_beside(
+            stack.enter_context(standby(programs, server)), str(conninfo_to_dict(primary)["dbname"])
+        )
+        yield follower
+
+
+@pytest.fixture
+def follower(standby_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(standby_url, autocommit=True) as conn:
+        wait_until(lambda: scalar(conn, "select count(*) from svc.audit_holds") == 1, "the standby has followed")
+        yield conn
+
+
+def test_the_log_is_read(follower: psycopg.Connection[Any]) -> None:
+    assert len(audit.query().resource("public.customer").list(follower).data) == 3
+    assert {each.state for each in schema.status(follower, CONFIG)} == {"ok"}
+
+
+def test_dry_runs_tell_what_the_primary_would_do(follower: psycopg.Connection[Any]) -> None:
+    assert audit.erase(follower, "public.customer", 1, dry_run=True).entries == 2
+    with pytest.raises(ConflictError, match="cannot be erased, because of holds"):
+        audit.erase(follower, "public.customer", 2, dry_run=True)
+    assert audit.purge(follower, timedelta(days=1), dry_run=True).partitions == ["svc.audit_logs_2020_01"]
+
+
+def test_changes_are_refused(follower: psycopg.Connection[Any]) -> None:
+    for change in (
+        lambda: audit.erase(follower, "public.customer", 1),
+        lambda: audit.purge(follower, timedelta(days=1)),
+        lambda: audit.hold(follower, "public.customer", 1, reason="another case"),
+    ):
+        with pytest.raises(TransactionError, match="the transaction is read-only") as refused:
+            change()
+        assert "Connect to the primary" in (refused.value.hint or "")
+    for command in (lambda: schema.install(follower, CONFIG), lambda: schema.uninstall(follower)):
+        with pytest.raises(InstallError, match="the server is a standby"):
+            command()
+
+
+def test_the_command_line_tells_them_too(follower: psycopg.Connection[Any]) -> None:
+    purge = ["purge", "--older-than", "1d", "--database-url", follower.info.dsn]
+    dry = CliRunner().invoke(app, [*purge, "--dry-run"], prog_name="svc-pg")
+    assert (dry.exit_code, dry.output) == (0, "would drop svc.audit_logs_2020_01 with about 1 entry\n")
