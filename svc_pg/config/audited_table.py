@@ -36,7 +36,7 @@ MIN_VALUE_BYTES: Final = 256
 
 
 def _by_column(value: object) -> object:
-    """A list of columns means: remove them."""
+    """Read a list of columns as columns to remove."""
     if isinstance(value, str):
         raise ValueError(f'write a list of columns: ["{value}"]')
     return dict.fromkeys(value, "remove") if isinstance(value, list | tuple) else value
