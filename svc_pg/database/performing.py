@@ -29,7 +29,7 @@ class Apart(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Within(Generic[Row]):
-    """The first rows of a query that have up to ``max_bytes`` together, at least one; and whether these are all."""
+    """The first rows of a query, up to ``max_bytes`` together and at least one, and whether these are all."""
 
     query: Query[Row]
     max_bytes: int
@@ -51,7 +51,7 @@ def run(conn: Any, wanted: Effects[Result]) -> Result:
 
 
 async def arun(conn: Any, wanted: Effects[Result]) -> Result:
-    """As ``run``, on an async connection, which alone knows ``Within``."""
+    """As ``run``, on an async connection; only this performs ``Within``."""
     with translating():
         return await effects.arun(wanted, partial(_aperform, conn))
 
