@@ -203,7 +203,7 @@ def _prune_console(conn: Connection[Any], _: Config) -> str | None:
 
 
 def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> int:
-    """Stops after a batch that is not full: on a busy database some row has always just expired."""
+    """Run batches until one is not full: on a busy database some row has always just expired."""
     removed, rows = 0, _BATCH
     while rows >= _BATCH:
         rows = scalar(conn, statement, (*params, _BATCH))
