@@ -143,7 +143,7 @@ class Settings(BaseSettings):
 
 
 def signing_keys(settings: Settings) -> list[bytes]:
-    """The key that signs sessions, and the one that signed them before, if its sessions should go on.
+    """The key that signs sessions, and the previous one, if its sessions should go on.
 
     Raises as ``signing_key`` does.
     """

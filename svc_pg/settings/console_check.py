@@ -1,4 +1,4 @@
-"""The problems of settings that keep a console from starting."""
+"""Check the settings that a console needs to start."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
