@@ -35,7 +35,7 @@ select k.name as table_name, e.entries, e.without_actor
 class Attribution:
     """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor.
 
-    What a backfill found is of no actor by nature, and does not count.
+    Entries of a backfill never have an actor, and do not count.
     """
 
     table_name: str
