@@ -59,7 +59,7 @@ def is_session(conn: object) -> bool:
 
 @contextmanager
 def naming_its_engine() -> Iterator[None]:
-    """Raise ConfigError if a session of SQLAlchemy has no engine, or several, when the block asks for its connection."""
+    """Raise ConfigError if the block asks a session of SQLAlchemy for a connection, and it has no one engine."""
     from sqlalchemy.exc import UnboundExecutionError
 
     try:
