@@ -66,7 +66,7 @@ class SealKey:
 
     @property
     def public(self) -> "PublicKeys":
-        """The public key, which verifies what this one signs."""
+        """The public key, which verifies the signatures of this key."""
         return PublicKeys({self.key_id: self._private.public_key().public_bytes_raw()})
 
     def sign(self, text: str) -> bytes:

@@ -22,12 +22,12 @@ WHO: Final = """pg_catalog.json_build_array(
     )::pg_catalog.text""".replace(
     "{record_id}", _ANONYMOUS_KEY.replace("{column}", "record_id").replace("{uuid}", _UUID)
 ).replace("{moved_from}", _ANONYMOUS_KEY.replace("{column}", "moved_from").replace("{uuid}", _UUID))
-"""The first part of an entry, which an erasure leaves: who did what to which record. As svc.audit_first_part."""
+"""The first part of an entry, which an erasure keeps: actor, operation and record. As svc.audit_first_part."""
 CONTENT: Final = """pg_catalog.json_build_array(
         l.record_id, l.moved_from, l.before_data, l.after_data, l.description, l.redacted_fields, l.context,
         pg_catalog.encode(l.erased_leaf, 'hex')
     )::pg_catalog.text"""
-"""The second part: all that an erasure takes away, or leaves in its place. As svc.audit_content."""
+"""The second part, which an erasure replaces. As svc.audit_content."""
 CONTENT_DIGEST: Final = """case when pg_catalog.length(l.erased_leaf) operator(pg_catalog.>) 0 then l.erased_leaf
         else pg_catalog.sha256(pg_catalog.convert_to({content}, 'UTF8')) end""".replace("{content}", CONTENT)
 """The digest of the second part when it was sealed."""

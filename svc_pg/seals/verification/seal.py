@@ -12,7 +12,7 @@ from svc_pg.errors import ProofError
 
 KIND: Final = "svc-pg audit seal"
 VERSION: Final = 2
-"""The present version. Seals of version 1 have leaves of one part, which nothing compares any more."""
+"""The present version. Seals of version 1 have leaves of one part, which are no longer compared."""
 _KNOWN: Final = (1, VERSION)
 MOST_ENTRIES: Final = 32_768
 """The most entries of a seal: its leaves are read, hashed and stored at once."""
