@@ -134,7 +134,7 @@ def svc_conn(svc_rollback_database: str) -> "Iterator[Connection[Any]]":
 
 @pytest.fixture
 def svc_sent(svc_session_database: str) -> "Callable[..., list[SentWebhook]]":
-    """``svc_sent()`` or ``svc_sent("order.paid")``: the webhooks that this test has committed in the session's database."""
+    """``svc_sent()`` or ``svc_sent("order.paid")``: this test's committed webhooks in the session's database."""
     from svc_pg.testing.sent_webhooks import mark, sent
 
     return partial(sent, svc_session_database, since=mark(svc_session_database))

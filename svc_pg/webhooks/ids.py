@@ -1,4 +1,4 @@
-"""Make ids, and read those that people give."""
+"""Create ids, and parse ids in arguments."""
 
 import os
 import time

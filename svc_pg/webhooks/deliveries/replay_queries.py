@@ -101,7 +101,7 @@ def _sent(
 def _finished(
     since: PointInTime | None, until: PointInTime | None, after: str | None
 ) -> tuple[LiteralString, tuple[object, ...]]:
-    """As ``_sent``; what fails again after the beginning is no part of it."""
+    """As ``_sent``; deliveries that fail again after the replay began are left out."""
     if after is not None:
         return _CONTINUE_FINISHED, tuple(decode(after, UUID, aware_time, aware_time, _begun_series))
     wanted = ALL.compare("", _beginning(since), end=" as since")
@@ -119,7 +119,7 @@ def _beginning(since: PointInTime | None) -> PointInTime:
 
 
 def _begun_series(text: str) -> UUID:
-    """The series in a cursor. Raises ValueError if it is from the future: so would be the ids of copies."""
+    """The series in a cursor. Raises ValueError if it is from the future, because the ids of copies would be too."""
     series = UUID(text)
     if series.int >> 80 > (time.time() + _CLOCK_DIFFERENCE) * 1000:
         raise ValueError(f"{text} has not begun")

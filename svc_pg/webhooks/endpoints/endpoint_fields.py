@@ -32,7 +32,7 @@ Choice = TypeVar("Choice")
 
 
 class Options(TypedDict, total=False):
-    """Optional fields of an endpoint; those with None can be set back to it.
+    """Optional fields of an endpoint; those that accept None can be reset to it.
 
     ``headers`` are sent with every attempt and cannot be read back. At most ``max_in_flight`` attempts are under way at
     a time (1 to 1000; the default is 8), each may take ``timeout`` (1 to 60 s; the default is 15 s), and at most
@@ -146,7 +146,7 @@ def _columns_of(name: str, changes: Changes, guard: Guard, sealed: Callable[[str
 
 
 def in_json(content: bytes) -> str:
-    """Bytes as a column takes them from JSON."""
+    """Write bytes as text for a bytea column in JSON."""
     return f"\\x{content.hex()}"
 
 
@@ -186,7 +186,7 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _signatures(wanted: Sequence[Signature], sealed: Callable[[str, str], str]) -> dict[str, object]:
-    """The signatures, and a key pair, which the database takes unless the endpoint has one."""
+    """The signatures, and a key pair, which the database stores unless the endpoint has one."""
     if isinstance(wanted, str) or not wanted:
         raise EndpointError("an endpoint needs a signature", hint=f"Give a list of {' and '.join(SIGNATURES)}.")
     chosen = {_one_of(SIGNATURES, each, "a signature") for each in wanted}

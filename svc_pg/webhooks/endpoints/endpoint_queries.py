@@ -98,7 +98,7 @@ class EndpointQuery(Listing[Endpoint]):
         return self._where("tenant = %s", tenant)
 
     def text(self, words: str) -> Self:
-        """Endpoints with these letters in their description or URL, but for the URL's query, which may be a token."""
+        """Endpoints with this text in their description or URL, except in the URL's query, which may hold a token."""
         return self._where(_CALLED, words)
 
     def needs_attention(self, wanted: bool) -> Self:  # noqa: FBT001 - the value of a filter
@@ -143,7 +143,7 @@ def get(endpoint_id: str) -> Query[Endpoint]:
 
 
 def locked(endpoint_id: str) -> Query[Endpoint]:
-    """One endpoint, which nobody else changes until the end of the transaction."""
+    """One endpoint, locked against other changes until the end of the transaction."""
     key = endpoint_key(endpoint_id)
     return Query(_SELECT + " where id = %s for no key update", (key,), Endpoint, absent=no_endpoint(key))
 

@@ -1,4 +1,4 @@
-"""TLS contexts: the one that trusts the system's authorities, and those of private receivers."""
+"""TLS contexts: the default, which trusts the system's authorities, and those of private receivers."""
 
 import os
 import ssl
@@ -26,7 +26,7 @@ class _Private(NamedTuple):
 
 
 class Contexts:
-    """The contexts of a transport. Those of private receivers are kept, a limited number of them."""
+    """The contexts of a transport. A limited number of those of private receivers is kept."""
 
     def __init__(self) -> None:
         self._of = lru_cache(maxsize=_MOST)(_private)
@@ -47,7 +47,7 @@ class Contexts:
 
 
 def usable_until(tls: Tls) -> datetime | None:
-    """The end of the client certificate, if there is one. Raises EndpointError if no connection can be made with it."""
+    """The end of the client certificate, if there is one. Raises EndpointError if it cannot be used."""
     if tls.ca_bundle is not None:
         return _private(tls).ends_at
     ends_at = check_tls(tls)
@@ -91,7 +91,7 @@ def _load_certificate(tls: Tls, context: ssl.SSLContext) -> None:
 
 @contextmanager
 def _file(content: bytes) -> Iterator[str]:
-    """The path of a file with this content, for ssl, which reads nothing else; in memory if possible."""
+    """The path of a file with this content, in memory if possible, because ssl reads nothing but files."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with os.fdopen(os.memfd_create("client certificate"), "wb") as file:
             file.write(content)

@@ -15,7 +15,7 @@ _NO_BODY: Final = frozenset({101, 204, 304})
 
 
 class BrokenResponse(Exception):
-    """The bytes are no HTTP/1.1 response, or more than is read."""
+    """The bytes are no HTTP/1.1 response, or exceed a bound."""
 
 
 class _Enough(Exception):
@@ -23,7 +23,7 @@ class _Enough(Exception):
 
 
 class ResponseReader:
-    """The response that has been fed so far. It depends on the bytes alone, not on how they are split.
+    """The response fed so far. It depends on the bytes alone, not on their split into reads.
 
     ``status`` is None until the head is complete. A response is complete at its end, or when enough of its body was
     read; ``is_reusable`` tells whether its connection may carry another request. ``size`` is the number of bytes
@@ -60,13 +60,13 @@ class ResponseReader:
             self._feed(data)
 
     def end(self) -> bool:
-        """True if the response is complete now that no more bytes will come."""
+        """End the input; True if the response is complete."""
         if self.status is not None and not self._is_framed:
             self.is_complete = True
         return self.is_complete
 
     def _feed_within_bounds(self, data: bytes) -> None:
-        """Feed up to each bound, so that it holds exactly, however the bytes are split."""
+        """Feed up to each bound, so that it holds exactly for any split of the bytes."""
         begin = 0
         for most, is_within in ((_MOST_OF_HEAD, self._has_head), (_MOST_OF_ALL, self._has_ended)):
             room = most - (self.size - len(data))

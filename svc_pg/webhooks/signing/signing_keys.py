@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 Signer = Callable[[bytes], str]
-"""Makes the signature of a content, with its version in front."""
+"""Returns the signature of a content, with its version in front."""
 
 Verifier = Callable[[bytes, Sequence[bytes]], bool]
-"""Tells whether one of the signatures is of this content."""
+"""Returns True if one of the signatures is of this content."""
 
 _SECRET: Final = "whsec_"  # noqa: S105 - a prefix
 _PRIVATE: Final = "whsk_"

@@ -1,6 +1,6 @@
-"""Who holds an advisory lock: a worker, a sender, or a stranger, for anybody can.
+"""The holder of an advisory lock: a worker, a sender, or a stranger, because any role can take it.
 
-A stranger keeps nobody from a lock of svc-pg, because it then tells nothing.
+A lock that a stranger holds is ignored, because it carries no information.
 """
 
 from dataclasses import dataclass
@@ -51,6 +51,6 @@ class Holder:
 
 
 async def holder_of(conn: AsyncConnection[Any], lock: Lock) -> Holder | None:
-    """One that holds the lock in this database, a stranger before others."""
+    """A holder of the lock in this database, strangers first."""
     async with conn.cursor(row_factory=class_row(Holder)) as cursor:
         return await (await cursor.execute(_HOLDERS, lock.key)).fetchone()
