@@ -49,7 +49,7 @@ class Table:
 
 
 def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
-    """Raise the problem, or one error that names all of them; nothing if there is none."""
+    """Raise the problem, or one error that names all problems; do nothing if there is none."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -58,7 +58,7 @@ def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
 
 
 def did_you_mean(names: Sequence[str]) -> str | None:
-    """The hint that tells the names nearest to one that does not exist."""
+    """The hint with the names nearest to a missing one."""
     return f"Did you mean {' or '.join(names)}?" if names else None
 
 

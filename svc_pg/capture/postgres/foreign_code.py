@@ -1,4 +1,4 @@
-"""Refuse tables for which PostgreSQL itself would run code of others, with the rights of whoever asks."""
+"""Refuse tables for which PostgreSQL itself would run code of others, with the rights of the caller."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def check_planned(conn: Connection[Any], table: TableName) -> None:
 
 
 def check_partition_keys(conn: Connection[Any], tables: Iterable[TableName]) -> None:
-    """Raise InstallError if a trigger on one of these tables would run code of somebody else."""
+    """Raise InstallError if a trigger on one of these tables would run code of another owner."""
     names = sorted(set(tables))
     if not names:
         return
