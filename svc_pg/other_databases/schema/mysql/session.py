@@ -33,7 +33,7 @@ class Server:
 
 @contextmanager
 def pinned(conn: DbApiConnection) -> Iterator[Server]:
-    """A session with the settings that triggers keep; leaving restores those that it had, outside a transaction.
+    """A session with the settings that triggers keep; leaving restores its own settings, outside a transaction.
 
     Raises TransactionError if it is inside one: DDL would commit it. Raises ConfigError if the connection has no
     database, or sends another character set than UTF-8.
@@ -70,7 +70,7 @@ def pinned(conn: DbApiConnection) -> Iterator[Server]:
 
 @contextmanager
 def locked(conn: DbApiConnection, wait_for_install: timedelta, wait_for_table: timedelta) -> Iterator[None]:
-    """Hold the lock of installs, which is the server's. Raises InstallError if another one keeps it too long."""
+    """Hold the server-wide lock of installs. Raises InstallError if another install keeps it too long."""
     [(is_ours,)] = rows(conn, "select get_lock(%s, %s)", (_LOCK, wait_for_install.total_seconds()))
     if not is_ours:
         raise InstallError(
