@@ -1,4 +1,4 @@
-"""The seam where databases meet: what ``svc_pg.schema`` asks of any database, and who answers for a connection."""
+"""The interface of an installer of any database, and the choice of the installer for a connection."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
