@@ -41,7 +41,7 @@ def hold(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Hold a record and all that refers to it, or a table, so that nothing of it is purged or erased."""
+    """Hold a record and all records that refer to it, or a table, so that no entries of it are purged or erased."""
     if table == _LIST and key is None and reason is None and not lift:
         _show(limit, after, database_url, show_all=show_all, json=json)
         return

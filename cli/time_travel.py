@@ -110,7 +110,7 @@ def as_of(
 
 @app.command()
 def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
-    """Show for each field of a record who last changed it, and when."""
+    """Show the actor and the time of the last change of each field of a record."""
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)

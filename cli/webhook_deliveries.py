@@ -109,7 +109,7 @@ def retry(
     json: Json = False,
     **which: Unpack[DeliveryFilter],
 ) -> None:
-    """Make a failed or canceled delivery due now, or one that waits for its next attempt; or all that options name.
+    """Make a failed or canceled delivery due now, or one that waits for its next attempt; or all that options select.
 
     With options, deliveries to endpoints that are disabled or deleted are left out.
     """
@@ -136,7 +136,7 @@ def cancel(
     json: Json = False,
     **which: Unpack[DeliveryFilter],
 ) -> None:
-    """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options name.
+    """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options select.
 
     With options, deliveries with an attempt under way are left out.
     """
