@@ -1,8 +1,7 @@
 """Find the changed field of an entry: with its former value put back, the entry has the sealed digest again.
 
-A digest does not reveal its content, but other entries hold candidates: an actor is that of the transaction's other
-entries, a snapshot that of the record's next or last one. If a candidate makes the digest right, it is the former
-value.
+A digest does not reveal its content, but other entries hold candidates: the actor of the transaction's other entries,
+and the snapshots of the record's next and last one. If one makes the digest right, it is the former value.
 """
 
 import json
