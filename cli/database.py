@@ -99,7 +99,7 @@ def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
 
 def _sqlite(file: SqliteFile) -> sqlite3.Connection:
     """Open an existing file: a wrong address must not create a new database."""
-    from svc_pg.integrations.sqlite import with_audit  # they load what most commands do not call
+    from svc_pg.integrations.sqlite import with_audit  # they load modules that most commands do not need
     from svc_pg.other_databases.schema.sqlite.session import hint_of
 
     path = file.path.absolute()

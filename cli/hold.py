@@ -49,7 +49,7 @@ def hold(
         raise typer.BadParameter("write the reason, which is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
     with connect(database_url) as conn:
-        conn.isolation_level = IsolationLevel.READ_COMMITTED  # a hold needs it, whatever the database's default is
+        conn.isolation_level = IsolationLevel.READ_COMMITTED  # for a hold, under any default of the database
         if key is None:
             warn_of_unknown(conn, [table])
         else:

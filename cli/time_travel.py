@@ -81,7 +81,7 @@ def as_of(
     json: Json = False,
 ) -> None:
     """Show a record, or the rows of a table, as they were at a time."""
-    past = audit.as_of(table, time).as_json()  # PostgreSQL has times, such as infinity, that Python has not
+    past = audit.as_of(table, time).as_json()  # PostgreSQL has times that Python lacks, for example infinity
     point = durations.point_in_time(time)
     if isinstance(point, datetime) and point > datetime.now(UTC):
         output.words(f"warning: {time} is in the future: these are the states of now")

@@ -178,7 +178,7 @@ def _change_many(batch: Query[Changed], database_url: str | None, *, dry_run: bo
             with conn.transaction():
                 changed = fetch_one(conn, batch)
             count, is_complete = count + changed.count, changed.is_complete
-            # a dry run would count the same deliveries again, and what others hold locked stays as it is
+            # a dry run would count the same deliveries again, and deliveries that others lock stay unchanged
             is_done = is_complete or dry_run or not changed.count
     if as_json:
         records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})

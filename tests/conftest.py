@@ -19,7 +19,7 @@ from tests.support.postgres import URL_VARIABLE, Prepare, copied, new_database, 
 
 VERSION = pytest.StashKey[str | None]()
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else the machine does
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # under any load of the machine
 settings.register_profile("quick", patient, max_examples=20, derandomize=True)
 settings.register_profile("thorough", patient, max_examples=400, print_blob=True)
 settings.load_profile("quick")

@@ -41,7 +41,7 @@ def fetch(major: int) -> Path:
         try:
             unpacked.rename(cache_folder() / build)
         except OSError:
-            if not _programs(build).is_dir():  # or else somebody was faster
+            if not _programs(build).is_dir():  # or else another process was faster
                 raise
     return path(major)
 

@@ -35,7 +35,7 @@ def fetch() -> Path:
             try:
                 unpacked.rename(folder)
             except OSError:
-                if not folder.is_dir():  # or else somebody was faster
+                if not folder.is_dir():  # or else another process was faster
                     raise
     return path()
 

@@ -31,7 +31,7 @@ _NAMES: Final = (
     "Zoë Martin", "Karim <b>Aziz</b>", "Nadia Rossi", "Elias Berg", "Chiara Conti", "Leila Farouk",
 )  # fmt: skip
 
-# The hashes are of tokens that nobody has
+# The hashes are of unknown tokens
 _SESSION: Final[LiteralString] = """
 insert into svc.console_sessions (id, email, permission, token_hash, ip, user_agent, created_at, expires_at)
 select %s, %s, %s, %s, %s, %s, now, now + interval '24 hours'

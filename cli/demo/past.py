@@ -93,7 +93,7 @@ def _play(conn: Connection[Any], step: Step, now: datetime) -> list[tuple[Cursor
     with conn.transaction():
         context = json.dumps(step.context) if step.context else ""
         conn.execute(_BEGIN, (at, step.actor or "", step.tenant or "", context))
-        if step.is_past_the_application:  # somebody with rights of their own; in the end there was never such a role
+        if step.is_past_the_application:  # a person with rights of their own; at the end no trace of the role is left
             conn.execute("create role dba_temp superuser")
             conn.execute("set local session authorization dba_temp")
         for statement in step.statements:

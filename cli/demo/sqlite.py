@@ -56,7 +56,7 @@ _SIGN_UP: Final = "insert into customer values (?, ?, ?, ?)"
 _ORDER: Final = "insert into orders select ?, id, price, ? from product where id = ?"
 _PAST: Final = "update product set price = 1 where id = 1"
 
-# What people do in the shop: the user, and the statement with its parameters
+# The changes in the shop: the user, and the statement with its parameters
 _DAY: Final[list[tuple[str, str, tuple[object, ...]]]] = [
     ("alice", _SIGN_UP, (1, "Alice", "alice@example.com", "scrypt:5f1c")),
     ("alice", _ORDER, (7, "4929004400001881", 1)),

@@ -85,7 +85,7 @@ class Config(StrictModel):
             ) from error
         except SvcError:
             raise
-        except (Exception, SystemExit) as error:  # whatever the code of an application raises, or a script at its end
+        except (Exception, SystemExit) as error:  # any error of the application's code, or a script's exit
             raise ConfigError(
                 f"{reference}: cannot import {module_name!r}: {type(error).__name__}: {error}",
                 hint="With --debug, svc-pg shows the line.",

@@ -119,7 +119,7 @@ async def _aopened(conn: Any) -> Any:
 
 
 def _is_async_of_sqlalchemy(conn: object) -> bool:
-    module = sys.modules.get("sqlalchemy.ext.asyncio")  # whoever has such an object has loaded it
+    module = sys.modules.get("sqlalchemy.ext.asyncio")  # an object of it exists, so it is loaded
     if module is None:
         return False
     return isinstance(conn, module.AsyncSession | module.async_scoped_session | module.AsyncConnection)

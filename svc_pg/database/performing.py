@@ -16,7 +16,7 @@ from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.query import Query, Row, afetch, afetch_within, fetch
 from svc_pg.errors import TransactionError, translating
 
-# Locks decide what is held, and only the snapshot of a statement that begins after a wait shows it
+# Holds are decided under locks, and only the snapshot of a statement that begins after the wait shows them
 _ISOLATION: Final = "set transaction isolation level read committed"
 
 

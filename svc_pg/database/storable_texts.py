@@ -11,7 +11,7 @@ MAX_TENANT_BYTES: Final = 1024
 MAX_TENANT_CHARACTERS: Final = 400
 """The limit of a tenant of sessions, tokens, links and ``svc.tenants``: it is a part of the ids of actors."""
 
-# an escape in JSON: a pair of surrogates, else in group 1 what jsonb refuses, else any other
+# an escape in JSON: a pair of surrogates, else in group 1 one that jsonb refuses, else any other
 _ESCAPE: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u(0000|[dD][89a-fA-F]..)|.)")
 _MAX_CHARACTERS: Final = 10_000
 """The limit of a text in a query."""

@@ -70,7 +70,7 @@ def write(value: object) -> str:
     try:
         return _write(_without_verbatim(value))
     except (_SlowError, TypeError, ValueError, OverflowError, RecursionError):
-        return _written(value, _THEIRS)  # writes what the fast way cannot, or tells the path
+        return _written(value, _THEIRS)  # writes the values that the fast way cannot, or raises with the path
 
 
 def write_ascii(value: object) -> str:

@@ -28,7 +28,7 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
 
     def wsgi_app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[_IS_SERVED] = True
-        with acting_as_actor(current_actor()):  # ends what act() begins: the server's threads serve others next
+        with acting_as_actor(current_actor()):  # ends the block of act(): the thread serves other requests next
             answer = inner(environ, start_response)
             actor: Actor | None = environ.get(_ACTOR, current_actor())
             return Body(actor, answer)

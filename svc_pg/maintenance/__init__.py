@@ -112,7 +112,7 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
-# Anybody can take an advisory lock; only who maintains keeps others from it
+# Any role can take an advisory lock; only a holder that may maintain keeps others from it
 _IS_MAINTAINED: Final[LiteralString] = """
 select exists (
     select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid

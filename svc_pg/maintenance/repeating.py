@@ -76,7 +76,7 @@ class Repeating:
                 self._conn = conn
                 datestyle.choose(conn)
                 return self._work(conn, self._stopping.is_set)
-        except Exception as error:  # noqa: BLE001 - whatever it is, deliveries go on
+        except Exception as error:  # noqa: BLE001 - deliveries go on after any error
             if not self._stopping.is_set():
                 _log.error("%s failed: %s", self._name, error)
             return False

@@ -124,7 +124,7 @@ def _text(value: str) -> str:
     if not isinstance(value, str):
         raise RenderError(f"an array of text cannot hold {type(value).__name__}")
     quoted = "'" + _checked(value).replace("'", "''") + "'"
-    # E'' reads the same whatever standard_conforming_strings says; a text without a backslash needs no E
+    # E'' reads the same with any standard_conforming_strings; a text without a backslash needs no E
     return "E" + quoted.replace("\\", "\\\\") if "\\" in quoted else quoted
 
 

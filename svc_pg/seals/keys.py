@@ -10,7 +10,7 @@ from svc_pg.errors import EncryptionKeyError
 from svc_pg.seals.verification import seal
 from svc_pg.settings import encryption_keys, seal_keys
 
-if TYPE_CHECKING:  # cryptography is loaded by what seals or verifies alone
+if TYPE_CHECKING:  # cryptography is loaded only to seal or verify
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from svc_pg.settings import Settings

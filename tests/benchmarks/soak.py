@@ -31,7 +31,7 @@ from tests.support import postgres
 
 _ENDPOINTS: Final = 8
 _TIMEOUT: Final = timedelta(seconds=1)
-_GRACE: Final = timedelta(seconds=15)  # what a lease is longer than the timeout
+_GRACE: Final = timedelta(seconds=15)  # the difference of a lease and the timeout
 _LIMIT: Final = _TIMEOUT + _GRACE + timedelta(seconds=5)
 _KILL_EVERY: Final = timedelta(seconds=10)
 _TICK: Final = 0.02  # seconds; what falls into it is one transaction
@@ -46,7 +46,7 @@ select count(*), count(*) filter (where status = 'delivered'), count(*) filter (
   from svc.webhook_deliveries
 """
 _PENDING: Final = "select count(*) from svc.webhook_deliveries where status = 'pending'"
-# how long a delivery whose worker died had to wait for its next attempt
+# the waits of deliveries for their next attempt after their worker died
 _RECOVERY: Final = """
 select count(*), coalesce(max(extract(epoch from next_at - started_at))::float8, 0),
        count(*) filter (where next_at is null)

@@ -13,7 +13,7 @@ EXECUTABLE: Final = "SVC_TEST_CHROMIUM"
 """The variable that names the program, if it is not in PATH under one of these names."""
 REQUIRED: Final = "SVC_TEST_REQUIRE_BROWSER"
 _PROGRAMS: Final = (
-    "chromium-headless-shell",  # without the windows that nobody sees, which cost a quarter of its time
+    "chromium-headless-shell",  # without invisible windows, which cost a quarter of its time
     "chromium",
     "chromium-browser",
     "google-chrome",

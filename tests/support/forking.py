@@ -100,7 +100,7 @@ def noting(exit_codes: list[int]) -> Iterator[None]:
 def leave(exit_codes: list[int]) -> None:
     """End a forked process without the teardown of its modules, which would copy most of its memory."""
     if exit_codes:
-        gc.collect()  # for what it may say, as of a coroutine that nobody awaited
+        gc.collect()  # for its warnings, for example of a coroutine that was never awaited
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(exit_codes[0])

@@ -82,7 +82,7 @@ def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options
 
     def run() -> None:
         try:
-            with runner:  # leaving ends what still waits for a silent server
+            with runner:  # leaving ends waits for a silent server
                 runner.run(worker.run())
         except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
             failures.append(error)

@@ -128,7 +128,7 @@ def server(kind: Kind) -> Iterator[MySqlServer]:
         if who := server_account():
             os.chown(folder, who["user"], who["group"])
         at = [*program, f"--datadir={folder / 'data'}", f"--socket={folder / 'socket'}", f"--pid-file={folder / 'pid'}"]
-        at.append(f"--tmpdir={folder}")  # at its start, a server removes what others have in a folder that they share
+        at.append(f"--tmpdir={folder}")  # at its start, a server removes the files of others in a shared folder
         own = ONLY_MARIADB if kind == "mariadb" else ONLY_MYSQL
         _initialise(kind, at, folder)
         with _started(kind, [*at, *OPTIONS, *own], folder) as running:
@@ -178,7 +178,7 @@ def _started(kind: Kind, program: Sequence[str], folder: Path) -> Iterator[MySql
     def is_ready() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"{kind} did not start:\n{_output(folder)}")
-        at = str(folder / "socket")  # which nobody else can have
+        at = str(folder / "socket")  # which no other server can have
         with socket.socket(socket.AF_UNIX) as probe:  # PyMySQL leaves one open that finds nobody
             if probe.connect_ex(at) != 0:
                 return False

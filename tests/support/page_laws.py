@@ -197,7 +197,7 @@ def _width(page: Page) -> int:
 
 
 def _set_width(page: Page, width: int) -> None:
-    if _width(page) != width:  # to lay a page out again takes as long as to look for what is wider
+    if _width(page) != width:  # another layout of a page takes as long as the search for wide elements
         page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
 
 

@@ -200,7 +200,7 @@ def _started(
     def is_ready() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"PostgreSQL did not start:\n{output(folder)}")
-        try:  # by the socket, which nobody else can have
+        try:  # by the socket, which no other server can have
             psycopg.connect(conninfo, host=str(folder), connect_timeout=5).close()
         except psycopg.OperationalError:
             return False

@@ -35,7 +35,7 @@ def reachable(bin_folder: Path, folder: Path, account: Account) -> Path:
         subprocess.run([bin_folder / "postgres", "--version"], **account, check=True, stdout=subprocess.DEVNULL)
     except PermissionError:
         package = bin_folder.parent.parent
-        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps what its programs are linked to
+        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps the libraries of its programs
         if libraries.is_dir():
             shutil.copytree(libraries, folder / libraries.name)
         copy = folder / package.name / bin_folder.parent.name

@@ -23,7 +23,7 @@ select id::text as id, table_name, record_id, reason, held_at, held_by, lifted_a
             where r.hold_id = audit_holds.id and r.followed_at is null
        ) as connected
   from svc.audit_holds"""
-# what refers to the record of a hold is looked up again by each purge
+# each purge looks up again which records refer to a held one
 _KEEPING: Final = """
 (table_name = %s and (record_id is null or record_id = %s)
  or id in (select r.hold_id from svc.audit_held_records r where r.table_name = %s and r.record_id = %s))"""

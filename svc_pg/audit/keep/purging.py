@@ -123,7 +123,7 @@ def purging(
             drop = yield from patiently(query, attempts, is_over)
             is_done = drop is not None
             dropped += [part.partition_name] if drop and drop.is_dropped else []
-        if not part.is_whole or (drop and not drop.is_dropped):  # somebody has placed a hold meanwhile
+        if not part.is_whole or (drop and not drop.is_dropped):  # a hold was placed meanwhile
             removed, is_done = yield from _emptying(part, limits, batch, attempts, is_over)
             tables.update(removed)
         if not is_done:
@@ -159,7 +159,7 @@ def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | No
     own = {table: ages.of(table) for table in start.tables or ()}
     befores = {table: before(age) for table, age in own.items() if age != ages.default}
     if unsealed and ages.default is not None and start.unsealed_since is not None:
-        befores[_OWN] = min(start.now - ages.default, start.unsealed_since)  # a seal must prove what purges say
+        befores[_OWN] = min(start.now - ages.default, start.unsealed_since)  # a seal must prove entries about purges
     return before(ages.default), list(befores), list(befores.values())
 
 

@@ -71,7 +71,7 @@ def _restore(conn: Any, before: str) -> None:
         _run(conn, before)
     except BaseException:
         with suppress(Exception):
-            conn.close()  # or what uses it next would act as the one who has left
+            conn.close()  # or the next user of the session would act as the previous one
         raise
 
 

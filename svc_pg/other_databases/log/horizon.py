@@ -80,7 +80,7 @@ def horizon(dialect: LogDialect, after: str | None = None) -> Effects[Horizon]:
         [[end]] = yield Statement(_HIGHEST_ID)
         found = Horizon(end, earlier, end)
     else:
-        # before the transactions are listed: what begins later writes later entries
+        # before the transactions are listed: later ones write later entries
         [[now, *settings]] = yield Statement(_NOW)
         is_read_only = not {str(setting) for setting in settings} <= {"0", "OFF"}  # a word on newer MariaDB
         if is_read_only and earlier is not None:

@@ -138,7 +138,7 @@ MYSQL: Final = LogDialect(
     ago=lambda age: ("utc_timestamp(6) - interval %s microsecond", (age // _MICROSECOND,)),
     time=_naive,
     size=lambda column: "coalesce(length(" + column + "), 0)",
-    # bytes, in which the server does not write ? for what a connection's character set has not
+    # bytes, in which the server replaces no character that the connection's character set lacks by ?
     text=lambda column: "cast(" + column + " as binary)",
     no_compliance="coalesce(json_length(compliance), 0) = 0",
     context="%s, %s, %s",

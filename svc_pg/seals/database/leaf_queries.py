@@ -11,7 +11,7 @@ from svc_pg.seals.verification.seal import Stretch
 _LOWEST: Final = -(2**63)
 _LONGEST_TOMBSTONE: Final = 10_000
 
-# The expressions of functions of the same names, so that nobody changes what is verified by replacing a function
+# The expressions of the functions of the same names, so that a replaced function does not change the verification
 _UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ANONYMOUS_KEY: Final = """case when l.{column} operator(pg_catalog.~)
         '^(?:-?[0-9]+|{uuid}|[[](?:(?:-?[0-9]+|"-?[0-9]+"|"{uuid}"|null)(?:, )?)+[]])$' then l.{column} end"""
@@ -100,7 +100,7 @@ def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Que
     """
     first, last = stretches[0], stretches[-1]
     whole = replace(first, until_xact_id=last.until_xact_id)
-    # what is before the second is in the first
+    # entries before the second are in the first
     starts = [_LOWEST, *(stretch.from_xact_id for stretch in stretches[1:])]
     return Query(_LEAVES, _parameters(whole, ended_at) | {"from_xact_ids": starts}, FoundLeaves)
 

@@ -45,7 +45,7 @@ def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Seque
             is_sealed=has_leaves if kept == found else is_sealed(seal, found),
             erased=erased,
         )
-    before, now = Counter(split(kept)), Counter(split(found))  # two entries can have one id, if somebody wrote them so
+    before, now = Counter(split(kept)), Counter(split(found))  # two entries can have one id, if one is forged
     missing: dict[int, list[Leaf]] = {}
     for leaf in map(Leaf.of, (before - now).elements()):
         missing.setdefault(leaf.id, []).append(leaf)

@@ -95,7 +95,7 @@ class Seal(Stretch):
 
 def has_signed(public_key: bytes, text: str, signature: bytes) -> bool:
     """True if this is the Ed25519 signature (RFC 8032) of the text with that key, which has 32 bytes."""
-    # cryptography is loaded by what seals or verifies alone
+    # cryptography is loaded only to seal or verify
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

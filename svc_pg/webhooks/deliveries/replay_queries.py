@@ -21,7 +21,7 @@ BATCH: Final = 10_000
 _FAILURES: Final = ("failed", "canceled")  # an index has these deliveries of an endpoint, whenever they finished
 _CLOCK_DIFFERENCE: Final = 86_400  # seconds that the database's clock may be ahead of this machine's
 
-# A replay ends at the millisecond of its beginning: what is sent later, and the copies that it makes, are no part of it
+# A replay ends at the millisecond of its beginning, so later messages and its own copies are no part of it
 _SERIES: Final = """, series from (
     select series, (left(series::text, 13) || '-7000-8000-000000000000')::uuid as beginning
       from (select svc.webhook_uuid7() as series offset 0) s

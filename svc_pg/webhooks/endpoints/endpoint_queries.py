@@ -40,7 +40,7 @@ _DEFAULTS: Final[Options] = {
     "signatures": ["v1"],
 }
 _SELECT: Final = "select " + COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
-# what svc.webhook_changed_endpoint may change
+# the columns that svc.webhook_changed_endpoint may change
 _CHANGING: Final[LiteralString] = """
 url, url_by, description, events, filter, ordering, signatures, signing_key, previous_signing_key, public_key, headers,
 tls, client_certificate_expires_at, max_in_flight, rate_per_second, timeout

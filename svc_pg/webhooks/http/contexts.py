@@ -63,7 +63,7 @@ def default_context() -> ssl.SSLContext:
 
 def _context(ca_bundle: str | None) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=ca_bundle)
-    if ca_bundle is not None:  # private authorities often lack what RFC 5280 wants, and Python insists on since 3.13
+    if ca_bundle is not None:  # private authorities often lack extensions that Python demands since 3.13
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.set_alpn_protocols(["http/1.1"])
     return context
@@ -98,7 +98,7 @@ def _file(content: bytes) -> Iterator[str]:
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
         return
-    with tempfile.TemporaryDirectory() as folder:  # which nobody else may read
+    with tempfile.TemporaryDirectory() as folder:  # readable by no other user
         path = Path(folder, "client.pem")
         path.write_bytes(content)
         yield str(path)

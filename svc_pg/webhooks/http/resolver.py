@@ -12,7 +12,7 @@ from svc_pg.webhooks.http.guard import AddrInfo
 
 _KEPT: Final = 10.0  # seconds
 _MOST: Final = 1000  # names
-_MOST_ADDRESSES: Final = 8  # of each family: a name's owner chooses whom its connections go to
+_MOST_ADDRESSES: Final = 8  # of each family: a name's owner could choose any number of targets
 
 
 class _Answer(NamedTuple):
@@ -42,7 +42,7 @@ class Resolver:
             if asking is None:
                 asking = self._asking[name] = self._loop.create_task(self._ask(name))
                 asking.add_done_callback(_noted)
-            # whoever waits no longer leaves the question open: the answer may still come in time for the next
+            # a cancelled wait leaves the question open: the answer may still come in time for the next wait
             addresses = await asyncio.shield(asking)
         found = list(addresses)
         addresses.rotate(-1)

@@ -95,10 +95,10 @@ class ResponseReader:
                 self.is_complete = True
             elif error.__context__ is not None and not isinstance(error.__context__, BrokenResponse):
                 raise error.__context__ from None  # a lack of memory, or a bug
-            elif not self.is_complete:  # otherwise it is what follows the response
+            elif not self.is_complete:  # otherwise it is data after the response
                 raise BrokenResponse from error
 
-    # what llhttp calls
+    # the callbacks of llhttp
 
     def on_message_begin(self) -> None:
         """At the first byte of a response, interim ones included."""
@@ -121,7 +121,7 @@ class ResponseReader:
         if self._fields > _MOST_FIELDS or len(name) > _MOST_OF_FIELD or len(value) > _MOST_OF_FIELD:
             raise BrokenResponse
         if self.status is None:
-            self.fields.append((name, value.rstrip(b" \t")))  # RFC 9112, 5; llhttp leaves what follows a value
+            self.fields.append((name, value.rstrip(b" \t")))  # RFC 9112, 5; llhttp keeps the blanks after a value
 
     def on_headers_complete(self) -> None:
         """At the empty line."""

@@ -24,7 +24,7 @@ _SECRET: Final = "whsec_"  # noqa: S105 - a prefix
 _PRIVATE: Final = "whsk_"
 _PUBLIC: Final = "whpk_"
 _BYTES: Final = 32
-_MOST_TRIED: Final = 10  # a signature of a pair costs a tenth of a millisecond, and anybody can send many
+_MOST_TRIED: Final = 10  # a signature of a pair costs a tenth of a millisecond, and any sender can send many
 
 
 def new_secret() -> str:

@@ -17,7 +17,8 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-# A snapshot keeps what has finished since in the indexes, also one of a replication slot or a prepared transaction.
+# A snapshot keeps rows that have finished since in the indexes, also one of a replication slot or a prepared
+# transaction.
 _READ: Final[LiteralString] = """
 select (
     with r as materialized ( -- once, not for each endpoint

@@ -11,7 +11,7 @@ from psycopg.rows import class_row
 
 from svc_pg.database.advisory_locks import Lock
 
-# Whoever sends has changed the queue too, also by a trigger, without a right of his own; others have those of workers
+# A sender has changed the queue too, also by a trigger, without a right of its own; other holders have those of workers
 _HOLDERS: Final = """
 select l.pid, a.usename::text, a.application_name, a.state, l.mode = 'ExclusiveLock' as is_exclusive,
        r.has_rights, r.has_sent

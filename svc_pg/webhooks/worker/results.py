@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 _BATCH: Final = 200
 _FEW: Final = 16  # results in a batch; after a larger one, the next is gathered
-_GATHER: Final = 0.005  # seconds; a call costs the server 1.6 ms, whatever it carries
+_GATHER: Final = 0.005  # seconds; a call costs the server 1.6 ms, for any number of results
 _STUCK: Final = 10.0  # seconds without an acknowledgement, fewer than any lease has
 _AGAIN: Final = 1.0  # seconds after which locked deliveries are tried again
 

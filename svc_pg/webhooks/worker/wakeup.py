@@ -32,7 +32,7 @@ _LONGEST_ANSWER: Final = 10.0  # seconds; not below the longest sleep, which is 
 _AGAIN: Final = 5.0  # seconds after which a connection to listen on is tried again
 _LONGEST_POLL: Final = 0.5  # seconds between polls while a sender keeps workers from sleeping
 _TELL_AFTER: Final = 10.0  # seconds for which it has done so
-_LOOK_EVERY: Final = 1.0  # seconds between looks at who waits for all: they read all locks of the server
+_LOOK_EVERY: Final = 1.0  # seconds between looks at the worker that waits for all: they read all locks of the server
 _LOCK: Final = """
 select pg_catalog.pg_try_advisory_lock(%s, %s), extract(epoch from pg_catalog.clock_timestamp())::float8
 """
@@ -100,7 +100,7 @@ class Wakeup:
                         _log.info("the worker listens now")
                     self._conn = conn
                     self._listens.set()
-                    await asyncio.Event().wait()  # whoever waits on the connection notices its loss
+                    await asyncio.Event().wait()  # the wait on the connection detects its loss
             except psycopg.Error as error:
                 is_told = True
                 if reminders.is_due(message := f"it cannot listen: {reason(error)}"):

@@ -146,7 +146,7 @@ class Worker:
         try:
             await self._claiming.run(dispatcher.claim_all)
             await dispatcher.finish()
-        except ProtocolError as error:  # the functions were replaced meanwhile: what was claimed is finished
+        except ProtocolError as error:  # the functions were replaced meanwhile: claimed deliveries are finished
             self._refusal = error
             await dispatcher.finish()
         finally:

@@ -70,7 +70,7 @@ _VALUES: Final = """
     7, 'somebody@example.com', 'Some Body', 12.50, 'active', '{"plan": "pro", "seats": 12}', now(), now(),
     'The customer asked for an invoice by post.'
 """
-# In this order every operation finds what the previous one left, and a visit leaves an empty table
+# In this order every operation uses the rows of the previous one, and a visit leaves an empty table
 OPERATIONS: Final = (
     Operation(
         "INSERT",

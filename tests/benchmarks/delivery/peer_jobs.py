@@ -57,7 +57,7 @@ class Way:
 @asynccontextmanager
 async def posting(url: str) -> AsyncIterator[Post]:
     """The handler of a job that follows Standard Webhooks."""
-    import aiohttp  # whoever reads the tables has no need of it
+    import aiohttp  # readers of the tables do not need it
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 

@@ -170,7 +170,7 @@ def open_shop(conninfo: str, folder: Path) -> Iterator[Shop]:
         working(conninfo, CONFIG),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 60)  # a search reads 1 MB, whatever else the machine does
+        patch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 60)  # a search reads 1 MB, under any load of the machine
         made = _endpoints(conninfo, healthy=healthy, failing=failing, acme=acme)
         _past(conninfo)
         wait_until(lambda: _is_settled(conninfo, made), "deliveries have arrived, failed, and are held back")

@@ -160,7 +160,7 @@ class Sqlite:
                 types = sql("'true', 'false'")
             else:
                 types = sql("'text'") if isinstance(limit, str) else sql("'integer', 'real'")
-            # a CASE, because AND may compute both sides, and json_type() fails for what is no JSON
+            # a CASE, because AND may compute both sides, and json_type() fails without JSON
             return sql("case when {} then json_type({}) in ({}) else 0 end", _is_json(x), x, types)
 
         if column.kind == "json":

@@ -45,7 +45,7 @@ def _write(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlT
 
 def _write_once(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlTable, rules: TableRules) -> int:
     """Lock all rows, and then read the log, so that its entries match the rows."""
-    execute(conn, "set transaction isolation level read committed")  # each statement sees what is committed before it
+    execute(conn, "set transaction isolation level read committed")  # each statement sees all changes committed before
     execute(conn, "start transaction")
     quoted = sql("{}.{}", dialect.ident(name.schema), dialect.ident(name.table))
     rows(conn, sql("select count(*) from {} lock in share mode", quoted).text)

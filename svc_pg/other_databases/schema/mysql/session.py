@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 _IN_TRANSACTION: Final = 1568
 _LOCK: Final = "svc-pg"
 _UTF8: Final = ("utf8mb4", "utf8mb3", "utf8")
-# A trigger keeps both: backslashes escape, and what does not fit is an error
+# A trigger keeps both: backslashes escape, and a value that does not fit is an error
 SQL_MODE: Final = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 COLLATION: Final = "utf8mb4_bin"
 
