@@ -23,7 +23,7 @@ class Lines(Protocol):
         """Write some lines, each with its end."""
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
+        """Flush the written lines to the disk."""
 
 
 class LineFile:
@@ -48,7 +48,7 @@ class LineFile:
             raise
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
+        """Flush the written lines to the disk."""
         os.fsync(self._descriptor)
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ class Supervisor:
 
     @property
     def statistics(self) -> Statistics:
-        """The sum of all processes, including those that have died."""
+        """The sum of all processes, dead ones included."""
         return sum((slot.past + slot.present for slot in self._slots), Statistics())
 
     @property

@@ -99,7 +99,7 @@ def audit(folder: Path) -> None:
 
 
 def run(application: Application, folder: Path, tools: Path, *options: str) -> Run:
-    """Run the suite to its end, whatever its result."""
+    """Run the suite to its end, with any result."""
     own = {"PYTHONPATH": f"{tools}{os.pathsep}{folder}", "PYTHONDONTWRITEBYTECODE": "1"}
     began = time.monotonic()
     subprocess.run(

@@ -1,4 +1,4 @@
-"""The demo's applications: a small shop with the console in it, and a partner who receives its webhooks."""
+"""The demo's applications: a small shop with the console in it, and a partner that receives its webhooks."""
 
 import secrets
 from collections import deque

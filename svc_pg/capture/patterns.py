@@ -42,7 +42,7 @@ def resolve(
 def covering(
     rules: Sequence[AuditedTable], table: TableName, *, default_schema: str = DEFAULT_SCHEMA
 ) -> AuditedTable | None:
-    """The rules of a table, which exists or did: those that name it, else the first pattern that covers it."""
+    """The rules of a present or former table: those that name it, else the first pattern that covers it."""
     for each in rules:
         if not each.is_pattern and TableName.parse(each.name).within(default_schema) == table:
             return each

@@ -47,7 +47,7 @@ class EnrichmentRule(StrictModel):
 
     ``description`` is a template such as ``{actor_id} changed {before[email]} to {after[email]}``; in Python also a
     callable of ``before``, ``after`` and ``actor_id`` that only puts them into a text. ``redact`` applies to every
-    entry of the table, whatever the operation and condition.
+    entry of the table, regardless of operation and condition.
     """
 
     operation: Operation = "*"

@@ -75,7 +75,7 @@ DatabaseAddress = Conninfo | SqliteFile | MySqlServer
 def parse(text: str, *, name: str = "the address") -> DatabaseAddress:
     """Read an address by its scheme; a driver in it, as in SQLAlchemy's URLs, is ignored.
 
-    Raises ConfigError, which shows nothing of the address. ``name`` is what the error calls it.
+    Raises ConfigError, which shows nothing of the address. ``name`` stands for it in the error.
     """
     scheme = match[1].lower() if (match := _SCHEME.match(text)) else ""
     if scheme == "sqlite":

@@ -43,7 +43,7 @@ class Conninfo:
     def parse(cls, address: "str | Conninfo", *, name: str = "the conninfo") -> "Conninfo":
         """Read a URL, also in SQLAlchemy's form, or a conninfo; an empty one is completed by libpq.
 
-        Raises ConfigError, which shows nothing of the address, if it is not one. ``name`` is what the error calls it.
+        Raises ConfigError, which shows nothing of the address, if it is not one. ``name`` stands for it in the error.
         """
         if isinstance(address, Conninfo):
             return address

@@ -17,7 +17,7 @@ class DbApiConnection(Protocol):
 def rows(
     conn: DbApiConnection, query: str, params: Sequence[object] | Mapping[str, object] = ()
 ) -> list[tuple[Any, ...]]:
-    """The rows of a query, as tuples whatever the connection's cursors return."""
+    """The rows of a query, always as tuples."""
     with closing(conn.cursor()) as cursor:
         cursor.execute(query, params or None)  # with parameters, drivers take % for the beginning of a hole
         return [values_of(row) for row in cursor.fetchall()]

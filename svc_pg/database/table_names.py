@@ -16,8 +16,8 @@ DEFAULT_SCHEMA: Final = "public"
 class TableName(NamedTuple):
     """A schema and a table, exactly as the catalog spells them.
 
-    Its text is the ``table_name`` of an audit entry: ``schema.table``, where a part that contains a dot or a double
-    quote is quoted. Unlike in SQL, letters keep their case without quotes.
+    Its text is the ``table_name`` of an audit entry: ``schema.table``; a part that contains a dot or a double quote is
+    quoted. Unlike in SQL, letters keep their case without quotes.
     """
 
     schema: str

@@ -1,7 +1,7 @@
 """Write JSON for answers, exports and values of applications, with one form of each type.
 
 A Decimal is a number with all its digits, a time is RFC 3339 in UTC with microseconds, a duration is a number of
-seconds. UUIDs and dates are texts, an enum is its value, a model of pydantic is what it writes itself, by alias.
+seconds. UUIDs and dates are texts, an enum is its value, a model of pydantic is its own dump, by alias.
 """
 
 import json

@@ -1,7 +1,8 @@
 """Texts that differ and look the same: tell which characters differ, and find names of letters of several scripts.
 
 Two texts look alike if they have one skeleton (Unicode Technical Standard 39, section 4), as far as ``confusables``
-knows their letters. Normal forms, blanks and line breaks count as the same look, and so do marks and what they mark.
+knows their letters. Normal forms, blanks and line breaks count as the same look, and so do marks and the characters
+that they stand for.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The actor of Flask's requests, where the application knows its user."""
+"""The actor of Flask's requests, if the application knows its user."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -21,8 +21,8 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
     """Run each request of the application, with the streaming of its answer, as its user.
 
     Write ``acting_as(app, lambda: g.user)``. ``user`` runs before each request, after the functions that
-    ``before_request`` has registered already, and returns an id, an ``audit.Actor``, an object with an ``id``, or None
-    for nobody. With ``records_request`` the context of each entry has ``request_id`` and ``ip``.
+    ``before_request`` has registered already, and returns an id, an ``audit.Actor``, an object with an ``id``, or None.
+    With ``records_request`` the context of each entry has ``request_id`` and ``ip``.
     """
     inner = app.wsgi_app
 

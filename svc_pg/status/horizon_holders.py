@@ -68,5 +68,5 @@ class HorizonHolder:
 
 
 def horizon_holders() -> Query[HorizonHolder]:
-    """The holders, 20 at most: those that hold back readers of the log come first, each the oldest first."""
+    """The holders, 20 at most: holders that hold back readers of the log first, then the others, oldest first."""
     return Query(_READ, (), HorizonHolder)

@@ -54,7 +54,7 @@ class ReceivedRequest:
 
 
 class Receiver:
-    """A running receiver. ``url`` is its address, ``requests`` every POST so far, also those that it refused."""
+    """A running receiver. ``url`` is its address, ``requests`` every POST so far, also refused ones."""
 
     def __init__(self, url: str, keys: KeyRing) -> None:
         self.url = url

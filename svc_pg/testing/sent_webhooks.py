@@ -58,7 +58,7 @@ async def asent(conn: Any, event: str | None = None, *, since: str | None = None
 
 
 def mark(address: str) -> str:
-    """A point in the order of commits: ``sent(address, since=...)`` leaves out what was committed before it."""
+    """A point in the order of commits: ``sent(address, since=...)`` leaves out webhooks committed before it."""
     with psycopg.connect(Conninfo.parse(address).bounded) as conn:
         found: str = scalar(conn, "select txid_current_snapshot()::text")
     return found

@@ -10,7 +10,7 @@ FENCED: Final = re.compile(r"^( *)```(?P<language>[^\n]*)\n(?P<text>.*?)^\1```$"
 
 
 def examples(document: str, section: str = "", language: str = "python") -> list[str]:
-    """The fenced blocks of that language below the heading ``## section``, or before the first such heading."""
+    """The fenced blocks of that language below the heading ``## section``, or before the first heading ``##``."""
     blocks = FENCED.finditer(_body(document, section))
     found = [block["text"] for block in blocks if block["language"] == language]
     assert found, f"{document} has no {language} below {section or 'its title'}"

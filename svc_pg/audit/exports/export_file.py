@@ -28,7 +28,7 @@ class Parts(Protocol):
         """Write the end of the file."""
 
     def abandon(self) -> None:
-        """Leave what was written, without an end."""
+        """Leave the written parts, without an end."""
 
 
 class ExportFile:
@@ -55,7 +55,7 @@ class ExportFile:
         self._parts.end()
 
     def abandon(self) -> None:
-        """Leave what was written, without an end."""
+        """Leave the written parts, without an end."""
         self._parts.abandon()
 
     def _write(self) -> None:
@@ -90,7 +90,7 @@ class _TextParts:
 def export_file(form: Format, out: BinaryIO, progress: Progress) -> Iterator[ExportFile]:
     """A file of this format, which ends with the block, and is abandoned if the block raises.
 
-    Raises QueryError if there is no such format, and ConfigError without its package.
+    Raises QueryError for an unknown format, and ConfigError without its package.
     """
     if form not in FORMATS:
         raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(FORMATS)}.")

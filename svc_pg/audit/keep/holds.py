@@ -92,7 +92,7 @@ class Holds(Listing[Hold]):
 
 
 def holds(*, lifted: bool = False) -> Holds:
-    """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also those that were lifted."""
+    """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also lifted ones."""
     return Holds(keyset=_KEYSET, filter=ALL if lifted else ALL.where("lifted_at is null"))
 
 

@@ -127,7 +127,7 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """These fields and those that every entry has, in the order of ``Entry``. Raises QueryError."""
+    """These fields and the fields of every entry, in the order of ``Entry``. Raises QueryError."""
     for name in names:
         if name not in FIELDS:
             raise QueryError(f"{name!r} is not a field of an entry", hint=f"Fields are {', '.join(FIELDS)}.")

@@ -82,7 +82,7 @@ class NetChange:
 class Referring:
     """A foreign key: ``columns`` of ``table`` refer to the columns ``of`` another one.
 
-    If it ``deletes``, a row that goes takes those that refer to it along, or changes them.
+    If it ``deletes``, the deletion of a row deletes or changes the rows that refer to it.
     """
 
     table: TableName
@@ -121,7 +121,7 @@ def net_changes(*, transaction: int | None = None, entry: int | None = None) -> 
 
 
 def facts_of(tables: Sequence[TableName]) -> Query[TableFacts]:
-    """The facts of these tables, of those that exist."""
+    """The facts of these tables, as far as they exist."""
     return Query(_FACTS, ([name.schema for name in tables], [name.table for name in tables]), _facts)
 
 

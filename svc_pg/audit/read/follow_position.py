@@ -1,4 +1,4 @@
-"""The position of a reader who follows the log: the text of a cursor, for every database."""
+"""The position of a follower of the log: the text of a cursor, for every database."""
 
 from dataclasses import dataclass
 from typing import Final

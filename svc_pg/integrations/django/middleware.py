@@ -1,4 +1,4 @@
-"""The actor of Django requests, and of every change through Django's connections, whatever the database.
+"""The actor of Django requests, and of every change through Django's connections, on any database.
 
 Add ``"svc_pg.integrations.django.actor_middleware"`` to MIDDLEWARE, below AuthenticationMiddleware: the actor is the
 primary key of the authenticated ``request.user``, else the one that ``SVC_ACTOR_EXTRACTOR`` (an extractor or its dotted

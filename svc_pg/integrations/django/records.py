@@ -1,4 +1,4 @@
-"""The changes of a Django object, with the names of the users who made them."""
+"""The changes of a Django object, with the names of their users."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

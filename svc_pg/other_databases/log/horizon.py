@@ -71,8 +71,8 @@ class Horizon:
 def horizon(dialect: LogDialect, after: str | None = None) -> Effects[Horizon]:
     """The horizon now; ``after`` is the cursor of an earlier one.
 
-    On MySQL the connection must be outside a transaction: inside, it would not see what others have committed since.
-    Raises QueryError if ``after`` is no cursor of this log, and on MySQL AccessError without the right PROCESS, and
+    On MySQL the connection must be outside a transaction: inside, it would not see later commits of others. Raises
+    QueryError if ``after`` is no cursor of this log, and on MySQL AccessError without the right PROCESS, and
     ConflictError if the server does not report the start of its transactions, or ``after`` is given to a replica.
     """
     earlier = None if after is None else position(dialect, after)

@@ -1,6 +1,6 @@
 """Owners and privileges of the objects in schema ``svc``.
 
-Default privileges of the installing role would open new tables to others, and anybody may change a grant, so every
+Default privileges of the installing role would open new tables to others, and grants may be changed by others, so every
 install compares all owners and privileges with the rules in ``sql/access/access_changes.sql.j2``, and in the headers of
 the files that make functions and views, and corrects the differences. Rights through membership in a role are no
 difference.

@@ -49,7 +49,7 @@ class PostgresInstaller:
         return differences.status(self.conn, config, roles=roles)
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
-        """Remove what was installed."""
+        """Remove the installed objects."""
         return install.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
 
     def backfill(self, config: Config) -> dict[str, int]:

@@ -164,7 +164,7 @@ def _of_own_tables() -> Mapping[str, Sequence[SchemaObject]]:
 def _of_tables(
     conn: Connection[Any], config: Config
 ) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The tables; the objects that record the changes of each, then those that send them; and the partitions."""
+    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions."""
     audited = resolve(conn, config.audit.tables)
     sent = by_table(config.webhooks.change_events)
     tables = read_tables(conn, [*audited, *sent])

@@ -146,7 +146,7 @@ def _fields(who: str, content: str | None) -> dict[str, str]:
 
 
 def _elements(content: str) -> Iterator[str]:
-    """The texts of the elements of a JSON array, as they were sealed: also those that Python does not read."""
+    """The texts of the elements of a JSON array, as they were sealed, also if Python cannot parse them."""
     depth, start = 0, 1
     for token in _TOKEN.finditer(content):
         if token[0] in ("[", "{"):

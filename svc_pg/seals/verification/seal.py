@@ -73,7 +73,7 @@ class Seal(Stretch):
 
     @classmethod
     def of_copy(cls, copy: object) -> Self:
-        """Read what ``copy`` wrote. Raises ProofError if it is damaged; the signature is not verified."""
+        """Read the form of ``copy``. Raises ProofError if it is damaged; the signature is not verified."""
         try:
             return cls._read(copy)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

@@ -48,7 +48,7 @@ def seal(
     known: Seal | None = None,
     progress: Callable[[Seal], None] = lambda _: None,
 ) -> list[Seal]:
-    """Seal all settled entries that no seal has yet, and return the new seals: none if there are no such entries.
+    """Seal all settled entries that no seal has yet, and return the new seals: none if all entries have one.
 
     ``key`` defaults to the one of SVC_SEAL_KEY. ``known`` is a seal that the log had before: if the log no longer has
     it, nothing is sealed, because the chain may be a forged one. ``conn`` must be outside a transaction: each seal of
@@ -160,7 +160,7 @@ def _sealing_rest(
     made: list[Seal],
     progress: Callable[[Seal], None],
 ) -> Effects[bool]:
-    """Seal a stretch, in parts if it has many entries. True if somebody else has sealed or purged meanwhile."""
+    """Seal a stretch, in parts if it has many entries. True if another session has sealed or purged meanwhile."""
     lowest_id, left = pending.lowest_id, pending.entries
     while True:
         part = rest

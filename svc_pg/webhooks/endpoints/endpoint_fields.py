@@ -43,7 +43,7 @@ class Options(TypedDict, total=False):
     "v1" (a secret, the default), "v1a" (a key pair, whose public key the endpoint shows) or both. ``tls`` holds
     authorities to trust and a client certificate.
 
-    ``url_by`` says who gave the URL: the operator, which is the default for each new URL, or a customer, whose URLs
+    ``url_by`` is the giver of the URL: the operator, which is the default for each new URL, or a customer, whose URLs
     lead to public addresses over https alone, unless the configuration has ``allow_for_customers``.
     """
 
@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
 
 
 class Changes(Options, total=False):
-    """Fields of an endpoint that may change. Those that are left out stay."""
+    """Fields of an endpoint that may change. Omitted fields stay."""
 
     url: str
     events: Sequence[str]

@@ -1,6 +1,6 @@
 """Queries that read and change endpoints: one statement each, which returns the endpoint after the change.
 
-Running one raises NotFoundError if there is no such endpoint, and EndpointError if an event is not defined.
+Running one raises NotFoundError if there is no endpoint with the id, and EndpointError if an event is not defined.
 """
 
 import json

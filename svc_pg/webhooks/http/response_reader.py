@@ -52,7 +52,7 @@ class ResponseReader:
         self.size = self._interim = self._reason = self._fields = 0
 
     def feed(self, data: bytes) -> None:
-        """Read on. Raises BrokenResponse; what was read before stays."""
+        """Read on. Raises BrokenResponse; the part read before stays."""
         self.size += len(data)
         if self.size > _MOST_OF_HEAD:
             self._feed_within_bounds(data)

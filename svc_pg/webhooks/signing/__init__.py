@@ -66,8 +66,8 @@ def assert_webhook_signature(
 
     ``body`` is the raw body, as it came. ``secret`` is the secret or the public key of the endpoint; with several any
     one may match. ``tolerance`` bounds the timestamp in both directions: a timedelta, or seconds; None is the default,
-    because no limit would let anybody send an old delivery again. ``now`` is the time to compare with: with a time
-    zone, or in unix seconds. For any arguments the only error is WebhookSignatureError; its message is the reason.
+    because without a limit old deliveries could be replayed. ``now`` is the time to compare with: with a time zone, or
+    in unix seconds. For any arguments the only error is WebhookSignatureError; its message is the reason.
     """
     tolerated = seconds_of(tolerance)
     present = unix_time_of(now)

@@ -208,7 +208,7 @@ class Dispatcher:
         return {message.id: message for message in await leases.messages(conn, list(ids))} if ids else {}
 
     async def _start_all(self, held: deque[Lease], messages: Mapping[str, Message]) -> None:
-        """Start leases; give back those that cannot start."""
+        """Start leases; release those that cannot start."""
         try:
             while held:
                 for _ in range(min(len(held), _SLICE)):

@@ -143,7 +143,7 @@ def _has_index_of_key(cursor: sqlite3.Cursor, table: str) -> bool:
 
 
 def _unique(cursor: sqlite3.Cursor, table: str) -> Iterator[UniqueKey]:
-    """The keys of unique indexes over columns. Those that are partial or on expressions are not among them."""
+    """The keys of unique indexes over columns. Partial indexes and indexes on expressions are left out."""
     indexes = cursor.execute(
         "select name from pragma_index_list(?, 'main') where \"unique\" and not partial order by name", (table,)
     ).fetchall()

@@ -45,7 +45,7 @@ class MySqlInstaller:
         return differences.status(self.conn, config)
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
-        """Remove what was installed."""
+        """Remove the installed objects."""
         return install.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
 
     def backfill(self, config: Config) -> dict[str, int]:

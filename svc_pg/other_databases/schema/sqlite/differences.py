@@ -15,7 +15,7 @@ from svc_pg.schema.status import Status, in_order
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The record of what is installed: without a version if nothing is."""
+    """The record of the install, which has no version if nothing is installed."""
 
     version: str | None
     migrations: dict[int, tuple[str, str]]

@@ -43,7 +43,7 @@ class SqliteInstaller:
         return differences.status(self.conn, config)
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
-        """Remove what was installed."""
+        """Remove the installed objects."""
         return install.uninstall(self.conn, drop_data=drop_data, wait=wait_for_table)
 
     def backfill(self, config: Config) -> dict[str, int]:
