@@ -22,7 +22,7 @@ _EXTRAS: Final = {
     "typer": "cli",
     "uvicorn": "console",
 }
-"""Packages that an installation without all dependencies may lack, and the extra that brings each."""
+"""Optional packages, each with the extra that installs it."""
 
 
 def main() -> None:
@@ -51,9 +51,9 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Give a standard stream that was closed its number back, or a connection to the database would get it.
+    """Reopen closed standard streams, so that no connection to the database gets their numbers.
 
-    An output that was closed is opened so that it cannot be written: data must not be lost without an error.
+    A closed output is opened for reading, so that writing fails: data must not be lost without an error.
     """
     for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
         if getattr(sys, name) is None:
@@ -61,7 +61,7 @@ def _open_closed_streams() -> None:
 
 
 def _undecoded() -> int | None:
-    """The number of the first argument that is not UTF-8; a file may have such a name, but no text in PostgreSQL."""
+    """The number of the first argument that is not UTF-8, as a file's name may be, but no text in PostgreSQL."""
     for number, argument in enumerate(sys.argv[1:], 1):
         try:
             argument.encode()

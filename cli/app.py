@@ -86,7 +86,7 @@ class _Program(TyperGroup):
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Call the command; put an error of pydantic about an option, which Typer passes on, into our words."""
+        """Call the command, with an error of pydantic about an option put into our words."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -102,7 +102,7 @@ def _all(command: Any) -> Iterable[Any]:
 
 
 def _hide_types_of_flags(parameters: list[Any]) -> list[Any]:
-    """A flag takes no value, so its help names no type."""
+    """Leave the type out of a flag's help, because a flag takes no value."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""

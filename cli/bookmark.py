@@ -1,4 +1,4 @@
-"""The position to which an export has followed the log, and the options by which it did."""
+"""The position of an export that follows the log, with the options of the export."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Options = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A cursor, the log that it belongs to, and the options that decide which lines come before it, and how."""
+    """A cursor, its log, and the options that determine the lines before it and their form."""
 
     cursor: str
     log: str
@@ -34,7 +34,7 @@ class Bookmark:
 
     @property
     def text(self) -> str:
-        """One line of JSON, which ``read`` reads."""
+        """One line of JSON, for ``read``."""
         return json.dumps(asdict(self)) + "\n"
 
     def check(self, options: Options, *, name: str) -> None:
@@ -62,7 +62,7 @@ def read(text: str) -> Bookmark:
 
 
 def options_of(conditions: Sequence[Condition], *, form: str) -> dict[str, list[str]]:
-    """The options of the command line that ask for these conditions, in one order whatever theirs was."""
+    """The command-line options for these conditions, in a fixed order."""
     found = {"format": [form]}
     for condition in conditions:
         match condition:

@@ -12,13 +12,13 @@ ACCEPTED: Final = 750
 """Connections beyond which new ones are closed at once, below the 1,024 files that a process usually may open."""
 HEADER_SECONDS: Final = 10
 BODY_SECONDS: Final = 40
-"""More than the console itself takes for a body, because it answers and this does not."""
+"""The longest time for a request. The console's own limit for a body is shorter, because it can answer."""
 READ_SECONDS: Final = 60
-"""The time in which a client must take something of an answer."""
+"""The longest time without progress while a client reads an answer."""
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP/1.1 as uvicorn speaks it, on a connection that is closed when its client takes too long.
+    """uvicorn's HTTP/1.1, on a connection that is closed if its client takes too long.
 
     uvicorn itself limits only the time between an answer and the next request.
     """
@@ -46,12 +46,12 @@ class BoundedProtocol(H11Protocol):
         self._read_by = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client reads."""
+        """End the wait: the client reads."""
         super().resume_writing()
         _cancel(self._read_by)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """End all waits."""
         super().connection_lost(exc)
         _cancel(self._read_by)
         _cancel(self._received_by)

@@ -61,7 +61,7 @@ def sign_in(
     url: Url = None,
     database_url: PostgresUrl = None,
 ) -> None:
-    """Print a link that signs somebody in, once, within ten minutes: for the day when there is no mail.
+    """Print a link that signs a person in, once, within ten minutes, if there is no mail.
 
     Needs the settings of the console. Opening the link is not enough: its page has the button that signs in.
     """
@@ -107,7 +107,7 @@ def revoke(
     yes: Yes = False,
     database_url: PostgresUrl = None,
 ) -> None:
-    """End a session, a link to the portal that nobody has opened, or all of a tenant. The next call is refused."""
+    """End a session, an unopened link to the portal, or all of a tenant. The next call is refused."""
     with connect(database_url) as conn:
         match session_id, tenant:
             case None, str():
@@ -124,7 +124,7 @@ def _end(conn: Connection[Any], session_id: UUID, *, yes: bool) -> None:
 
 
 def _found(conn: Connection[Any], session_id: UUID) -> tuple[str, str | None]:
-    """A session or a link in words, and how it has ended, if it has. Raises NotFoundError."""
+    """A session or a link in words, and its end, if it has ended. Raises NotFoundError."""
     for session in stored.query().id(session_id).list(conn):
         tenant = f" of the tenant {printable(session.tenant)}" if session.tenant else ""
         source = f"from {session.ip or 'unknown'} with {browser(session.user_agent)}"

@@ -19,7 +19,7 @@ Url = Annotated[
 
 
 def base_of(url: str | None) -> str:
-    """The address without a slash at its end; of the setting only the origin counts."""
+    """The address without a slash at its end; only the origin of the setting is used."""
     if url is None:
         public = Settings.load().console_public_url
         return "http://127.0.0.1:8000" if public is None else origin(public)
@@ -30,6 +30,6 @@ def base_of(url: str | None) -> str:
 
 
 def warn_of(base: str) -> None:
-    """Print a warning if people elsewhere cannot open a link that begins so."""
+    """Print a warning if people elsewhere cannot open links with this address."""
     if warning := unreachable(base):
         output.words(f"{warning} Or pass --url.")

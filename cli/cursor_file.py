@@ -1,4 +1,4 @@
-"""The file that keeps how far an export has followed the log, and by which options."""
+"""The file that keeps the position of an export that follows the log, with its options."""
 
 import os
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ _LONGEST: Final = 1024 * 1024
 
 
 class CursorFile:
-    """A file with one line, the bookmark. The next one is written beside it and renamed, so a kill leaves one of both.
+    """A file with one line, the bookmark. It is replaced by a rename, so a kill leaves the old or the new one.
 
-    It stays locked: a second export that moved the cursor would make a gap in what the first one writes.
+    It stays locked, because a second export would move the cursor and make a gap in the output of the first.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,13 +61,13 @@ class CursorFile:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Give up the lock."""
+        """Release the lock."""
         os.close(self._descriptor)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[CursorFile]:
-    """The file, made if there is none. Raises SvcError if it cannot be written, or if another export uses it."""
+    """Open the file, or create it. Raises SvcError if it cannot be written, or if another export uses it."""
     file = CursorFile(path)
     try:
         yield file

@@ -41,7 +41,7 @@ def address(database_url: str | None) -> DatabaseAddress:
 def conninfo(database_url: str | None, *, instead: str | None = None) -> Conninfo:
     """The database of a command that needs PostgreSQL. Raises ConfigError, and wrong usage for another database.
 
-    ``instead`` says what to call there.
+    ``instead`` is the call for such databases.
     """
     found = address(database_url)
     if isinstance(found, Conninfo):
@@ -59,7 +59,7 @@ def connect(database_url: str | None, *, instead: str | None = None) -> "psycopg
 
 
 def log_instead(table: str | None = None, key: str | None = None) -> str:
-    """The command that shows the changes of a table, or of its record, on every database."""
+    """The ``log`` command that shows the changes of a table or a record, for any database."""
     named = {"--table": table, "--record": key}
     options = " ".join(f"{option} {shlex.quote(value)}" for option, value in named.items() if value is not None)
     return f"svc-pg log {options or '--table TABLE'} shows the changes there, and with --json whole rows"
@@ -98,8 +98,8 @@ def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
 
 
 def _sqlite(file: SqliteFile) -> sqlite3.Connection:
-    """Open a file that exists: an address with a slip must not make a new database."""
-    from svc_pg.integrations.sqlite import with_audit  # they load what most commands do not call
+    """Open an existing file: a wrong address must not create a new database."""
+    from svc_pg.integrations.sqlite import with_audit  # they load modules that most commands do not need
     from svc_pg.other_databases.schema.sqlite.session import hint_of
 
     path = file.path.absolute()
@@ -133,7 +133,7 @@ def _mysql(server: MySqlServer) -> Any:
 
 
 def _tidy(text: str) -> str:
-    """The message of libpq in one line: it repeats itself for each address, and indents its questions."""
+    """libpq's message in one line, without its repetitions for each address and its indented hints."""
     attempts = [
         " ".join(match["words"].split())
         for line in text.splitlines()

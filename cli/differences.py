@@ -29,7 +29,7 @@ def diff(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Show what an entry or a transaction changed; with --json as JSON Patch (RFC 6902)."""
+    """Show the changes of an entry or a transaction; with --json as JSON Patch (RFC 6902)."""
     if (entry is None) == (transaction is None):
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
     with connect(database_url, instead=log_instead()) as conn:

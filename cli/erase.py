@@ -29,7 +29,7 @@ def erase(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Take away what the log shows of a record, and of all that refers to it by the configuration's rules."""
+    """Erase a record from the log, and all records that refer to it by the configuration's rules."""
     with connect(database_url) as conn, acting_as_operator(conn):
         warn_of_no_records(conn, table)
         report = audit.erase(conn, table, key, dry_run=True)

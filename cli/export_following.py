@@ -1,4 +1,4 @@
-"""The steps of ``export --follow``: write lines, keep how far they go, and end between two of them."""
+"""The steps of ``export --follow``: write lines, save their position, and end between two of them."""
 
 import signal
 import time
@@ -18,11 +18,11 @@ from .bookmark import Bookmark, options_of
 from .line_file import Lines, appended
 
 _SAVE_EVERY: Final = 1.0
-"""Seconds between two cursors, while there are always more entries."""
+"""The seconds between two cursors under a steady flow of entries."""
 
 
 class _Reached:
-    """The end of what was written, which the file tells to the next run. It is saved when the lines are on the disk."""
+    """The position after the written lines, for the next run. It is saved when the lines are on the disk."""
 
     def __init__(self, file: cursor_file.CursorFile | None, out: Lines, start: Bookmark, *, is_saved: bool) -> None:
         self._file = file
@@ -56,8 +56,8 @@ def follow(
 ) -> int:
     """Write entries until a signal asks to end, and return their number.
 
-    The file ``cursor`` tells the next run how far this one came, and by which filters; unless ``is_rebound``, others
-    are refused. If it tells nothing yet, ``after`` is the end of an export to begin after. Raises SvcError.
+    The file ``cursor`` keeps the position and the filters for the next run; other filters are refused, unless
+    ``is_rebound``. If it is empty, ``after`` is the end of an export to begin after. Raises SvcError.
     """
     options = options_of(wanted.conditions, form="ndjson")
     entries = 0
@@ -93,9 +93,9 @@ def follow(
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Make signals that ask to end raise KeyboardInterrupt, but in a block that is ``held`` only at its end.
+    """Turn termination signals into KeyboardInterrupt, inside a ``held`` block only at its end.
 
-    A second one kills: a reader that reads no more would hold a block forever.
+    A second signal kills: a reader that has stopped reading would hold a block forever.
     """
     is_held = is_asked = False
     asking = signals.heeded()

@@ -1,4 +1,4 @@
-"""Facts of a database that the command ``status`` tells beside its objects."""
+"""Facts of a database that the command ``status`` shows beside its objects."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ Fact = TypeVar("Fact")
 
 
 def known(conn: Any, read: Callable[[Any], Fact], otherwise: Fact) -> Fact:
-    """Read a fact; ``otherwise`` on other databases, if the role may not know, or if nothing is installed."""
+    """Read a fact; return ``otherwise`` on other databases, without the right, or if nothing is installed."""
     if dialect_of(conn) != "postgresql":
         return otherwise
     try:

@@ -1,4 +1,4 @@
-"""Files that one export at a time writes. The lock of a file ends with its descriptor, also by a kill."""
+"""Files that only one export at a time writes. The lock of a file ends with its descriptor, also by a kill."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from typing import Final
 from svc_pg.errors import SvcError
 
 MADE: Final = os.O_RDWR | os.O_CREAT
-"""Flags for ``opened``: make the file if there is none."""
+"""Flags for ``opened``: create the file if it is missing."""
 
 
 def lock(descriptor: int, path: Path) -> None:
@@ -22,7 +22,7 @@ def lock(descriptor: int, path: Path) -> None:
 def opened(path: Path, flags: int, *, name: Path | None = None) -> int:
     """Open the file at a path and lock it. Raises OSError, and SvcError if another export has locked it.
 
-    The error calls it by its ``name``, if that is not the path.
+    The error shows ``name`` in place of the path, if it is given.
     """
     while True:
         descriptor = os.open(path, flags, 0o666)

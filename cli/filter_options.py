@@ -17,7 +17,7 @@ _TIME: Final = ": 1h, 7d, or 2026-01-31T12:00:00Z"
 
 
 def filter_options(declaration: type, *, without: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Give a command an option for each filter that a TypedDict declares; those that are used are its keywords."""
+    """Give a command an option for each filter of a TypedDict; the given options become its keywords."""
     wanted = some_filters(declaration, without=without)
 
     def decorated(command: Command) -> Command:
@@ -39,7 +39,7 @@ def filter_options(declaration: type, *, without: Collection[str] = ()) -> Calla
 
 
 def names(declaration: type, *, without: Collection[str] = ()) -> str:
-    """The options, as an error lists them."""
+    """The options, as a list for an error."""
     return ", ".join("--" + each.option for each in some_filters(declaration, without=without))
 
 

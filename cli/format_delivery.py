@@ -1,4 +1,4 @@
-"""Print deliveries, and what holds those of an endpoint up."""
+"""Print deliveries, and the reason that those of an endpoint wait."""
 
 from svc_pg.database.query import fetch_one
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
@@ -12,7 +12,7 @@ from .json_text import printable
 
 
 def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
-    """Print what it is, when it was created, and where it goes: the description of the endpoint, or its URL."""
+    """Print its state and attempts; in a second line its endpoint, the time of its end or next try, and its error."""
     counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
     attempts = f"{counting}/{delivery.max_attempts} attempts"
     attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
@@ -32,7 +32,7 @@ def _when(delivery: Delivery) -> str:
 
 
 def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
-    """Print until when the circuit breaker of an endpoint stops attempts, or its receiver asked to wait."""
+    """Print the end of the pause by an endpoint's circuit breaker, or of the wait that its receiver asked for."""
     with connect(database_url) as conn:
         health = fetch_one(conn, stats(endpoint_id))
     if health.breaker_until is not None:

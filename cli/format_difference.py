@@ -10,7 +10,7 @@ from svc_pg.formats.look_alikes import alike, common_ends, is_mixed
 from .json_text import printable
 
 ERASED: Final = "(erased)"
-"""The text in place of a value that svc-pg erase took away."""
+"""The text in place of an erased value."""
 _TOO_DEEP: Final = "(nested too deeply to be compared)"
 _LONGEST: Final = 60  # characters of a value in a line
 _BEFORE: Final = 15  # characters before the first that differs, of values whose beginning is left out
@@ -19,7 +19,7 @@ _MOST_FIELDS: Final = 20  # in a line
 
 
 def differences(changed: Entry | State) -> str:
-    """All fields that differ in a line; of very many the first. If a snapshot cannot be compared, only their names."""
+    """All differing fields in one line; of very many the first. If a snapshot cannot be compared, only their names."""
     try:
         texts = [field_text(field) for field in diff(changed).fields]
     except QueryError:
@@ -49,7 +49,7 @@ def value_text(value: Snapshot | None) -> str:
 
 
 def _left_out(before: str, after: str) -> int:
-    """The characters at the beginning of both values that a line leaves out, so that it has the first that differs."""
+    """The length of the common beginning to leave out of a line, so that it shows the first difference."""
     head, _ = common_ends(before, after)
     return 0 if head < _LONGEST - _AFTER or before == after else head - _BEFORE
 
@@ -60,7 +60,7 @@ def _shown(text: str, left_out: int) -> str:
 
 
 def actor_text(actor_id: str | None, db_user: str | None) -> str:
-    """The actor, or else the user of the database; a name that may be made to look like another is called so."""
+    """The actor, or else the user of the database, with a warning about a name that may imitate another."""
     name = printable(actor_id or (f"({db_user})" if db_user else "(nobody named)"))
     return f"{name} (letters of several scripts)" if is_mixed(actor_id or "") else name
 

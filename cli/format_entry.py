@@ -29,7 +29,7 @@ def line(entry: Entry) -> str:
 
 
 def _part(entry: Entry) -> str:
-    """The partition that alone was emptied."""
+    """The partition, if a TRUNCATE emptied only that."""
     is_of_part = entry.operation == "TRUNCATE" and entry.partition is not None
     return f" (only {printable(entry.partition or '')})" if is_of_part else ""
 

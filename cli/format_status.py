@@ -1,4 +1,4 @@
-"""Installed objects or changes in few lines: one for each table and event of the application, and for schema svc."""
+"""Summarize installed objects or changes: one line for each table and event of the application, and for schema svc."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,10 +30,10 @@ def every(entries: Iterable[Status]) -> list[Line]:
 
 
 def summary(entries: Sequence[Status]) -> list[Line]:
-    """Few lines, those of the application last.
+    """Summary lines, those of the application last.
 
-    An object that somebody else changed or removed has a line of its own, unless so much of schema svc is missing
-    that it counts as not installed.
+    An object changed or removed by others has a line of its own, unless so much of schema svc is missing that it counts
+    as not installed.
     """
     of_svc = [entry for entry in entries if _is_of_svc(entry)]
     return [*_of_svc(of_svc), *_of_application([entry for entry in entries if not _is_of_svc(entry)])]
@@ -75,7 +75,7 @@ def _of_application(entries: Sequence[Status]) -> Iterator[Line]:
 
 
 def left_out(members: Iterable[Status]) -> str:
-    """The changes that the objects of a table do not record, which the configuration chose."""
+    """The changes that the objects of a table do not record, by the configuration's choice."""
     return next((f": {entry.leaves_out}" for entry in members if entry.leaves_out), "")
 
 

@@ -41,7 +41,7 @@ def hold(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Hold a record and all that refers to it, or a table, so that nothing of it is purged or erased."""
+    """Hold a record and all records that refer to it, or a table, so that no entries of it are purged or erased."""
     if table == _LIST and key is None and reason is None and not lift:
         _show(limit, after, database_url, show_all=show_all, json=json)
         return
@@ -49,7 +49,7 @@ def hold(
         raise typer.BadParameter("write the reason, which is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
     with connect(database_url) as conn:
-        conn.isolation_level = IsolationLevel.READ_COMMITTED  # a hold needs it, whatever the database's default is
+        conn.isolation_level = IsolationLevel.READ_COMMITTED  # for a hold, under any default of the database
         if key is None:
             warn_of_unknown(conn, [table])
         else:

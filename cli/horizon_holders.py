@@ -11,12 +11,12 @@ from . import facts, output
 
 
 def read(conn: Any) -> list[HorizonHolder]:
-    """The holders: none if they cannot be known."""
+    """The holders: none if they cannot be read."""
     return facts.known(conn, lambda conn: fetch(conn, horizon_holders()), [])
 
 
 def tell(holders: Sequence[HorizonHolder]) -> None:
-    """Print a line for each that has lasted long."""
+    """Print a line for each long-lasting one."""
     for holder in holders:
         if holder.is_long:
             waiting = "Exports, seals and followers of the log wait" if holder.holds_log else "Vacuum waits"
@@ -24,7 +24,7 @@ def tell(holders: Sequence[HorizonHolder]) -> None:
 
 
 def described(holder: HorizonHolder) -> str:
-    """The holder as a person would call it."""
+    """The holder in words."""
     match holder.kind:
         case "hidden":
             return "a session that this role may not see (grant it pg_read_all_stats)"

@@ -38,7 +38,7 @@ def require_svc(database_url: str | None) -> None:
 async def wait_for_svc(database: Conninfo, config: Config, *, stopping: asyncio.Event) -> Sequence[str]:
     """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError if it lacks svc-pg.
 
-    Returns the tables that the configuration names and that are not audited there: it may be that of another database.
+    Returns the configuration's tables that are not audited there, as it may be another database's configuration.
     """
     named = [str(TableName.parse(rules.name)) for rules in config.audit.tables if not rules.is_pattern]
     unrecorded: list[str] = []

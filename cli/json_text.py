@@ -43,12 +43,12 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with everything that a terminal could obey, or nobody sees, written as in JSON: ``\\u001b``."""
+    """The text with all control and invisible characters escaped as in JSON: ``\\u001b``."""
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in seen_json(text))
 
 
 def printable_lines(text: str) -> str:
-    """As ``printable``, of a text whose lines stay."""
+    """As ``printable``, but with the line breaks kept."""
     return "\n".join(map(printable, text.split("\n")))
 
 

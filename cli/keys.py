@@ -22,7 +22,7 @@ def encryption(
     *,
     key_id: Annotated[str, typer.Option("--id", help="The name of the key, which no earlier key has.")] = "k1",
 ) -> None:
-    """Make a key that seals the secrets of webhook endpoints. Keep it: nothing else opens secrets that it sealed."""
+    """Make a key that seals the secrets of webhook endpoints. Keep it: nothing else opens those secrets again."""
     try:
         entry = new_key(key_id)
     except EncryptionKeyError as error:

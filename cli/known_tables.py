@@ -1,4 +1,4 @@
-"""Warn if ``--table`` can select nothing, because no table of that name is known."""
+"""Warn if ``--table`` names an unknown table, and so selects nothing."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -39,7 +39,7 @@ select pg_catalog.array_agg(distinct audited_table) from svc.installed_objects w
 
 
 def warn_of_unknown(conn: Any, tables: Iterable[str] | None) -> None:
-    """Warn of each table without entries that is not audited, with the audited one of the nearest name."""
+    """Warn of each table that is not audited and has no entries, with the nearest name of an audited one."""
     for table in tables or ():
         _warn_of_unknown(conn, table)
 
@@ -54,7 +54,7 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
 
 
 def tell_other_names(conn: Connection[Any], table: str) -> None:
-    """Tell of a table that was renamed: each name has a past of its own, also if several tables had it."""
+    """Print the other names of a renamed table: each name has a past of its own, also if several tables had it."""
     name = str(TableName.parse(table))
     found = facts.known(conn, lambda conn: fetch_one(conn, other_names(name)), OtherNames([], []))
     if found.names:
@@ -66,7 +66,7 @@ def tell_other_names(conn: Connection[Any], table: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The existence of a table without entries, and the audited ones; None if the role may not know them."""
+    """The existence of a table without entries, and the audited tables; None if the role may not read them."""
 
     exists: bool
     audited: Sequence[str] | None

@@ -11,7 +11,7 @@ from . import facts, output
 
 
 def read(conn: Any) -> list[LastRun]:
-    """The tasks that have run: none if they cannot be known."""
+    """The tasks that have run: none if they cannot be read."""
     return facts.known(conn, lambda conn: fetch(conn, last_runs()), [])
 
 

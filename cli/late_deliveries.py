@@ -1,4 +1,4 @@
-"""The deliveries that wait for workers for too long, for the commands ``webhooks health`` and ``status``."""
+"""The deliveries that wait too long for workers, for the commands ``webhooks health`` and ``status``."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from . import facts, output, records
 
 
 def read(conn: Any) -> Backlog | None:
-    """The backlog; None if the role may not know it, or if it cannot be read quickly."""
+    """The backlog; None if the role may not read it, or if that takes too long."""
     try:
         return facts.known(conn, backlog.read, None)
     except QueryCanceled:

@@ -1,4 +1,4 @@
-"""A file to which whole lines are appended, or standard output."""
+"""An append-only file of whole lines, or standard output."""
 
 import os
 import sys
@@ -20,14 +20,14 @@ class Lines(Protocol):
     """A target of whole lines."""
 
     def write(self, text: bytes) -> None:
-        """Some lines, each with its end."""
+        """Write some lines, each with its end."""
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
+        """Flush the written lines to the disk."""
 
 
 class LineFile:
-    """A file that is not left with half a line, unless it is killed: then the next run cuts that half."""
+    """An append-only file of whole lines; the next run truncates a partial last line."""
 
     def __init__(self, path: Path, *, is_resumed: bool) -> None:
         self._path = path
@@ -48,7 +48,7 @@ class LineFile:
             raise
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
+        """Flush the written lines to the disk."""
         os.fsync(self._descriptor)
 
     def close(self) -> None:
@@ -85,12 +85,12 @@ class _Stream:
         write_all(self._descriptor, text)
 
     def sync(self) -> None:
-        """Lines that a pipe has taken are its reader's."""
+        """Do nothing: lines in a pipe are its reader's."""
 
 
 @contextmanager
 def appended(path: Path, *, is_resumed: bool) -> Iterator[Lines]:
-    """The file, open for more lines. If ``is_resumed``, half a line at its end is cut. Raises SvcError."""
+    """Open the file for more lines. If ``is_resumed``, truncate a partial last line. Raises SvcError."""
     with explained(path):
         if path == STANDARD_OUTPUT:
             sys.stdout.flush()

@@ -51,7 +51,7 @@ def listen(
     if secrets:
         check_secret(secrets)
     site = receiver(secrets, status=status, on_arrival=partial(_print, _json_line if json else _text))
-    # h11, whatever else is installed: it shows header values that other parsers refuse
+    # always h11: it shows header values that other parsers refuse
     server = uvicorn.Server(uvicorn.Config(site, http="h11", lifespan="off", log_level="warning", access_log=False))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends like Ctrl-C
     with suppress(KeyboardInterrupt), listening(host, port) as listener:

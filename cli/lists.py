@@ -19,7 +19,7 @@ def show_list(
 ) -> Page[Row]:
     """Print the page after a cursor, each row in a few lines or all of them as JSON. Returns it.
 
-    ``none`` is what people read if it is empty.
+    ``none`` is the message for people if it is empty.
     """
     with connect(database_url) as conn:
         page = (wanted if after is None else wanted.after(after)).list(conn)

@@ -17,7 +17,7 @@ NoActor = Annotated[bool, typer.Option("--no-actor", help="Only entries without 
 
 
 def selected(which: EntryFilter, *, no_actor: bool, all_databases: bool) -> AuditQuery:
-    """The query that the options ask for. Raises wrong usage for an actor and none."""
+    """The query for the options. Raises wrong usage for an actor together with none."""
     missing = list(which.get("missing") or ())
     if no_actor and "actor" not in missing:
         missing.append("actor")

@@ -92,7 +92,7 @@ def migrate(
 
 
 def _address(given: str | None, form: ScriptFormat) -> str | None:
-    """The address that the command or the environment names, else that of the project."""
+    """The address from the command or the environment, else the project's."""
     if given is not None or Settings.load().database_url is not None:
         return given
     match form:

@@ -1,4 +1,4 @@
-"""The tenant that an operator names for something new: refused if it is unknown, and told if it is the first of it."""
+"""Check the tenant of a new object: refuse one that is unknown, and report the first object of a tenant."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .json_text import printable
 
 
 def is_new(conn: Connection[Any], tenant: str) -> bool:
-    """True if nothing in the database is of this tenant. Raises NotFoundError and QueryError as for a link."""
+    """True if the tenant has nothing in the database yet. Raises NotFoundError and QueryError as for a link."""
     from svc_pg.console.sign_in import tenants  # here, because other commands need no web framework
 
     tenants.refuse_unknown(conn, tenant)
@@ -17,5 +17,5 @@ def is_new(conn: Connection[Any], tenant: str) -> bool:
 
 
 def tell(tenant: str) -> None:
-    """Say that nothing else is of this tenant."""
+    """Print that the tenant has nothing else yet."""
     output.words(f"Nothing else in this database is of the tenant {printable(tenant)}; is it spelt as you send it?")

@@ -34,7 +34,7 @@ def operator(conn: "Connection[Any]") -> Iterator[None]:
 
 @contextmanager
 def acting_as_operator(conn: Any) -> Iterator[None]:
-    """Name that actor in all transactions of a connection of any database: for calls that make several of their own."""
+    """Name that actor in all transactions of a connection of any database, for calls with several transactions."""
     if dialect_of(conn) != "postgresql":
         with audit.actor(conn, _operator_name(), context=_CONTEXT):
             yield

@@ -55,13 +55,13 @@ def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
 
 
 def point_in_time(*, meaning: str) -> OptionInfo:
-    """An option whose text ``svc_pg.formats.durations.point_in_time`` can read."""
+    """An option with a text for ``svc_pg.formats.durations.point_in_time``."""
     option: OptionInfo = typer.Option(callback=readable_time, metavar="DURATION|TIME", help=meaning)
     return option
 
 
 def readable_time(text: str | None) -> str | None:
-    """A text that ``svc_pg.formats.durations.point_in_time`` can read. Raises wrong usage."""
+    """Check a text for ``svc_pg.formats.durations.point_in_time``. Raises wrong usage."""
     try:
         if text is not None:
             durations.point_in_time(text)

@@ -20,7 +20,7 @@ _NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)
 def data(text: str) -> None:
     """Print one line of data. Raises SvcError if it cannot be written, for example if the disk is full.
 
-    If the reader left, as head does, the command goes on without it: its exit code is that of its result.
+    If the reader has left, as head does, the command goes on without it, and exits with the code of its result.
     """
     try:
         with explained(STANDARD_OUTPUT):
@@ -37,7 +37,7 @@ def data(text: str) -> None:
 
 
 def end() -> None:
-    """Write what is left of the data. Raises SvcError as ``data``; a reader who left is none."""
+    """Flush the data. Raises SvcError as ``data``; a reader that has left is no error."""
     try:
         with explained(STANDARD_OUTPUT):
             sys.stdout.flush()
@@ -55,7 +55,7 @@ def _go_on_unread() -> None:
 
 
 def sql(text: str) -> None:
-    """Print SQL: to a file or a pipe as it is, to a terminal so that nothing in it can control that."""
+    """Print SQL: unchanged to a file or a pipe, with control characters escaped to a terminal."""
     shown = printable_lines(text) if sys.stdout.isatty() else text
     data(shown)
     if shown != text:

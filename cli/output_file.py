@@ -1,4 +1,4 @@
-"""The file that a command writes, or standard output."""
+"""The output of a command: a file, or standard output."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ def is_special(file: Path) -> bool:
 
 @contextmanager
 def explained(file: Path) -> Iterator[None]:
-    """Put an error of the system into our words, but for that of a reader who left. Raises SvcError."""
+    """Put an error of the system into our words, except that of a reader that has left. Raises SvcError."""
     try:
         yield
     except BrokenPipeError:
@@ -57,5 +57,5 @@ def until_the_reader_leaves() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Let what is buffered for standard output go nowhere, or the interpreter fails to write it at its end."""
+    """Discard the buffer of standard output, which the interpreter would fail to write at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

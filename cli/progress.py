@@ -28,7 +28,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def entries_so_far(expected: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
-    """Show the number of entries, the rate and the remaining time; ``expected`` is called if anybody sees it."""
+    """Show the number of entries, the rate and the remaining time; ``expected`` is called only if it is shown."""
     total = expected() if is_shown() else None
     start = time.monotonic()
     with progress() as show:

@@ -25,7 +25,7 @@ def show(value: Any) -> None:
 
 
 def text(value: object) -> str:
-    """A value as people read it."""
+    """A value as text for people."""
     match value:
         case datetime():
             return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"

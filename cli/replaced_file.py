@@ -1,4 +1,4 @@
-"""A file that takes the place of an old one when it is whole."""
+"""A file that replaces an old one when it is complete."""
 
 import os
 import shutil
@@ -14,10 +14,10 @@ from .signals import ending_tidily
 
 @contextmanager
 def replaced(file: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of the old one at the end, so that a failure leaves the old one as it was.
+    """A new file that replaces the old one at the end, so that a failure leaves the old one unchanged.
 
-    It is written beside the old one, over what a killed run left there, and removed if a signal ends the program.
-    Raises OSError, and SvcError if another export uses the file, at the beginning or at the end.
+    It is written beside the old one, over the rest of a killed run, and removed if a signal ends the program. Raises
+    OSError, and SvcError if another export uses the file, at the beginning or at the end.
     """
     part = file.with_name(f".{file.name[:200]}.part")
     with ending_tidily():
@@ -41,7 +41,7 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
-    """Lock the old file, if there is one that may be written: export --follow may be appending to it."""
+    """Lock the old file, if it exists and is writable: export --follow may be appending to it."""
     try:
         descriptor = opened(file, os.O_RDWR)
     except (FileNotFoundError, PermissionError):

@@ -100,9 +100,9 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
 def status(
     *, database_url: DatabaseUrl = None, config: ConfigReference = None, verbose: Verbose = False, json: Json = False
 ) -> None:
-    """Show what is installed and what differs. Exits with 3 if anything differs.
+    """Show the installed objects and their differences from the configuration. Exits with 3 if anything differs.
 
-    Tells of late deliveries too, for which webhooks health exits with 3.
+    Late deliveries are shown too; webhooks health exits with 3 for them.
     """
     wanted = Config.find(config)
     with open_database(database_url) as conn:

@@ -13,7 +13,7 @@ from . import facts, output, records
 
 @dataclass(frozen=True, slots=True)
 class SealStatus:
-    """The facts about the seals that are known: None if there are none, or if the role may not know."""
+    """The known facts about the seals: None if there are no seals, or if the role may not read them."""
 
     lag: SealLag | None
     verification: LastVerification | None

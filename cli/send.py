@@ -95,7 +95,7 @@ def _standard_input() -> str:
 
 
 def _check(text: str, *, hint: str | None) -> None:
-    """Point at the position where a text stops being JSON. Text that passes stays unchanged, and PostgreSQL decides."""
+    """Point at the first error in JSON text. Text that passes stays unchanged, and PostgreSQL decides."""
     try:
         json_text.parse(text)
     except JSONDecodeError as error:

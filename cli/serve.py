@@ -100,7 +100,7 @@ def _is_canceled(record: logging.LogRecord) -> bool:
 
 
 def _without_query(record: logging.LogRecord) -> bool:
-    """Leave the query out of a line about a request: it may be the token of a link, or what somebody searched."""
+    """Leave the query out of the log line of a request: it may hold the token of a link, or the words of a search."""
     match record.args:
         case (client, method, str(target), version, status):
             record.args = (client, method, target.partition("?")[0], version, status)
@@ -108,7 +108,7 @@ def _without_query(record: logging.LogRecord) -> bool:
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Run until a signal, which is no failure: uvicorn repeats the signal after it has ended, for other handlers."""
+    """Run until a signal, which counts as success: uvicorn repeats the signal at its end, for other handlers."""
 
     def end(_number: int, _frame: object) -> None:
         raise SystemExit(0)

@@ -1,4 +1,4 @@
-"""The signals that end a command, which then tidies up as after Ctrl-C."""
+"""The signals that end a command with the same cleanup as Ctrl-C."""
 
 import signal
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ import typer
 
 
 def heeded() -> list[signal.Signals]:
-    """The signals that ask a program to end, without those that its caller has made it ignore, as nohup does."""
+    """The termination signals, except those that the caller has made the program ignore, as nohup does."""
     asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [each for each in asking if signal.getsignal(each) != signal.SIG_IGN]
 
 
 @contextmanager
 def ending_tidily() -> Iterator[None]:
-    """Make signals that ask to end raise KeyboardInterrupt, then exit with 128 and their number. A second one kills."""
+    """Turn termination signals into KeyboardInterrupt, then exit with 128 plus their number. A second one kills."""
     received = 0
     asking = heeded()
 

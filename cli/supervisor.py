@@ -1,4 +1,4 @@
-"""Supervise several worker processes of one command: restart those that die, watch and stop all together."""
+"""Supervise several worker processes of one command: restart dead ones, watch and stop all together."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ _SETTLED: Final = 60.0  # seconds after which a process counts as stable, and it
 
 @dataclass
 class _Slot:
-    """A slot for one process at a time, with the statistics of those before it."""
+    """A slot for one process at a time, with the statistics of its predecessors."""
 
     command: Sequence[str]
     past: Statistics = field(default_factory=Statistics)
@@ -49,18 +49,18 @@ class Supervisor:
 
     @property
     def statistics(self) -> Statistics:
-        """The sum of all processes, including those that have died."""
+        """The sum of all processes, dead ones included."""
         return sum((slot.past + slot.present for slot in self._slots), Statistics())
 
     @property
     def is_alive(self) -> bool:
-        """True if no process hangs. One that died is being started again."""
+        """True if no process hangs. A dead one is being restarted."""
         now = asyncio.get_running_loop().time()
         return all(slot.process is None or now - slot.heard_at < _SILENT for slot in self._slots)
 
     @property
     def problem(self) -> str | None:
-        """The reason why one of them cannot deliver now; None if all can."""
+        """The reason that one of them cannot deliver now; None if all can."""
         return next((slot.problem for slot in self._slots if slot.problem is not None), None)
 
     def stop(self) -> None:
@@ -125,7 +125,7 @@ class Supervisor:
             slot.present = Statistics()
 
     async def _end(self, slot: _Slot, process: asyncio.subprocess.Process) -> None:
-        """Once ``stop`` is called, kill the process if it neither ends nor reports that it is about to."""
+        """Once ``stop`` is called, kill the process if it neither ends nor reports progress towards its end."""
         await self._stopping.wait()
         clock = asyncio.get_running_loop().time
         told_at = now = clock()

@@ -81,7 +81,7 @@ def as_of(
     json: Json = False,
 ) -> None:
     """Show a record, or the rows of a table, as they were at a time."""
-    past = audit.as_of(table, time).as_json()  # PostgreSQL has times, such as infinity, that Python has not
+    past = audit.as_of(table, time).as_json()  # PostgreSQL has times that Python lacks, for example infinity
     point = durations.point_in_time(time)
     if isinstance(point, datetime) and point > datetime.now(UTC):
         output.words(f"warning: {time} is in the future: these are the states of now")
@@ -110,7 +110,7 @@ def as_of(
 
 @app.command()
 def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
-    """Show for each field of a record who last changed it, and when."""
+    """Show the actor and the time of the last change of each field of a record."""
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)

@@ -109,7 +109,7 @@ def retry(
     json: Json = False,
     **which: Unpack[DeliveryFilter],
 ) -> None:
-    """Make a failed or canceled delivery due now, or one that waits for its next attempt; or all that options name.
+    """Make a failed or canceled delivery due now, or one that waits for its next attempt; or all that options select.
 
     With options, deliveries to endpoints that are disabled or deleted are left out.
     """
@@ -136,7 +136,7 @@ def cancel(
     json: Json = False,
     **which: Unpack[DeliveryFilter],
 ) -> None:
-    """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options name.
+    """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options select.
 
     With options, deliveries with an attempt under way are left out.
     """
@@ -178,7 +178,7 @@ def _change_many(batch: Query[Changed], database_url: str | None, *, dry_run: bo
             with conn.transaction():
                 changed = fetch_one(conn, batch)
             count, is_complete = count + changed.count, changed.is_complete
-            # a dry run would count the same deliveries again, and what others hold locked stays as it is
+            # a dry run would count the same deliveries again, and deliveries that others lock stay unchanged
             is_done = is_complete or dry_run or not changed.count
     if as_json:
         records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})

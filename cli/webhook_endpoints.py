@@ -156,7 +156,7 @@ def update(
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
-    """Change the fields of an endpoint that options name. Events, headers, signatures and TLS files replace all."""
+    """Change the fields of an endpoint that the options name. Events, headers, signatures and TLS files replace all."""
     changes = _given(
         url=url,
         events=event,

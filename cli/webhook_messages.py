@@ -76,7 +76,7 @@ def show_traffic(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Show how many deliveries were sent over time, one for each message and endpoint, and what became of them."""
+    """Show the number of deliveries sent over time, one for each message and endpoint, and their results."""
     start, end = (None if each is None else durations.point_in_time(each) for each in (since, until))
     with connect(database_url) as conn:
         now = fetch_one(conn, traffic_queries.now()).time

@@ -51,7 +51,7 @@ def replay(
     json: Json = False,
     **which: Unpack[ReplayFilter],
 ) -> None:
-    """Deliver messages to an endpoint once more, or those that it never got."""
+    """Deliver messages to an endpoint once more, or messages that it never got."""
     batch = partial(replay_queries.replay, endpoint, **which, by=by, new_ids=new_ids)
     with connect(database_url) as conn, acting_as_operator(conn):
         with conn.transaction():
@@ -72,7 +72,7 @@ def replay(
 
 
 def _batches(conn: "Connection[Any]", batch: Callable[..., Query[Replayed]], after: str | None) -> Iterator[Replayed]:
-    """Those after a cursor, each in a transaction of its own."""
+    """The batches after a cursor, each in a transaction of its own."""
     while after is not None:
         with conn.transaction():
             part = fetch_one(conn, batch(after=after))

@@ -95,7 +95,7 @@ def health(
 ) -> None:
     """Show endpoints that need attention: they fail, or their client certificate ends within 30 days.
 
-    Tells too if deliveries are late: due for more than a minute while no worker is seen, or for more than 15 minutes.
+    Late deliveries are shown too: due for more than a minute while no worker is seen, or for more than 15 minutes.
     Exits with 3 if an endpoint needs attention, or deliveries are late.
     """
     wanted = endpoint_health.matching(needs_attention=not everything).limit(limit)

@@ -55,12 +55,12 @@ class Work:
 
     @property
     def is_alive(self) -> bool:
-        """True if it works, or would if it had its database."""
+        """True if it works, or waits for its database."""
         return self._worker is None or self._worker.is_alive
 
     @property
     def problem(self) -> str | None:
-        """The reason why the worker cannot deliver now. Maintenance connects only when there is something to do."""
+        """The reason that the worker cannot deliver now. Maintenance connects only when there is something to do."""
         return None if self._worker is None else self._worker.problem
 
     def stop(self) -> None:
@@ -69,7 +69,7 @@ class Work:
             job.stop()
 
     async def run(self) -> None:
-        """Return when all has ended, after ``stop``. Raises NotInstalledError."""
+        """Run until all jobs have ended, after ``stop``. Raises NotInstalledError."""
         ends = await asyncio.gather(*map(self._run, self._jobs()), return_exceptions=True)
         for end in ends:
             if end is not None:

@@ -52,7 +52,7 @@ def _interval(value: str) -> timedelta:
 
 
 class Part(StrEnum):
-    """The part of its work that a worker does."""
+    """The part of the work for this worker."""
 
     deliveries = "deliveries"
     maintenance = "maintenance"

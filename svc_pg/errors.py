@@ -180,7 +180,7 @@ def not_installed() -> NotInstalledError:
 
 
 def another_version() -> NotInstalledError:
-    """The error of a statement of ours that names what the functions of another version do not have."""
+    """The error if a statement of ours names columns or functions that another version lacks."""
     return NotInstalledError(
         "the database has another version of svc-pg",
         hint="Run the newer version's svc-pg install, and deploy that version.",

@@ -19,7 +19,7 @@ from tests.support.postgres import URL_VARIABLE, Prepare, copied, new_database, 
 
 VERSION = pytest.StashKey[str | None]()
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else the machine does
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # under any load of the machine
 settings.register_profile("quick", patient, max_examples=20, derandomize=True)
 settings.register_profile("thorough", patient, max_examples=400, print_blob=True)
 settings.load_profile("quick")
@@ -38,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run the whole suite on all cores; files and folders of the command line run in one process unless told.
 
-    On a server that SVC_TEST_DATABASE_URL names, the whole suite does too: seals wait for all transactions of a server.
+    With a server in SVC_TEST_DATABASE_URL, the whole suite does too, because seals wait for all transactions of a
+    server.
     """
     if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):  # not there, or one of its own
         return
@@ -51,7 +52,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """More processes than cores: a case waits for a third of its time."""
+    """Use more processes than cores, because a case waits for a third of its time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 2
 
@@ -73,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for no garbage in modules and cases, which stay: a third of the time would go into that."""
+    """Disable garbage collection: modules and cases stay alive, and scanning them would take a third of the time."""
     gc.disable()
     try:
         return (yield)
@@ -115,14 +116,14 @@ def postgres(pytestconfig: pytest.Config, postgres_choice: str | None) -> Iterat
 
 @pytest.fixture(scope="session")
 def maintenance(postgres: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection by which databases are made and dropped: to begin one for each would cost more than its work."""
+    """The connection that creates and drops databases: a new one for each would cost more than its work."""
     with psycopg.connect(postgres, autocommit=True) as conn:
         yield conn
 
 
 @pytest.fixture(scope="session")
 def template(postgres: str) -> Iterator[str]:
-    """The name of a database with svc installed. Nobody may stay connected to it, or it cannot be copied."""
+    """The name of a database with svc installed. It can be copied only without connections to it."""
     with new_database(postgres) as conninfo:
         with psycopg.connect(conninfo, autocommit=True) as conn:
             schema.install(conn, Config())
@@ -133,14 +134,14 @@ def template(postgres: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def installed_database(postgres: str, template: str) -> Iterator[str]:
-    """The conninfo of a database with svc installed and nothing else, in which no test commits."""
+    """The conninfo of a database with only svc installed, in which no test commits."""
     with new_database(postgres, template=template) as conninfo:
         yield conninfo
 
 
 @pytest.fixture(scope="module")
 def prepare() -> Prepare:
-    """Prepare the template of a module's databases, once. A module that prepares something overrides it."""
+    """Prepare the template of a module's databases, once. A module overrides it to prepare something."""
     return None
 
 
@@ -148,7 +149,7 @@ def prepare() -> Prepare:
 def module_template(
     maintenance: psycopg.Connection[Any], postgres: str, template: str, prepare: Prepare
 ) -> Iterator[str]:
-    """The name of a database with svc installed, and with what the module prepares."""
+    """The name of a database with svc installed and the module's preparation."""
     if prepare is None:
         yield template
         return
@@ -161,7 +162,7 @@ def module_template(
 def shared_database(
     maintenance: psycopg.Connection[Any], postgres: str, installed_database: str, module_template: str, prepare: Prepare
 ) -> Iterator[str]:
-    """The conninfo of a database with svc installed, and with what the module prepares, in which no test commits."""
+    """The conninfo of a database with svc installed and the module's preparation, in which no test commits."""
     if prepare is None:
         yield installed_database
         return

@@ -27,7 +27,7 @@ DEBIAN: Final = 15
 
 
 class MatrixError(Exception):
-    """A version cannot be had; the message says why and what to do."""
+    """A version is not available; the message says why and what to do."""
 
 
 def fetch(major: int) -> Path:
@@ -41,7 +41,7 @@ def fetch(major: int) -> Path:
         try:
             unpacked.rename(cache_folder() / build)
         except OSError:
-            if not _programs(build).is_dir():  # or else somebody was faster
+            if not _programs(build).is_dir():  # or else another process was faster
                 raise
     return path(major)
 
@@ -63,7 +63,7 @@ def _existing(programs: Path, advice: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder of what the tests download."""
+    """The folder for the downloads of the tests."""
     home = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"  # others cannot read root's home
     return Path(os.environ.get("XDG_CACHE_HOME") or home) / "svc-pg"
 

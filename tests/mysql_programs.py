@@ -1,7 +1,7 @@
 """MySQL to test on: ``python -m tests.mysql_programs fetch`` unpacks it into the cache folder; MariaDB is Debian's own.
 
-Debian has MySQL in unstable only, so its packages are unpacked beside the system, with the loader and all libraries
-that they need, and nothing is installed.
+Debian has MySQL in unstable only, so its packages are unpacked beside the system, with their loader and all libraries,
+and nothing is installed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ PACKAGE: Final = "mysql-server-core"
 KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 ARCHIVE: Final = re.compile(r"[\w+-]+:\S+/debian/?(?=\s|$)")
 NEEDLESS: Final = ("perl", "libperl", "libc-gconv-modules", "gcc-", "libicu-doc")
-"""The beginnings of the names of packages that the server is said to need, and that its programs do not load."""
+"""The name prefixes of dependencies of the server that its programs do not load."""
 
 
 def fetch() -> Path:
@@ -35,7 +35,7 @@ def fetch() -> Path:
             try:
                 unpacked.rename(folder)
             except OSError:
-                if not folder.is_dir():  # or else somebody was faster
+                if not folder.is_dir():  # or else another process was faster
                     raise
     return path()
 
@@ -63,7 +63,7 @@ def _folder() -> Path:
 
 
 def _download(folder: Path) -> list[Path]:
-    """The packages, by an apt that knows only its own folder: what the system has installed does not count."""
+    """Download the packages, by an apt with a folder of its own, which ignores the system's packages."""
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)
     (folder / "sources.list").write_text(f"deb [signed-by={KEYRING}] {_archive()} unstable main\n")
@@ -87,7 +87,7 @@ def _download(folder: Path) -> list[Path]:
 
 
 def _archive() -> str:
-    """The archive of Debian, or the mirror of it, that this machine's own packages come from."""
+    """The Debian archive or mirror of this machine's own packages."""
     sources = Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))
     lines = [line for file in sources if file.is_file() for line in file.read_text().splitlines()]
     for line in lines:

@@ -1,8 +1,8 @@
 """The test suites of open-source applications on SQLite, without capture and with it on every table.
 
 ``python -m tests.real_applications`` fetches the applications from PyPI, runs each suite twice and prints the results.
-It exits with 1 if one differs: no change that an application makes may fail, or look different to it, because it is
-recorded. It takes minutes, so it is not part of the suite.
+It exits with 1 if one differs: recording may make no change of an application fail, or look different to it. It takes
+minutes, so it is not part of the suite.
 """
 
 import os
@@ -54,7 +54,7 @@ def pytest_unconfigure(config):
 
 @dataclass(frozen=True)
 class Application:
-    """One release on PyPI, whose source has its tests in ``tests`` and their settings in ``tests/settings.py``."""
+    """One release on PyPI, with its tests in ``tests`` and their settings in ``tests/settings.py``."""
 
     name: str
     version: str
@@ -63,7 +63,7 @@ class Application:
 
 @dataclass(frozen=True)
 class Run:
-    """The outcome of each case, the time of all, and the number of entries that their changes made."""
+    """The outcome of each case, the time of all, and the number of recorded entries."""
 
     outcomes: Mapping[str, str]
     seconds: float
@@ -91,7 +91,7 @@ def fetch(application: Application, folder: Path) -> Path:
 
 
 def audit(folder: Path) -> None:
-    """Install into the database of the tests, after Django has made its tables."""
+    """Install into the database of the tests, after Django has created its tables."""
     with (folder / "tests" / "settings.py").open("a") as settings:
         settings.write(SETTINGS)
     (folder / "svc-pg.toml").write_text(CONFIG)
@@ -99,7 +99,7 @@ def audit(folder: Path) -> None:
 
 
 def run(application: Application, folder: Path, tools: Path, *options: str) -> Run:
-    """Run the suite to its end, whatever its result."""
+    """Run the suite to its end, with any result."""
     own = {"PYTHONPATH": f"{tools}{os.pathsep}{folder}", "PYTHONDONTWRITEBYTECODE": "1"}
     began = time.monotonic()
     subprocess.run(

@@ -67,7 +67,7 @@ def demo() -> Iterator[tuple[str, str]]:
 
 
 def _photograph_for_readme(context: BrowserContext, console: str, token: str, folder: Path) -> None:
-    """The overview, the life of a record, and the delivery that told of it, as the minute of README meets them."""
+    """Take README's pictures: the overview, the life of a record, and a delivery about it."""
     _sign_in(context, console, token)
     page = context.new_page()
     page.set_viewport_size(ViewportSize(width=1200, height=800))
@@ -86,7 +86,7 @@ def _sign_in(context: BrowserContext, console: str, token: str) -> None:
 
 
 def _pages(context: BrowserContext, console: str, token: str) -> Iterator[tuple[str, Page]]:
-    """Each page with a name for its picture, open."""
+    """Open each page, with a name for its picture."""
     base_path = f"{urlsplit(console).path}/ui"
     page = context.new_page()
     page.goto(f"{console}/ui/sign-in")

@@ -1,7 +1,7 @@
-"""The way of a call through the modules: which run, in which order, and the calls that lead from room to room.
+"""The trip of a call through the modules: the modules in their order, and the calls from room to room.
 
-``python -m tests.trips CONNINFO`` runs each trip twice in an empty database, watches the second, and prints
-them as JSON. It has a process of its own: what other tests have loaded or cached shortens no trip.
+``python -m tests.trips CONNINFO`` runs each trip twice in an empty database, watches the second, and prints them as
+JSON. It has a process of its own, so that no modules or caches of other tests shorten a trip.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ select count(*) from pg_stat_activity where datname = current_database() and app
 
 @dataclass
 class Trip:
-    """The modules in the order in which they are first entered, and the number of calls between rooms.
+    """The modules in the order of their first call, and the number of calls between rooms.
 
-    A call of one function by another is counted once, however often it happens. A room is a package.
+    Repeated calls of one function by another count once. A room is a package.
     """
 
     name: str
@@ -136,7 +136,7 @@ def trips(conninfo: str) -> list[Trip]:
 
 
 def _deliver(watch: Watch, conninfo: str, config: Config) -> None:
-    """The whole life of a worker that delivers once: what it does now and then belongs to the trip."""
+    """Run a worker for one delivery, from start to stop, so that its periodic work belongs to the trip."""
     with receiving() as receiver, psycopg.connect(conninfo, autocommit=True) as conn:
         settings = Settings(database_url=SecretStr(conninfo), env="development", encryption_keys=SecretStr(KEYS_TEXT))
         webhooks.endpoints.create(conn, url=receiver.url, events=["*"], settings=settings, config=config)

@@ -30,7 +30,7 @@ def demo(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a small shop with audit, webhooks and console on an embedded PostgreSQL, and show what happened.
+    """Run a small shop with audit, webhooks and console on an embedded PostgreSQL, and show the results.
 
     With --database sqlite: the audit half, with no server at all; its file stays unless you add --once.
     """

@@ -18,7 +18,7 @@ _UNKNOWN: Final = '{"error": "unknown field: total", "see": "https://developers.
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Somebody who subscribes, and the way they answer."""
+    """A subscriber, and the way it answers."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class Attempt:
 
     @property
     def outcome(self) -> str:
-        """As the table of attempts calls it."""
+        """The outcome, as in the table of attempts."""
         return "success" if self.status_code < 300 else "http_error"
 
     @property
@@ -56,7 +56,7 @@ class Attempt:
 
     @property
     def server(self) -> str:
-        """The name of the server that answered: a proxy, if there is nobody behind it."""
+        """The name of the server that answered: a proxy, if there is no server behind it."""
         return "envoy" if self.status_code == 503 else "nginx"
 
     @property
@@ -75,14 +75,14 @@ class Result:
 
 
 class Answers:
-    """Draws the attempts of deliveries, in the order in which these were sent."""
+    """Draws the attempts of deliveries, in the order of sending."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._random = random.Random(4471)  # noqa: S311
 
     def to(self, sent: Sequence[tuple[Receiver, datetime]]) -> tuple[list[Result], Outage]:
-        """The results of all deliveries, and how it went with the receiver that fails."""
+        """The results of all deliveries, and the outage of the failing receiver."""
         results: dict[int, Result] = {}
         failing: dict[int, datetime] = {}
         for number, (receiver, sent_at) in enumerate(sent):

@@ -19,7 +19,7 @@ class Response(NamedTuple):
     body: bytes
 
     def json(self) -> Any:
-        """The value that its body is the JSON of; numbers with a fraction are decimals."""
+        """The parsed JSON body; numbers with a fraction are decimals."""
         return json.loads(self.body, parse_float=Decimal)
 
 

@@ -1,4 +1,4 @@
-"""The demo's shop as a database: its tables, and what svc-pg records and sends of them."""
+"""The demo's shop as a database: its tables, and the configuration of svc-pg for them."""
 
 from datetime import timedelta
 from typing import Final

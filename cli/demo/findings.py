@@ -1,4 +1,4 @@
-"""The steps and the findings of the demo, and whether all was recorded and delivered."""
+"""The steps and the findings of the demo, and the checks that all was recorded and delivered."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Say what is being done, and measure it."""
+        """Print the step, and measure its time."""
         output.words(f"- {name}")
         started = time.perf_counter()
         yield
@@ -41,7 +41,7 @@ class Steps:
 class Findings(Steps):
     """``entries``, ``deliveries`` and ``alarms`` are as the console's API shows them.
 
-    ``entries`` are those since the demo's people came, at ``since``; ``alarms`` the critical ones of the hour before.
+    ``entries`` are those of the demo's day, from ``since`` on; ``alarms`` the critical ones of the hour before.
     """
 
     since: str = ""
@@ -55,7 +55,7 @@ class Findings(Steps):
 
     @property
     def sign_in_url(self) -> str:
-        """A page that signs in whoever opens it on this machine, and leads to the hour that has been."""
+        """A page that signs in without a question on this machine, and leads to the past hour."""
         overview = f"{urlsplit(self.console_url).path}/ui/overview?window=1h"
         return f"{self.console_url}/ui/sign-in?{urlencode({'now': 1, 'next': overview})}"
 
@@ -76,7 +76,7 @@ class Findings(Steps):
 
     @property
     def is_redacted(self) -> bool:
-        """True if entries say that they lack the secret, and lack it."""
+        """True if entries list the secret as redacted, and do not contain it."""
         customers = [entry for entry in self.entries if entry["tableName"] == "public.customer"]
         return bool(customers) and all(
             entry["redactedFields"] == list(_SECRETS)
@@ -86,7 +86,7 @@ class Findings(Steps):
 
     @property
     def is_alarmed(self) -> bool:
-        """True if the change past the application is on record: without an actor, with the user of the database."""
+        """True if the change past the application is on record: without an actor, but with the database's user."""
         return [(entry["actorId"], entry["dbUser"], entry["tableName"]) for entry in self.alarms] == [
             (None, "dba_temp", "public.product")
         ]

@@ -1,4 +1,4 @@
-"""An hour of the demo's shop, as values: who did what, when, and what was sent. Every run makes the same."""
+"""An hour of the demo's shop, as values: actors, changes, times and sent events. Every run makes the same."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ SELLERS: Final = ("acme", "northwind")
 OUTAGE: Final = timedelta(minutes=10)
 """The time since one of the receivers began to fail."""
 TAMPERING: Final = timedelta(minutes=17)
-"""The time since somebody changed a price in the database itself."""
+"""The time since a price was changed in the database itself."""
 PAUSED: Final = timedelta(minutes=20)
-"""The time since somebody paused another receiver."""
+"""The time since another receiver was paused."""
 PAUSED_RECEIVER: Final = "Acme's address book"
 OPERATOR: Final = "operator@tidewater.example"
 _LENGTH: Final = timedelta(minutes=58)
@@ -31,7 +31,7 @@ _NAMES: Final = (
     "Zoë Martin", "Karim <b>Aziz</b>", "Nadia Rossi", "Elias Berg", "Chiara Conti", "Leila Farouk",
 )  # fmt: skip
 
-# The hashes are of tokens that nobody has
+# The hashes are of unknown tokens
 _SESSION: Final[LiteralString] = """
 insert into svc.console_sessions (id, email, permission, token_hash, ip, user_agent, created_at, expires_at)
 select %s, %s, %s, %s, %s, %s, now, now + interval '24 hours'
@@ -47,7 +47,7 @@ Statement = tuple[LiteralString, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A transaction, so long ago; ``is_past_the_application`` if somebody made it in the database itself."""
+    """A transaction and its age; ``is_past_the_application`` if it was made in the database itself."""
 
     ago: timedelta
     statements: Sequence[Statement]
@@ -98,7 +98,7 @@ class _Shop:
             yield Step(ago, [signed_up], actor="signup", context=self._web("/signup"))
 
     def _console(self) -> Iterator[Step]:
-        """People who are signed in to the console, and what they did there."""
+        """Users of the console, and their changes in it."""
         for minutes, email, permission, browser, is_clumsy in (
             (55, OPERATOR, "admin", "Mozilla/5.0 (X11; Linux x86_64; rv:148.0) Gecko/20100101 Firefox/148.0", False),
             (41, "mara@tidewater.example", "write", "Mozilla/5.0 (Macintosh; Intel Mac OS X 15_3) Safari/605.1", True),
@@ -178,7 +178,7 @@ class _Shop:
         yield Step(timedelta(minutes=12.5), [erased], "jonas@tidewater.example", None, self._web("/admin/erase"))
 
     def _tampering(self) -> Iterator[Step]:
-        """Somebody lowers a price past the application, buys, and is noticed."""
+        """A fraud: a price is lowered past the application, an order follows, and it is noticed."""
         price: LiteralString = "update product set price = %s where id = 6"
         yield Step(TAMPERING, [(price, (Decimal("1.00"),))], is_past_the_application=True)
         total, ago = Decimal("8.00"), TAMPERING - timedelta(minutes=1.2)

@@ -88,7 +88,7 @@ _ADD_ATTEMPT: Final = "insert into made_up_attempt values (%s, %s, %s, %s, %s, %
 def make_up(
     conn: Connection[Any], sent: Sequence[tuple[UUID, datetime]], receivers: Mapping[UUID, Receiver], now: datetime
 ) -> None:
-    """Move what was ``sent`` to its times, in which ``receivers``, by the ids of their endpoints, have answered."""
+    """Move the ``sent`` messages to their times, with answers of ``receivers``, by the ids of their endpoints."""
     draw = Random(4471)  # noqa: S311 - no secrets, and each run draws the same
     moved = {message: (_id(at, draw), at) for message, at in sent}
     found = conn.execute(_DELIVERIES, [list(moved)]).fetchall()

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 WAITS: Final = tuple(timedelta(seconds=seconds) for seconds in (60, 60, 300, 1800))
-"""The waits of the demo's configuration, of which none is less than a minute after 503."""
+"""The waits of the demo's configuration; after 503 each is at least a minute."""
 _OPENS_AFTER: Final = 10
 _SHORTEST: Final = timedelta(seconds=30)
 _LONGEST: Final = timedelta(minutes=30)
@@ -15,7 +15,7 @@ _LONGEST: Final = timedelta(minutes=30)
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """The times of the attempts of each delivery, and of the one to come, if there is one."""
+    """The times of the attempts of each delivery, and of the next one, if there is one."""
 
     attempts: Sequence[Sequence[datetime]]
     next_attempt_at: Sequence[datetime | None]
@@ -24,7 +24,7 @@ class Outage:
 
 
 def outage(due: Sequence[datetime], *, now: datetime) -> Outage:
-    """The state that deliveries reach by now, if they are first due at these times.
+    """The present state of deliveries that were first due at these times.
 
     After ten failures the breaker opens; when its time is over, the delivery that is due first probes the receiver.
     """

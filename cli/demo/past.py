@@ -1,9 +1,9 @@
-"""Give the demo's database an hour that has been.
+"""Fill the demo's database with a past hour.
 
 Everything is written by the shop's own statements, and recorded and sent by svc-pg's own triggers and functions. Only
-times and answers are made up: as a superuser of a database that nobody else uses, the log's clock is set back for the
-time being, and messages, deliveries and attempts then get their times and results. Nobody can do this to a log without
-such rights, and svc-pg status would name the clock, if it stayed like this.
+times and answers are made up: as a superuser of an otherwise unused database, the demo sets the log's clock back for a
+while, and then gives messages, deliveries and attempts their times and results. Without these rights this is
+impossible, and svc-pg status would report the clock, if it stayed so.
 """
 
 import json
@@ -40,10 +40,10 @@ _REGISTERED: Final = timedelta(minutes=59)
 
 
 def fill(conninfo: str, *, keys: KeyRing | None = None, receivers: str | None = None) -> None:
-    """Make the shop in an empty database, with an hour of traffic behind it. The database must be one's own.
+    """Create the shop in an empty database, with a past hour of traffic. The database must have no other use.
 
-    ``receivers`` is the URL below which all endpoints are, by default each has a host of its own. ``keys`` seal their
-    secrets; by default, nobody can open these.
+    ``receivers`` is the base URL of all endpoints; by default each has a host of its own. ``keys`` seal their secrets;
+    by default these cannot be opened again.
     """
     create(conninfo)
     with psycopg.connect(conninfo, autocommit=True) as conn:
@@ -88,12 +88,12 @@ def _register(conn: Connection[Any], now: datetime, keys: KeyRing, receivers: st
 
 
 def _play(conn: Connection[Any], step: Step, now: datetime) -> list[tuple[Cursor[Any], datetime]]:
-    """Run a step as its actor, and return the ids of what it sent, which come later."""
+    """Run a step as its actor; return cursors that will hold the ids of its messages, with their time."""
     at = now - timedelta(milliseconds=step.ago // timedelta(milliseconds=1))  # as ids have it
     with conn.transaction():
         context = json.dumps(step.context) if step.context else ""
         conn.execute(_BEGIN, (at, step.actor or "", step.tenant or "", context))
-        if step.is_past_the_application:  # somebody with rights of their own; in the end there was never such a role
+        if step.is_past_the_application:  # a person with rights of their own; at the end no trace of the role is left
             conn.execute("create role dba_temp superuser")
             conn.execute("set local session authorization dba_temp")
         for statement in step.statements:

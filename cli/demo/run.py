@@ -120,7 +120,7 @@ async def _have_a_day(shop_url: str) -> None:
 
 
 async def _go_on(shop_url: str) -> None:
-    """Let somebody order something every few seconds, until the demo ends."""
+    """Place an order every few seconds, until the demo ends."""
     draw = Random()  # noqa: S311 - of what they buy
     for order in count(2001):
         await asyncio.sleep(draw.uniform(2, 6))

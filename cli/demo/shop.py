@@ -1,4 +1,4 @@
-"""The demo's applications: a small shop with the console in it, and a partner who receives its webhooks."""
+"""The demo's applications: a small shop with the console in it, and a partner that receives its webhooks."""
 
 import secrets
 from collections import deque
@@ -72,7 +72,7 @@ def shop(conninfo: str, *, encryption_keys: str) -> FastAPI:
 class Partner:
     """The partners' application: down for the first webhook; it verifies all others and keeps the authentic ones.
 
-    It also stands for the receivers of the hour before, of which one still fails.
+    It also serves as the receivers of the past hour, of which one still fails.
     """
 
     def __init__(self) -> None:

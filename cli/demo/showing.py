@@ -45,7 +45,7 @@ def show(findings: Findings) -> None:
 
 
 def show_changes(entries: Sequence[dict[str, Any]]) -> None:
-    """Print the entries, which come newest first, in the order of time."""
+    """Print the entries, given newest first, in the order of time."""
     rows = [
         [entry["actorId"] or "(nobody)", entry["operation"], entry["tableName"], _change(entry)]
         for entry in reversed(entries)
@@ -54,7 +54,7 @@ def show_changes(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def show_steps(steps: Sequence[dict[str, Any]]) -> None:
-    """Print what was done, and how long it took."""
+    """Print the steps, and the time that each took."""
     rows = [[step["name"], f"{step['seconds'] * 1000:.0f}"] for step in steps]
     tables.show("How long it took", ["step", "ms"], rows, folding={"step"})
 

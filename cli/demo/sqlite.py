@@ -56,7 +56,7 @@ _SIGN_UP: Final = "insert into customer values (?, ?, ?, ?)"
 _ORDER: Final = "insert into orders select ?, id, price, ? from product where id = ?"
 _PAST: Final = "update product set price = 1 where id = 1"
 
-# What people do in the shop: the user, and the statement with its parameters
+# The changes in the shop: the user, and the statement with its parameters
 _DAY: Final[list[tuple[str, str, tuple[object, ...]]]] = [
     ("alice", _SIGN_UP, (1, "Alice", "alice@example.com", "scrypt:5f1c")),
     ("alice", _ORDER, (7, "4929004400001881", 1)),
@@ -84,7 +84,7 @@ _SECRETS: Final = ("scrypt", "492900440000", "510510510510")
 
 @dataclass
 class FileFindings(Steps):
-    """``entries`` and ``alarms`` are as the console's API shows them; ``refusal`` is what guards the log."""
+    """``entries`` and ``alarms`` are as the console's API shows them; ``refusal`` is the error of the log's guard."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     alarms: list[dict[str, Any]] = field(default_factory=list)
@@ -101,7 +101,7 @@ class FileFindings(Steps):
 
     @property
     def commands(self) -> list[str]:
-        """The commands that look further, if the file stays."""
+        """The commands to explore the file with, if it stays."""
         if self.folder is None:
             return []
         file, config = self.folder / "shop.db", self.folder / "svc-pg.toml"
@@ -129,7 +129,7 @@ class FileFindings(Steps):
 
 
 def run_file_demo(*, stay: bool, as_json: bool) -> bool:
-    """Run the demo; return whether all was recorded. With ``stay`` its folder stays, otherwise nothing does."""
+    """Run the demo; return whether all was recorded. With ``stay`` its folder stays; else it is removed."""
     findings = FileFindings()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="svc-pg-demo-"))
@@ -161,7 +161,7 @@ def _make(folder: Path, findings: FileFindings) -> None:
 
 
 def _have_a_day(file: Path, findings: FileFindings) -> None:
-    """Let the application and a script that knows nothing of svc-pg change the shop, by connections of their own."""
+    """Change the shop by the application and by a script without svc-pg, on connections of their own."""
     with closing(with_audit(sqlite3.connect(file))) as shop, closing(sqlite3.connect(file)) as script:
         with findings.step(f"{len(_DAY)} changes by four people"):
             for user, statement, parameters in _DAY:

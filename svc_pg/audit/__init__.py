@@ -1,4 +1,4 @@
-"""Record who changed what in which table, and read it."""
+"""Record every change of a table with its actor, and read the log."""
 
 from svc_pg.audit.actors import aactor, actor
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor

@@ -1,4 +1,4 @@
-"""The actor of the running code, whom the connections of this process ask for."""
+"""The actor of the running code, read by the connections of this process."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ from svc_pg.formats.json_writer import write_ascii
 MAX_ID_LENGTH: Final = 512
 _UNSTORABLE: Final = "has no NUL and no lone surrogates, which PostgreSQL cannot store"
 Id = str | int | UUID
-"""The id of an actor or a tenant, as applications have it; the log has its text."""
+"""The id of an actor or a tenant, in an application's type; the log stores its text."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Actor:
-    """The one who acts, the tenant, and a ``context`` that is stored as JSON with every entry.
+    """An actor, its tenant, and a ``context`` that is stored as JSON with every entry.
 
     The ids may be texts, numbers or UUIDs. Raises TypeError if one is anything else, and ValueError if it is empty,
-    longer than 512 characters or not a text that PostgreSQL can store, or if the context is not JSON, with the path to
-    the value, or has such a text. A later change of the context is not noticed.
+    longer than 512 characters or not storable in PostgreSQL, or if the context is not JSON, with the path to the value,
+    or holds a text that is not storable. Later changes of the context have no effect.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Actor:
 
 
 def parameters(actor: Actor | None) -> Mapping[str, str]:
-    """The texts ``actor_id``, ``tenant_id`` and ``context`` of an actor; empty is none, and None stands for nobody."""
+    """The texts ``actor_id``, ``tenant_id`` and ``context`` of an actor; all empty if it is None."""
     return _NOBODY if actor is None else actor._parameters
 
 
@@ -89,7 +89,7 @@ def acting(
 
 @contextmanager
 def acting_as(actor: Actor | None) -> Iterator[None]:
-    """As ``acting``, for an existing ``Actor``. None stands for nobody, whoever acts outside the block."""
+    """As ``acting``, for an existing ``Actor``. None stands for no actor, also inside a block with one."""
     token = _current.set(None if actor is None else within(actor, parameters(_current.get())["context"]))
     try:
         yield
@@ -98,7 +98,7 @@ def acting_as(actor: Actor | None) -> Iterator[None]:
 
 
 def is_by_hand() -> bool:
-    """True in a block of ``audit.actor``, which has told its connection by itself."""
+    """True in a block of ``audit.actor``, which has set the actor of its connection itself."""
     return _is_by_hand.get()
 
 
@@ -119,7 +119,7 @@ def act_from_now_on(actor: Actor | None) -> None:
 
 
 def _restore(token: Token[Actor | None]) -> None:
-    """End a block; one that began in another context, as frameworks run generators in threads, changed only that."""
+    """End a block. If it began in another context, for example a generator in a thread, only warn."""
     try:
         _current.reset(token)
     except ValueError:
@@ -131,7 +131,7 @@ def _restore(token: Token[Actor | None]) -> None:
 
 
 def within(actor: Actor, context: str | None) -> Actor:
-    """The actor with the members of ``context``, the JSON of a block around it; what is no object has none."""
+    """The actor with the members of ``context``, the JSON of an outer block; JSON that is no object adds none."""
     own = actor._parameters["context"]
     if context == own or not (around := _members(context)):
         return actor
@@ -155,7 +155,7 @@ def _number(text: str) -> Decimal | float:
 
 
 def _json(context: object) -> str:
-    """The text of a context, which jsonb must have: an entry that it has not would fail the application's write."""
+    """The text of a context. Raises ValueError if jsonb cannot store it, because the application's write would fail."""
     text = write_ascii(context)
     if not is_storable_json(text):
         raise ValueError(f"a context {_UNSTORABLE}")

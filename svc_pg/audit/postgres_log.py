@@ -35,7 +35,7 @@ _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, 
 
 
 def log_on(conn: Any, _dialect: Dialect) -> "PostgresLog":
-    """The log that a connection leads to."""
+    """The log of a connection's database."""
     return PostgresLog(conn)
 
 
@@ -46,7 +46,7 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class PostgresLog:
-    """An ``AuditLog``. Entries are read by psycopg alone: it keeps the texts that PostgreSQL wrote."""
+    """An ``AuditLog``. Only psycopg reads entries, because it keeps PostgreSQL's texts unchanged."""
 
     conn: Any
 

@@ -1,4 +1,4 @@
-"""Proofs of entries: made of the log, and checked by anybody."""
+"""Proofs of entries: made from the log, and checked without it."""
 
 import json
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ _SNAPSHOTS: Final = ("before_data", "after_data", "context")
 
 @dataclass(frozen=True, slots=True)
 class ProvenEntry:
-    """An entry that was in the log when ``seal`` was made; ``fields`` lacks what an erasure took away since.
+    """An entry that was in the log when ``seal`` was made; ``fields`` lacks those erased since.
 
-    Its snapshots and its context are a ``Snapshot``, whose ``text`` is what was sealed. An erasure also takes a
+    Its snapshots and its context are a ``Snapshot``, whose ``text`` is the sealed one. An erasure also removes a
     ``record_id`` that is neither a number nor a UUID, which is None then.
     """
 
@@ -39,8 +39,8 @@ class ProvenEntry:
 def prove(conn: Connection[Any], entry_id: str | int) -> Proof:
     """The proof of an entry.
 
-    Raises NotFoundError, ConflictError if the entry has no seal yet or is not as it was sealed, QueryError for what is
-    no id, ConfigError on other databases and NotInstalledError.
+    Raises NotFoundError, ConflictError if the entry has no seal yet or is not as it was sealed, QueryError for an
+    unusable id, ConfigError on other databases and NotInstalledError.
     """
     require_sealable(conn)
     return take(conn, proving(number_of(str(entry_id))))
@@ -53,10 +53,10 @@ async def aprove(conn: AsyncConnection[Any], entry_id: str | int) -> Proof:
 
 
 def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = None) -> ProvenEntry:
-    """Verify a proof, without a database, and return what it proves.
+    """Verify a proof, without a database, and return the proven entry.
 
-    ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. Raises ProofError that says
-    what is wrong, EncryptionKeyError without a public key.
+    ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. Raises ProofError with the
+    reason, EncryptionKeyError without a public key.
     """
     known = public_keys or PublicKeys.of(Settings.load())
     given = proof if isinstance(proof, Proof) else Proof.parse(proof)

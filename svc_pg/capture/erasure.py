@@ -1,4 +1,4 @@
-"""Check that the log has what the rules of erasure look for."""
+"""Check that the log has the values that the rules of erasure look for."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -15,9 +15,9 @@ _TEXTS: Final = ("text", "character")  # may have any key as the application wri
 
 
 def check_erasure(references: Iterable[Reference], recorded: Mapping[TableName, TableRules]) -> None:
-    """Raise ConfigError if a rule names a table that is not audited, or a column whose values tell of nobody.
+    """Raise ConfigError if a rule names a table that is not audited, or a column that the log cannot match with keys.
 
-    The log does not have these values, or writes them otherwise than the key.
+    Its values are redacted, or the log writes them differently from the key.
     """
     for reference in references:
         for name in (reference.of, reference.table):

@@ -11,7 +11,7 @@ from svc_pg.errors import ConfigError, UnknownTableError
 def resolve(
     wanted: Sequence[AuditedTable], found: Sequence[TableName], *, default_schema: str = DEFAULT_SCHEMA
 ) -> dict[TableName, AuditedTable]:
-    """The rules of each table: a pattern stands for every table of ``found`` that it covers and that no rule names.
+    """The rules of each table: a pattern stands for the tables of ``found`` that it covers and no rule names.
 
     ``public`` stands for ``default_schema``. Raises ConfigError if a table is named twice or covered by two patterns,
     UnknownTableError if a pattern covers none.
@@ -42,7 +42,7 @@ def resolve(
 def covering(
     rules: Sequence[AuditedTable], table: TableName, *, default_schema: str = DEFAULT_SCHEMA
 ) -> AuditedTable | None:
-    """The rules of a table, which exists or did: those that name it, else the first pattern that covers it."""
+    """The rules of a present or former table: those that name it, else the first pattern that covers it."""
     for each in rules:
         if not each.is_pattern and TableName.parse(each.name).within(default_schema) == table:
             return each

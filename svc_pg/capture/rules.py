@@ -14,10 +14,10 @@ from svc_pg.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """A table and the rules for it, which fit each other.
+    """A table, and rules that fit it.
 
-    ``key`` are the columns that identify a record. ``redactions`` are those of columns that the table has, as are the
-    ``ignored`` ones. ``columns`` are the only ones recorded, the key among them; None records all.
+    ``key`` are the columns that identify a record. ``redactions`` and ``ignored`` hold only columns of the table.
+    ``columns`` are the only ones recorded, the key among them; None records all.
     """
 
     table: Table
@@ -55,7 +55,7 @@ class TableRules:
 
     @property
     def masks_newer_columns(self) -> bool:
-        """True if a column that the rules do not know is masked: it may be a redacted one under another name."""
+        """True if a column unknown to the rules is masked: it may be a redacted one under another name."""
         return bool(self.redactions) and self.columns is None
 
     @property
@@ -65,7 +65,7 @@ class TableRules:
 
     @property
     def redacted_columns(self) -> set[str]:
-        """The columns of which the log never has the whole value."""
+        """The columns whose whole value never reaches the log."""
         left_out = set() if self.columns is None else {*self.table.columns} - self.columns
         return left_out.union(self.redactions)
 

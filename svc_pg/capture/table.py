@@ -12,20 +12,16 @@ from svc_pg.errors import ConfigError, UnknownTableError
 class Table:
     """The facts of one table.
 
-    ``json_columns``: those of type json and jsonb.
-    ``key``: the primary key's columns in order; empty if there is none.
-    ``virtual``: columns that are computed when read; triggers see NULL in their place.
-    ``unique``: the columns of every unique index that lets no NULL in.
-    ``partitions``: all below the table except foreign tables.
-    ``parent``: the table of which this one is a partition.
-    ``holds_json``: a column of type json is anywhere in its rows.
+    ``json_columns``: those of type json and jsonb. ``key``: the primary key's columns in order; empty if there is none.
+    ``virtual``: columns that are computed when read; triggers see NULL in their place. ``unique``: the columns of every
+    unique index that lets no NULL in. ``partitions``: all below the table except foreign tables. ``parent``: the table
+    of which this one is a partition. ``holds_json``: a column of type json is anywhere in its rows.
     ``has_simple_types``: of a session's settings, only the time zone and the digits of floats change a snapshot.
-    ``generated``: the columns from which each stored generated column is computed.
-    ``domains``: the columns whose type is a domain.
-    ``printed``: the columns whose type is not the database's own; its values are recorded as the database prints them.
-    ``printed_lists``: as well, in lists: the columns of arrays of such types.
-    ``inherits``: it is a parent or a child by INHERITS, so that a statement on one of them changes rows of the other.
-    ``keys_may_repeat``: within a transaction, because a primary key or a unique constraint is deferrable.
+    ``generated``: the columns from which each stored generated column is computed. ``domains``: the columns whose type
+    is a domain. ``printed``: the columns whose type is not the database's own; its values are recorded as the database
+    prints them. ``printed_lists``: the columns of arrays of those types. ``inherits``: it is a parent or a child by
+    INHERITS, so that a statement on one of them changes rows of the other. ``keys_may_repeat``: within a transaction,
+    because a primary key or a unique constraint is deferrable.
     """
 
     name: TableName
@@ -49,7 +45,7 @@ class Table:
 
 
 def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
-    """Raise the problem, or one error that names all of them; nothing if there is none."""
+    """Raise the problem, or one error that names all problems; do nothing if there is none."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -58,7 +54,7 @@ def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
 
 
 def did_you_mean(names: Sequence[str]) -> str | None:
-    """The hint that tells the names nearest to one that does not exist."""
+    """The hint with the names nearest to a missing one."""
     return f"Did you mean {' or '.join(names)}?" if names else None
 
 

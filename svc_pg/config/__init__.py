@@ -35,11 +35,11 @@ RoleName = Annotated[str, Field(min_length=1)]
 
 
 class Grants(StrictModel):
-    """Existing roles, by name, and what they may do in this database.
+    """Existing roles, by name, and their rights in this database.
 
     ``send`` calls ``svc.send``; ``read`` reads the audit log, messages, deliveries and endpoints without their secrets;
-    ``admin`` does all that an administrator does; ``svc-pg worker`` and the console connect as such a role. A role that
-    is no longer named loses its rights with the next install. Capture needs no grant.
+    ``admin`` may do everything, and is the role to connect as for ``svc-pg worker`` and the console. A role that is no
+    longer named loses its rights with the next install. Capture needs no grant.
     """
 
     send: list[RoleName] = []
@@ -48,7 +48,7 @@ class Grants(StrictModel):
 
 
 class Config(StrictModel):
-    """The desired state. ``install`` makes a database equal to it, ``status`` says what differs."""
+    """The desired state. ``install`` makes a database equal to it, ``status`` reports the differences."""
 
     audit: AuditConfig = Field(default_factory=AuditConfig)
     webhooks: WebhooksConfig = Field(default_factory=WebhooksConfig)
@@ -85,7 +85,7 @@ class Config(StrictModel):
             ) from error
         except SvcError:
             raise
-        except (Exception, SystemExit) as error:  # whatever the code of an application raises, or a script at its end
+        except (Exception, SystemExit) as error:  # any error of the application's code, or a script's exit
             raise ConfigError(
                 f"{reference}: cannot import {module_name!r}: {type(error).__name__}: {error}",
                 hint="With --debug, svc-pg shows the line.",

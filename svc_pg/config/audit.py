@@ -27,9 +27,9 @@ class AuditConfig(StrictModel):
     """The tables of the audit log, and the treatment of all their entries.
 
     - ``retention_days``: the days for which ``svc-pg purge`` keeps entries. Default: forever. A table may have its own.
-    - ``erasure``: for a table, those that refer to its records, each with its column: ``orders.customer_id``, or
-      ``orders(region, customer_no)`` for a key of several.
-    - ``search``: the searches in snapshots that an index makes fast, at a price that every entry pays.
+    - ``erasure``: the columns of other tables that refer to a table's records: ``orders.customer_id``, or
+      ``orders(region, customer_no)`` for a key of several columns.
+    - ``search``: the searches in snapshots that get an index, at a cost for every entry.
     - ``unattributed``: ``record`` changes whose program names no actor, or ``refuse`` them.
     """
 

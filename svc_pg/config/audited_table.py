@@ -36,7 +36,7 @@ MIN_VALUE_BYTES: Final = 256
 
 
 def _by_column(value: object) -> object:
-    """A list of columns means: remove them."""
+    """Read a list of columns as columns to remove."""
     if isinstance(value, str):
         raise ValueError(f'write a list of columns: ["{value}"]')
     return dict.fromkeys(value, "remove") if isinstance(value, list | tuple) else value
@@ -47,7 +47,7 @@ class EnrichmentRule(StrictModel):
 
     ``description`` is a template such as ``{actor_id} changed {before[email]} to {after[email]}``; in Python also a
     callable of ``before``, ``after`` and ``actor_id`` that only puts them into a text. ``redact`` applies to every
-    entry of the table, whatever the operation and condition.
+    entry of the table, regardless of operation and condition.
     """
 
     operation: Operation = "*"

@@ -19,7 +19,7 @@ _KEY_EXAMPLE: Final = 'write a column, or a text with columns in braces: "order-
 
 
 class RowValue(NamedTuple):
-    """A column of the row before or after a change; ``row`` is the only one that there is, or the newer."""
+    """A column of the row before or after a change; ``row`` is the newer of the two, or the only one."""
 
     source: Literal["before", "after", "row"]
     column: str
@@ -97,7 +97,7 @@ class OnChange(StrictModel):
     @field_validator("payload", mode="before")
     @classmethod
     def _by_name(cls, payload: object) -> object:
-        """A list of columns means: each under its own name."""
+        """Read a list of columns as columns under their own names."""
         if payload in ([], {}):
             raise ValueError("an empty payload; leave it out, and the key is sent")
         if isinstance(payload, list | tuple) and all(isinstance(column, str) for column in payload):

@@ -11,7 +11,7 @@ Scalar = bool | int | float | str
 
 
 def _test(value: object) -> object:
-    """A bare value means: equal to it; a list: one of these."""
+    """Read a bare value as a test for equality, and a list as one for membership."""
     if isinstance(value, dict | ValueTest):
         return value
     return {"in": value} if isinstance(value, list) else {"eq": value}
@@ -86,7 +86,7 @@ class Condition(StrictModel):
         return self.sql is not None or any(part.has_sql for part in self._parts)
 
     def as_written(self) -> dict[str, Any]:
-        """The condition as JSON has it, under the names of the configuration."""
+        """The condition as JSON, with the names of the configuration."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     @property

@@ -110,7 +110,7 @@ class _Symbol:
 
 
 class _SymbolicRow:
-    """A snapshot of which every column is symbolic."""
+    """A snapshot whose columns are all symbolic."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -119,7 +119,7 @@ class _SymbolicRow:
         return _Symbol(f"{self._source}[{column}]")
 
     def get(self, column: str, default: object = None) -> _Symbol:
-        """As for a dictionary; an entry without the column gives empty text, so no other default is possible."""
+        """As for a dictionary, but without a default: a missing column becomes empty text."""
         if default not in (None, ""):
             _refuse(f"gives {self._source}[{column}] a default")
         return self[column]
@@ -145,7 +145,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 def _refuse_identity_tests(describe: Describe) -> None:
-    """``is None`` is the one branch that a symbolic value cannot notice, but the byte code shows it."""
+    """Refuse ``is None`` by a look at the byte code: a symbolic value cannot notice that test."""
     code = getattr(describe, "__code__", None)
     if code is not None and any(
         step.opname == "IS_OP" or step.opname.endswith(("IF_NONE", "IF_NOT_NONE"))

@@ -1,4 +1,4 @@
-"""The rules of erasure: which tables refer to a person, and by which columns."""
+"""The rules of erasure: the tables and columns that refer to a person."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class Reference:
 
 
 def references(rules: Mapping[str, Sequence[str]]) -> list[Reference]:
-    """The references of all rules. Raises ConfigError if they go in a circle, or a text is none."""
+    """The references of all rules. Raises ConfigError if they form a cycle, or a text is no reference."""
     found = [Reference.parse(of, text) for of, texts in rules.items() for text in texts]
     graph: dict[str, set[str]] = {}
     for each in found:

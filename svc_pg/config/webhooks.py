@@ -85,11 +85,10 @@ class WebhooksConfig(StrictModel):
 
     - ``retry``: ``default`` (5 attempts over two hours), ``long`` (10 attempts over three days) or the list of waits
       between attempts.
-    - ``allow_cidrs``, ``allow_http``: open address ranges that are otherwise refused as private, and plain http, to
-      URLs that operators gave; with ``allow_for_customers`` also to those that customers gave.
+    - ``allow_cidrs``, ``allow_http``: address ranges that URLs of operators may lead to although they are private, and
+      plain http for them; with ``allow_for_customers`` the same for URLs of customers.
     - ``proxy``: an egress proxy that all POSTs go through.
-    - ``keep_delivered``, ``keep_failed``: the time for which deliveries that have arrived, and other ended ones, are
-      kept.
+    - ``keep_delivered``, ``keep_failed``: the retention of delivered deliveries, and of failed and canceled ones.
     - ``change_events``, spelled ``on_change`` in TOML: the rules that send changes of tables.
     """
 

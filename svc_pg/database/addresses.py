@@ -47,7 +47,7 @@ class MySqlServer:
     database: str
     unix_socket: str | None
     tls: Mapping[str, Any] = field(repr=False)
-    """Arguments of PyMySQL's ``connect``: as a client of the server has it by default if there are none."""
+    """The TLS arguments of PyMySQL's ``connect``. Default: those of the server's own client."""
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -73,9 +73,9 @@ DatabaseAddress = Conninfo | SqliteFile | MySqlServer
 
 
 def parse(text: str, *, name: str = "the address") -> DatabaseAddress:
-    """Read an address by its scheme, whose driver, as SQLAlchemy writes it, does not matter.
+    """Read an address by its scheme; a driver in it, as in SQLAlchemy's URLs, is ignored.
 
-    Raises ConfigError, which shows nothing of the address. ``name`` is what the error calls it.
+    Raises ConfigError, which shows nothing of the address. ``name`` stands for it in the error.
     """
     scheme = match[1].lower() if (match := _SCHEME.match(text)) else ""
     if scheme == "sqlite":

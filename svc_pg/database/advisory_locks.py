@@ -1,8 +1,8 @@
-"""The advisory locks of svc-pg, all of them: the first number is svc's, the second says what is locked.
+"""The advisory locks of svc-pg: the first key is the same for all, the second is the number of a Lock.
 
-Whoever may connect to a database can take any of them, for ever. So none of them guards anything: if one is refused,
-its holder counts only if it has rights on schema svc, or the wait has an end. What must not happen twice at a time is
-guarded by the lock of a table or a view of svc.
+Any role that may connect can take any of them, and keep it. So correctness rests on none of them: a refusal counts only
+if the holder has rights on schema svc, or the wait is limited. Work that must not run twice at a time is guarded by a
+lock on a table or view of svc.
 """
 
 from enum import IntEnum
@@ -15,15 +15,15 @@ class Lock(IntEnum):
     """The locks by name. SQL writes ``{{ "install" | lock }}``. A number is never used again."""
 
     INSTALL = 0
-    """An install: the first, which finds no table to lock, and those of before, which lock none."""
+    """Held by a first install, which finds no table to lock, and by installs of older versions, which lock none."""
     WAKEUP = 1
-    """A worker that sleeps holds it, and whoever sends shares it: who is refused notifies."""
+    """Held by a sleeping worker. Senders try it shared, and notify if refused."""
     MAINTENANCE = 4
-    """Maintenance: one at a time, to save work."""
+    """Held by maintenance, so that one runs at a time, to save work."""
     SLEEPER = 5
-    """The worker that sleeps, to tell it from a sender."""
+    """Held by the sleeping worker too, to tell it from a sender."""
 
     @property
     def key(self) -> tuple[int, int]:
-        """The two numbers that PostgreSQL's functions take."""
+        """The two arguments of PostgreSQL's functions for advisory locks."""
         return CLASS, self.value

@@ -1,4 +1,4 @@
-"""The names by which a database's sessions tell which program has them, unless their conninfo gives another."""
+"""The application name of each program's sessions, unless their conninfo sets another."""
 
 import os
 import socket
@@ -16,5 +16,5 @@ def worker_name() -> str:
 
 
 def of_worker() -> str:
-    """The name of all connections of this process's worker, so that they count as one."""
+    """The name that all connections of this process's worker share, so that they count as one worker."""
     return f"{WORKER} {worker_name()}"

@@ -1,7 +1,7 @@
-"""The connection that a call uses, of what its caller holds: a driver's, a cursor, SQLAlchemy's, a session, Django's.
+"""The driver's connection behind the argument of a call: a connection or cursor, or one of SQLAlchemy or Django.
 
 A connection or session of SQLAlchemy is in its transaction afterwards, as if it had executed a statement itself, so
-that its ``commit`` and ``rollback`` are those of what the call did.
+that its ``commit`` and ``rollback`` apply to the call.
 """
 
 import re
@@ -21,9 +21,9 @@ _ASYNC_DRIVERS: Final = ("asyncpg", "aiosqlite", "asyncmy", "aiomysql")
 
 
 def dbapi_connection(conn: Any, *, twin: str = _TWIN) -> Any:
-    """A DB-API connection in the transaction of what the caller of a sync call holds.
+    """The DB-API connection behind the argument of a sync call, in the same transaction.
 
-    Raises ConfigError if it is async, with ``twin`` as the call to write, or no connection.
+    Raises ConfigError if it is async, with ``twin`` as the call to use instead, or if it is no connection.
     """
     if _is_of_psycopg(conn, "Connection") or _is_of_django(conn):
         return conn
@@ -34,13 +34,13 @@ def dbapi_connection(conn: Any, *, twin: str = _TWIN) -> Any:
 
 
 def refuse_async(conn: object, *, twin: str) -> None:
-    """Raise ConfigError, with ``twin`` as the call to write, if a connection is async."""
+    """Raise ConfigError, with ``twin`` as the call to use instead, if a connection is async."""
     if _is_async_of_sqlalchemy(conn) or _is_async(driver_connection(conn)):
         raise _wrong_kind(conn, "async", twin)
 
 
 def sync_connection(conn: Any, *, twin: str = _TWIN) -> Any:
-    """As ``dbapi_connection``, the driver's own."""
+    """As ``dbapi_connection``, but the driver's own connection."""
     driver = driver_connection(dbapi_connection(conn, twin=twin))
     if _is_async(driver):
         raise _wrong_kind(driver, "async", twin)
@@ -48,7 +48,7 @@ def sync_connection(conn: Any, *, twin: str = _TWIN) -> Any:
 
 
 async def async_connection(conn: Any, *, twin: str = _PLAIN) -> Any:
-    """The async driver's connection in the transaction of what the caller holds. Raises ConfigError if it is sync."""
+    """The async driver's connection behind the argument, in the same transaction. Raises ConfigError if it is sync."""
     if _is_of_psycopg(conn, "AsyncConnection"):
         return conn
     if _is_of_django(conn):
@@ -84,7 +84,7 @@ def is_asyncpg(conn: object) -> bool:
 
 
 def numbered(text: LiteralString) -> str:
-    """A statement with the parameters that asyncpg knows: $1, $2. It has no other %."""
+    """A statement with asyncpg's parameters, $1 and $2, for ``%s``. It has no other %."""
     counter = count(1)
     return re.sub("%s", lambda _hole: f"${next(counter)}", text)
 
@@ -119,7 +119,7 @@ async def _aopened(conn: Any) -> Any:
 
 
 def _is_async_of_sqlalchemy(conn: object) -> bool:
-    module = sys.modules.get("sqlalchemy.ext.asyncio")  # whoever has such an object has loaded it
+    module = sys.modules.get("sqlalchemy.ext.asyncio")  # an object of it exists, so it is loaded
     if module is None:
         return False
     return isinstance(conn, module.AsyncSession | module.async_scoped_session | module.AsyncConnection)

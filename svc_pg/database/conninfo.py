@@ -32,8 +32,8 @@ _URL: Final = re.compile(r"postgres(ql)?://([^@/?#]*@)?[^@/?#]*(/[^@?]*)?(\?.*)?
 class Conninfo:
     """An address as libpq reads it. Its text form names the database and shows no secret.
 
-    ``bounded`` is the address with limits of time, unless it or libpq's environment sets its own, and with UTF-8,
-    whatever the encoding of the role is.
+    ``bounded`` is the address with time limits, unless it or libpq's environment sets its own, and with UTF-8 in place
+    of the role's encoding.
     """
 
     bounded: str = field(repr=False)
@@ -43,7 +43,7 @@ class Conninfo:
     def parse(cls, address: "str | Conninfo", *, name: str = "the conninfo") -> "Conninfo":
         """Read a URL, also in SQLAlchemy's form, or a conninfo; an empty one is completed by libpq.
 
-        Raises ConfigError, which shows nothing of the address, if it is not one. ``name`` is what the error calls it.
+        Raises ConfigError, which shows nothing of the address, if it is not one. ``name`` stands for it in the error.
         """
         if isinstance(address, Conninfo):
             return address
@@ -75,7 +75,7 @@ class Conninfo:
 def libpq(address: str) -> str:
     """The address without the driver that SQLAlchemy writes in ``postgresql+asyncpg://``, and without space around it.
 
-    A line end comes with a secret that was made from a file.
+    A secret that was read from a file often ends with a line end.
     """
     return _DRIVER.sub("postgresql://", address.strip())
 

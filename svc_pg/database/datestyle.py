@@ -1,4 +1,4 @@
-"""The forms in which psycopg reads times and intervals, whatever a server, a database or a role has set."""
+"""Set ``datestyle`` and ``intervalstyle`` to the values that psycopg reads."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
 
 READABLE: Final = "set_config('datestyle', 'iso', {0}), set_config('intervalstyle', 'postgres', {0})"
-"""Expressions of SQL that choose them, with whether for the transaction only."""
+"""SQL expressions that set them; the hole is true for the transaction only, or false for the session."""
 _FOR_THE_SESSION: Final = "select " + READABLE.replace("{0}", "false")
 _FOR_THE_TRANSACTION: Final = "select " + READABLE.replace("{0}", "true")
 _RESTORE: Final = "select set_config('datestyle', %s, true), set_config('intervalstyle', %s, true)"
 
 
 def choose(conn: "Connection[Any]") -> None:
-    """Choose them for the session of a new connection, which stays outside a transaction."""
+    """Set them for the session of a new connection, which stays outside a transaction."""
     if _others(conn) is not None:
         with conn.transaction():
             conn.execute(_FOR_THE_SESSION)
@@ -32,7 +32,7 @@ async def achoose(conn: "AsyncConnection[Any]") -> None:
 
 @contextmanager
 def chosen(conn: "Connection[Any]") -> Iterator[None]:
-    """Enter to read in them on the connection of a caller, which has its own forms again afterwards."""
+    """Enter to set them on a caller's connection; leaving restores its own."""
     others = _others(conn)
     if others is None:
         yield
@@ -69,9 +69,9 @@ async def achosen(conn: "AsyncConnection[Any]") -> AsyncIterator[None]:
 
 
 def _others(conn: "Connection[Any] | AsyncConnection[Any]") -> tuple[str, str] | None:
-    """The forms of the session, if psycopg does not read them.
+    """The session's values, if psycopg does not read them; otherwise None.
 
-    As the server has told with the connection; a pooler that tells nothing has the defaults.
+    The server reports them when it connects; a pooler that reports none counts as one with the defaults.
     """
     told = conn.info.parameter_status
     times, intervals = told("DateStyle") or "ISO", told("IntervalStyle") or "postgres"

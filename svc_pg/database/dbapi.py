@@ -1,4 +1,4 @@
-"""DB-API connections of any driver whose parameters are ``%s``: psycopg, psycopg2, and what stands before them."""
+"""DB-API connections of any driver whose parameters are ``%s``: psycopg, psycopg2, and wrappers of them."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -17,14 +17,14 @@ class DbApiConnection(Protocol):
 def rows(
     conn: DbApiConnection, query: str, params: Sequence[object] | Mapping[str, object] = ()
 ) -> list[tuple[Any, ...]]:
-    """The rows of a query, as tuples whatever the connection's cursors return."""
+    """The rows of a query, always as tuples."""
     with closing(conn.cursor()) as cursor:
         cursor.execute(query, params or None)  # with parameters, drivers take % for the beginning of a hole
         return [values_of(row) for row in cursor.fetchall()]
 
 
 def values_of(row: Any) -> tuple[Any, ...]:
-    """The values of a row, which is a mapping if the application's cursors give such."""
+    """The values of a row, which is a mapping if the application's cursors return mappings."""
     return tuple(row.values() if isinstance(row, Mapping) else row)
 
 
@@ -36,7 +36,7 @@ def execute(conn: DbApiConnection, statement: str, params: Sequence[object] = ()
 
 
 def error_number(error: BaseException) -> int | None:
-    """The number that a driver of MySQL gives an error, also to the one inside SQLAlchemy's or Django's; else None."""
+    """The number of an error of a MySQL driver, also inside SQLAlchemy's or Django's; None for any other error."""
     for source in unwrapped(error):
         number = getattr(source, "errno", None) or (source.args[0] if source.args else None)
         if isinstance(number, int):

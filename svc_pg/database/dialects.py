@@ -16,7 +16,7 @@ _DRIVERS: Final[dict[str, Dialect]] = {
 }
 _ASYNC_CONNECTOR: Final = "mysql.connector.aio"
 _PROXIED: Final = ("driver_connection", "dbapi_connection", "connection")
-"""The attributes by which SQLAlchemy and Django hand out the connection of the driver, and cursors theirs."""
+"""The attributes that hold the driver's connection, in SQLAlchemy, in Django and in cursors."""
 _SQLALCHEMY: Final[dict[str, Dialect]] = {
     "postgresql": "postgresql",
     "sqlite": "sqlite",
@@ -32,7 +32,7 @@ _OPENERS: Final = {
     "AsyncConnectionPool": "async with pool.connection() as conn:",
     "Pool": "async with pool.acquire() as conn:",
 }
-"""The calls that open connections, by the classes that people pass in their place."""
+"""The call that opens a connection, for each class that people pass instead of one."""
 
 
 def dialect_of(conn: Any) -> Dialect:
@@ -59,7 +59,7 @@ def is_session(conn: object) -> bool:
 
 @contextmanager
 def naming_its_engine() -> Iterator[None]:
-    """Raise ConfigError if a session of SQLAlchemy that the block asks for its connection has no engine, or several."""
+    """Raise ConfigError if the block asks a session of SQLAlchemy for a connection, and it has no one engine."""
     from sqlalchemy.exc import UnboundExecutionError
 
     try:
@@ -72,7 +72,7 @@ def naming_its_engine() -> Iterator[None]:
 
 
 def is_of(value: object, *packages: str) -> bool:
-    """True if the class of the value, or one that it is derived from, is in one of these packages."""
+    """True if the class of the value, or a base of it, is in one of these packages."""
     return any(kind.__module__.partition(".")[0] in packages for kind in type(value).__mro__)
 
 

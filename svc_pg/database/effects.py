@@ -1,4 +1,4 @@
-"""The effects of a call: a generator yields what it wants of a database, and takes the answer, or its error.
+"""The effects of a call: a generator yields each request to a database, and receives its answer or its error.
 
 So one text serves sync and async callers, and each database performs the effects in its own way.
 """
@@ -15,10 +15,10 @@ from typing import Any, LiteralString, TypeVar
 Result = TypeVar("Result")
 
 Effects = Generator[Any, Any, Result]
-"""The effects that a call wants, one after the other, and its result.
+"""A generator of the effects of a call, which returns the call's result.
 
-An effect is one that the call's database performs, for example a ``Query``, or a time to wait, or the work of another
-thread to wait for.
+An effect is a request to the call's database, for example a ``Query``, or a time to wait, or the work of another thread
+to wait for.
 """
 
 
@@ -31,7 +31,7 @@ class Statement:
 
 
 def run(effects: Effects[Result], perform: Callable[[Any], Any]) -> Result:
-    """The result of the effects, which ``perform`` answers. They take its errors too, and may go on."""
+    """The result of the effects, each answered by ``perform``. The generator receives its errors too, and may go on."""
     go_on: Callable[[Any], Any] = effects.send
     answer: Any = None
     with closing(effects):

@@ -34,7 +34,7 @@ class Selects:
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """A filter of a list. ``kind`` is that of its values, ``choices`` are all that it may have, if they are few."""
+    """A filter of a list. ``kind`` is the type of its values; ``choices`` lists them, if they are few."""
 
     name: str
     kind: Kind
@@ -53,7 +53,7 @@ class ListFilter:
         return getattr(query, self.name)(*values)
 
     def read(self, text: str) -> object:
-        """The value that a text stands for in an address, a body or an option. Raises ValueError."""
+        """Read a value from a text of an address, a body or an option. Raises ValueError."""
         match self.kind:
             case "ids":
                 return text.split(",")

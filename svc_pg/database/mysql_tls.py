@@ -24,8 +24,8 @@ _FALSE: Final = frozenset({"false", "no", "off", "n", "f", "0"})
 def tls_arguments(options: Mapping[str, str], *, name: str) -> dict[str, Any]:
     """The arguments of PyMySQL's ``connect`` for the options of an address; it has one context for all connections.
 
-    An option may be written with ``-`` for ``_``. Those that are not about TLS are skipped. Raises ConfigError for one
-    of TLS that is not known, so that nobody takes a connection for verified that is not.
+    An option may be written with ``-`` for ``_``. Other options are skipped. Raises ConfigError for an unknown option
+    of TLS, so that an unverified connection cannot pass for a verified one.
     """
     given = {
         option: value
@@ -41,7 +41,7 @@ def tls_arguments(options: Mapping[str, str], *, name: str) -> dict[str, Any]:
 
 
 def unverified() -> ssl.SSLContext:
-    """The context of ``ssl_mode=preferred`` and ``required``, which believe any certificate."""
+    """The context of ``ssl_mode=preferred`` and ``required``, which accept any certificate."""
     return _context({}, "required", "")
 
 

@@ -53,7 +53,7 @@ class Filter:
     params: tuple[object, ...] = ()
 
     def where(self, condition: LiteralString, *params: object) -> "Filter":
-        """One more condition. Raises QueryError if a text among ``params`` is too long or cannot be stored."""
+        """Add a condition. Raises QueryError if a text among ``params`` is too long or cannot be stored."""
         check_texts(*params)
         return Filter((*self.conditions, condition), (*self.params, *params))
 
@@ -62,14 +62,14 @@ class Filter:
         return Filter((*self.conditions, *other.conditions), (*self.params, *other.params))
 
     def compare(self, comparison: LiteralString, point_in_time: PointInTime, *, end: LiteralString = "") -> "Filter":
-        """One more condition: ``comparison``, the point in time, ``end``. Raises QueryError if that is none."""
+        """Add a condition: ``comparison``, the point in time, ``end``. Raises QueryError if it is no point in time."""
         time = time_or_age(point_in_time)
         before_now: LiteralString = " now() - %s" if isinstance(time, timedelta) else " %s"
         return self.where(comparison + before_now + end, time)
 
     @property
     def clause(self) -> LiteralString:
-        """The conditions as they follow the tables of a statement."""
+        """The ``where`` clause with the conditions; empty if there are none."""
         return " where " + " and ".join(self.conditions) if self.conditions else ""
 
 
@@ -82,9 +82,9 @@ class Keyset(Generic[Row]):
     """A sorted list in the database.
 
     ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
-    the condition on them that the rows after the cursor fulfil. ``reverse_order`` is the order backwards, and
-    ``before`` the condition of the rows before the cursor. ``start`` are the parameters of the first page, if it has
-    the condition ``beyond`` too.
+    the condition on these for the rows after the cursor. ``reverse_order`` is the order backwards, and ``before`` the
+    condition for the rows before the cursor. ``start`` are the parameters of the first page, if it has the condition
+    ``beyond`` too.
     """
 
     select: LiteralString
@@ -119,17 +119,17 @@ class Paged(ABC, Generic[Row]):
     is_backward: bool = False
 
     def limit(self, size: int) -> Self:
-        """At most ``size`` rows a page: 1 to 1000; the default is 100."""
+        """Set the most rows of a page: 1 to 1000; the default is 100."""
         if not 1 <= size <= MAX_SIZE:
             raise QueryError(f"a page cannot have {size} rows", hint=f"Ask for 1 to {MAX_SIZE}.")
         return replace(self, size=size)
 
     def after(self, cursor: str) -> Self:
-        """The page after the one that has this ``next_cursor``."""
+        """Go to the page after the one with this ``next_cursor``."""
         return replace(self, position=self._position(cursor), is_backward=False)
 
     def before(self, cursor: str) -> Self:
-        """The page before the one that has this ``prev_cursor``."""
+        """Go to the page before the one with this ``prev_cursor``."""
         return replace(self, position=self._position(cursor), is_backward=True)
 
     @abstractmethod
@@ -175,7 +175,7 @@ class Listing(Paged[Row]):
         return await arun(conn, self.page(max_bytes=max_bytes))
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
-        """The effects of ``list``, or of ``alist``, which alone may have ``max_bytes``."""
+        """The effects of ``list`` and ``alist``; only ``alist`` supports ``max_bytes``."""
         if max_bytes is None:
             return self._page((yield self._query()))
         rows, is_all = yield Within(self._query(), max_bytes)
@@ -193,7 +193,7 @@ class Listing(Paged[Row]):
         return self.keyset.reverse if self.is_backward else self.keyset
 
     def _query(self) -> Query[Row]:
-        """One row more than the page, which tells whether there is another."""
+        """The query of one row more than the page, to know if another page follows."""
         keyset, wanted = self._direction, self.filter
         position = keyset.start if self.position is None else self.position
         if position is not None:

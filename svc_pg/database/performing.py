@@ -17,7 +17,7 @@ from svc_pg.database.query import Query, Row, afetch, afetch_within, fetch
 from svc_pg.database.sqlstates import translating
 from svc_pg.errors import TransactionError
 
-# Locks decide what is held, and only the snapshot of a statement that begins after a wait shows it
+# Holds are decided under locks, and only the snapshot of a statement that begins after the wait shows them
 _ISOLATION: Final = "set transaction isolation level read committed"
 
 
@@ -30,7 +30,7 @@ class Apart(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Within(Generic[Row]):
-    """The first rows of a query that have up to ``max_bytes`` together, at least one; and whether these are all."""
+    """The first rows of a query, up to ``max_bytes`` together and at least one, and whether these are all."""
 
     query: Query[Row]
     max_bytes: int
@@ -52,7 +52,7 @@ def run(conn: Any, wanted: Effects[Result]) -> Result:
 
 
 async def arun(conn: Any, wanted: Effects[Result]) -> Result:
-    """As ``run``, on an async connection, which alone knows ``Within``."""
+    """As ``run``, on an async connection; only this performs ``Within``."""
     with translating():
         return await effects.arun(wanted, partial(_aperform, conn))
 

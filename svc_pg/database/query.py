@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 class RawJson(str, Verbatim):
     """A JSON text exactly as PostgreSQL wrote it: ``json.loads`` would change 12345678901234567.10.
 
-    As a part of a payload or context it is the JSON that it is, not a text.
+    In a payload or a context it is written as JSON, not as a string.
     """
 
     __slots__ = ()
@@ -62,7 +62,7 @@ class Query(Generic[Row]):
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` and return all rows. Never commits. Raises an SvcError for an SQLSTATE of ours.
 
-    ``conn`` may be whatever leads to a connection of psycopg: see ``svc_pg.database.connections``.
+    ``conn`` may be anything that holds a connection of psycopg: see ``svc_pg.database.connections``.
     """
     conn = psycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
@@ -80,7 +80,7 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
 
 
 async def afetch_within(conn: AsyncConnection[Any], query: Query[Row], *, max_bytes: int) -> tuple[list[Row], bool]:
-    """The first rows of ``query`` that have up to ``max_bytes`` together, at least one; and whether these are all.
+    """The first rows of ``query``, up to ``max_bytes`` together and at least one, and whether these are all.
 
     If they are not, the statement is canceled, which ends the transaction of ``conn``. Raises as ``fetch`` does.
     """
@@ -101,7 +101,7 @@ async def afetch_within(conn: AsyncConnection[Any], query: Query[Row], *, max_by
 
 
 def _sized(row: Callable[..., Row]) -> BaseRowFactory[tuple[int, Row]]:
-    """Makes rows with the bytes of their texts."""
+    """Make rows, each with the size of its texts in bytes."""
 
     def factory(cursor: Any) -> RowMaker[tuple[int, Row]]:
         make = kwargs_row(row)(cursor)
@@ -121,7 +121,7 @@ def _bytes(value: object) -> int:
 
 @contextmanager
 def _translating(query: Query[Any]) -> Iterator[None]:
-    """As ``translating``, and if a statement that reads schema svc names a column that is not there."""
+    """As ``translating``, and also for a missing column in a statement that reads schema svc."""
     try:
         with translating():
             yield

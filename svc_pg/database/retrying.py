@@ -1,4 +1,4 @@
-"""Try a query again whose locks others hold."""
+"""Retry a query while other sessions hold its locks."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,7 +12,7 @@ _PAUSE: Final = timedelta(milliseconds=250)
 
 
 def patiently(effect: Any, tries: int, is_over: Callable[[], bool] = lambda: False) -> Effects[Any]:
-    """The only row of a query in a transaction of its own, or None if others held its locks for too long."""
+    """The only row of an effect, retried while other sessions hold its locks; None after the last try."""
     for number in range(tries):
         if number:
             yield _PAUSE

@@ -4,8 +4,8 @@ A header stands before the function or view: ``-- access: reader, admin``. In a 
 it names them all: ``-- access to typed_*: owner, admin``.
 
 ``reader``, ``sender`` and ``admin`` are the roles of ``[grants]``; ``writer`` writes entries, also those about our own
-tables; ``owner`` is the owner of an audited table, in a template of the one that it is rendered for; ``hashing owner``
-is one of those if a capture hashes; ``trigger`` is nobody: only triggers call it.
+tables; ``owner`` is the owner of an audited table, in a template that of its table; ``hashing owner`` is such an owner
+if a capture hashes; ``trigger`` is nobody: only triggers call it.
 """
 
 import re
@@ -34,7 +34,7 @@ _PRIVILEGES: Final[dict[tuple[str, str], Privilege]] = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a file. Its functions or views are all whose name the pattern fits: one, or one for each table."""
+    """The header of a file, for the functions or views whose names match the pattern: one, or one for each table."""
 
     file: str
     kind: Kind
@@ -49,7 +49,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A privilege that the same parties have for all functions, or for all views, whose name the pattern fits."""
+    """A privilege of the same parties on all functions, or on all views, whose names match the pattern."""
 
     kind: Kind
     pattern: str
@@ -72,7 +72,7 @@ def headers() -> Sequence[Header]:
 
 
 def header_of(file: str, text: str) -> Header | None:
-    """The header of a file below ``sql/``; None if it makes neither. Raises ValueError if it has none that is right."""
+    """The header of a file below ``sql/``; None if it makes neither. Raises ValueError if one is missing or wrong."""
     made = _MADE.search(text)
     if made is None:
         return None
@@ -90,7 +90,7 @@ def header_of(file: str, text: str) -> Header | None:
 
 
 def rights(*, of_families: bool) -> list[Right]:
-    """The rights of all parties, or with ``of_families`` those of the owner of a table to what is made for it."""
+    """The rights of all parties, or with ``of_families`` those of a table's owner to the objects made for it."""
     names = defaultdict(set)
     for header in headers():
         given = defaultdict(set)
@@ -103,11 +103,11 @@ def rights(*, of_families: bool) -> list[Right]:
 
 
 def helpers(*parties: Party) -> str:
-    """A regular expression that fits the names of our own functions that one of these parties may use."""
+    """A regular expression that matches the names of our own functions that one of these parties may use."""
     found = (each.pattern for each in rights(of_families=False) if not {*parties}.isdisjoint(each.parties))
     return f"^({'|'.join(found)})$"
 
 
 def pattern(kind: Kind) -> str:
-    """A regular expression that fits the names of all functions, or of all views."""
+    """A regular expression that matches the names of all functions, or of all views."""
     return "|".join(sorted({each.pattern for each in headers() if each.kind == kind}))

@@ -7,28 +7,28 @@ from svc_pg.errors import QueryError
 
 MAX_IDENTIFIER_BYTES: Final = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 MAX_TENANT_BYTES: Final = 1024
-"""Of a message, as ``svc.send`` takes it: with an idempotency key it fits into an index."""
+"""The limit of a message's tenant in ``svc.send``: with an idempotency key it fits into an index."""
 MAX_TENANT_CHARACTERS: Final = 400
-"""Of a tenant that sessions, tokens, links or ``svc.tenants`` have: it is a part of the ids of actors."""
+"""The limit of a tenant of sessions, tokens, links and ``svc.tenants``: it is a part of the ids of actors."""
 
-# an escape in JSON: a pair of surrogates, else in group 1 what jsonb refuses, else any other
+# an escape in JSON: a pair of surrogates, else in group 1 one that jsonb refuses, else any other
 _ESCAPE: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u(0000|[dD][89a-fA-F]..)|.)")
 _MAX_CHARACTERS: Final = 10_000
-"""Of a text in a query."""
+"""The limit of a text in a query."""
 
 
 def is_storable(text: str) -> bool:
-    """True if PostgreSQL has such a text."""
+    """True if PostgreSQL can store the text."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def is_storable_json(text: str) -> bool:
-    """True if jsonb has this JSON, in which all beyond ASCII is escaped: no NUL, no lone surrogate."""
+    """True if jsonb can store this JSON, escaped to ASCII: no NUL, no lone surrogate."""
     return not any(found[1] for found in _ESCAPE.finditer(text))
 
 
 def refuse_unstorable(**texts: str | None) -> None:
-    """Raise QueryError if PostgreSQL has no such text, or one is none; the message names the argument."""
+    """Raise QueryError, naming the argument, if PostgreSQL cannot store a value, or it is no str."""
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise QueryError(f"{name} is {text!r}, not a str", hint=f"Write {name}=str(...).")
@@ -37,7 +37,7 @@ def refuse_unstorable(**texts: str | None) -> None:
 
 
 def refuse_tenant(tenant: str) -> None:
-    """Raise QueryError if no session, token, link or row of ``svc.tenants`` can be of this tenant."""
+    """Raise QueryError if a session, token, link or row of ``svc.tenants`` cannot have this tenant."""
     refuse_unstorable(tenant=tenant)
     if not 0 < len(tenant) <= MAX_TENANT_CHARACTERS or len(tenant.encode()) > MAX_TENANT_BYTES:
         raise QueryError(
@@ -47,7 +47,7 @@ def refuse_tenant(tenant: str) -> None:
 
 
 def check_texts(*params: object) -> None:
-    """Refuse texts that a driver could not pass on, or that would keep the database busy. Raises QueryError."""
+    """Raise QueryError if PostgreSQL cannot store a text, or if it is too long to compare with."""
     for param in params:
         if isinstance(param, list):
             check_texts(*param)

@@ -1,11 +1,11 @@
-"""Give an existing object methods before those of its class: of a driver's connection, whoever opened it."""
+"""Override methods of an existing object, for example of a driver's connection that others have opened."""
 
 from functools import cache
 from typing import Any
 
 
 def become(target: Any, mixin: type) -> None:
-    """Make the object one of a subclass of its class, in which the methods of ``mixin`` come first. Idempotent."""
+    """Change the object's class to a subclass of it in which the methods of ``mixin`` come first. Idempotent."""
     if not isinstance(target, mixin):
         given: Any = type(target)
         target.__class__ = _subclass(mixin, given)

@@ -16,8 +16,8 @@ DEFAULT_SCHEMA: Final = "public"
 class TableName(NamedTuple):
     """A schema and a table, exactly as the catalog spells them.
 
-    Its text is the ``table_name`` of an audit entry: ``schema.table``, where a part that contains a dot or a double
-    quote is quoted. Unlike in SQL, letters keep their case without quotes.
+    Its text is the ``table_name`` of an audit entry: ``schema.table``; a part that contains a dot or a double quote is
+    quoted. Unlike in SQL, letters keep their case without quotes.
     """
 
     schema: str
@@ -36,7 +36,7 @@ class TableName(NamedTuple):
         return cls(DEFAULT_SCHEMA if schema is None else unquoted(schema), unquoted(table))
 
     def within(self, default_schema: str) -> "TableName":
-        """The table in a database whose default schema is called so."""
+        """The name in a database with this default schema."""
         return self._replace(schema=default_schema) if self.schema == DEFAULT_SCHEMA else self
 
 
@@ -50,5 +50,5 @@ def quoted(name: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """The name that a text means: the one that ``quoted`` made it of, or the text itself."""
+    """Undo ``quoted``; a text without quotes stays as it is."""
     return text[1:-1].replace('""', '"') if text.startswith('"') else text

@@ -1,8 +1,9 @@
 """Letters that look like those of ASCII: the Latin, Cyrillic, Greek and Armenian ones of Unicode's ``confusables.txt``.
 
-The file is that of Unicode Technical Standard 39, https://www.unicode.org/Public/security/latest/confusablesSummary.txt.
-Left out are letters that a compatibility decomposition turns into those of ASCII anyway, as that of full width, other
-scripts, and look-alikes of letters that ASCII has not.
+The file is that of Unicode Technical Standard 39,
+https://www.unicode.org/Public/security/latest/confusablesSummary.txt. Left out are letters that a compatibility
+decomposition turns into ASCII anyway, for example those of full width, other scripts, and look-alikes of letters beyond
+ASCII.
 """
 # ruff: noqa: RUF001 # such letters are the content
 
@@ -66,6 +67,6 @@ _LIKE: Final = {
 }
 _AMONG_ASCII: Final = {"0": "O", "1": "l", "I": "l", "|": "l", "m": "rn"}
 ASCII_OF: Final = str.maketrans({other: letter for letter, others in _LIKE.items() for other in others})
-"""For ``str.translate``: each letter that looks like one of ASCII becomes that one."""
+"""For ``str.translate``: replaces each letter that looks like one of ASCII by that."""
 PROTOTYPES: Final = str.maketrans(_AMONG_ASCII)
-"""For ``str.translate``: those of ASCII that look like each other become the same."""
+"""For ``str.translate``: replaces letters of ASCII that look like each other by the same one."""

@@ -44,7 +44,7 @@ def text(duration: timedelta) -> str:
 
 
 def rounded(seconds: float) -> str:
-    """Write an age in whole days, hours, minutes or seconds, whichever is the largest of which it has at least two."""
+    """Write an age in whole days, hours, minutes or seconds: the largest unit of which it has at least two."""
     age = timedelta(seconds=max(0, round(seconds)))
     for unit in (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)):
         if age >= 2 * unit:

@@ -1,4 +1,4 @@
-"""Points in time for people: relative to now, exact for whoever points at them, and for machines."""
+"""Points in time for people: relative to now, exact under the pointer, and for machines."""
 
 from datetime import datetime
 from typing import Final

@@ -24,7 +24,7 @@ class EndlessError(NotJsonError, RecursionError):
 
 
 class Refused(Exception):
-    """A value that has no JSON, on the way up to the whole; ``steps`` are those from the value to it."""
+    """A value that has no JSON; each level on the way up to the whole adds its step to ``steps``."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem)
@@ -52,7 +52,7 @@ class Refused(Exception):
 
 
 def endless(value: object) -> EndlessError:
-    """The error of a value that has no end, or none that can be reached."""
+    """The error for a value that contains itself, or is nested too deeply."""
     way = [(value, "", _parts(value))]
     above = {id(value)}
     done: set[int] = set()

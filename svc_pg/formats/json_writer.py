@@ -1,7 +1,7 @@
-"""Write JSON: what svc-pg answers and exports, and what applications hold, with one form of each value.
+"""Write JSON for answers, exports and values of applications, with one form of each type.
 
 A Decimal is a number with all its digits, a time is RFC 3339 in UTC with microseconds, a duration is a number of
-seconds. UUIDs and dates are texts, an enum is its value, a model of pydantic is what it writes itself, by alias.
+seconds. UUIDs and dates are texts, an enum is its value, a model of pydantic is its own dump, by alias.
 """
 
 import json
@@ -54,7 +54,7 @@ _THEIRS: Final = _Style(", ", ": ", str)
 
 
 def encode(value: object, *, errors: Literal["strict", "backslashreplace"] = "strict") -> bytes:
-    """An answer of ours in UTF-8; ``backslashreplace`` escapes half a character, which UTF-8 has not.
+    """Encode an answer of ours in UTF-8; ``backslashreplace`` escapes lone surrogates, which UTF-8 cannot hold.
 
     Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A Verbatim stays as it is.
     Raises NotJsonError, which names the path to the value.
@@ -63,18 +63,18 @@ def encode(value: object, *, errors: Literal["strict", "backslashreplace"] = "st
 
 
 def write(value: object) -> str:
-    """A value of an application, whose names stay as they are. Raises NotJsonError, which names the path to the value.
+    """Write a value of an application; its names stay. Raises NotJsonError, which names the path to the value.
 
-    Members and items are in their order; a set, which has none, is refused.
+    Members and items keep their order; a set is refused, because it has none.
     """
     try:
         return _write(_without_verbatim(value))
     except (_SlowError, TypeError, ValueError, OverflowError, RecursionError):
-        return _written(value, _THEIRS)  # writes what the fast way cannot, or tells the path
+        return _written(value, _THEIRS)  # writes the values that the fast way cannot, or raises with the path
 
 
 def write_ascii(value: object) -> str:
-    """As ``write``, for whatever encoding a connection has: characters beyond ASCII are escaped."""
+    """As ``write``, with characters beyond ASCII escaped: it suits a connection with any encoding."""
     return _BEYOND_ASCII.sub(lambda found: json.dumps(found.group())[1:-1], write(value))
 
 
@@ -110,7 +110,7 @@ def _plain(value: object) -> object:
 
 
 class _SlowError(Exception):
-    """A value that the encoder of ``json`` cannot write, whatever it is replaced by."""
+    """A value that the encoder of ``json`` cannot write, not even replaced by another."""
 
 
 def _without_verbatim(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """Texts that differ and look the same: tell which characters differ, and find names of letters of several scripts.
 
 Two texts look alike if they have one skeleton (Unicode Technical Standard 39, section 4), as far as ``confusables``
-knows their letters. Normal forms, blanks and line breaks count as the same look, and so do marks and what they mark.
+knows their letters. Normal forms, blanks and line breaks count as the same look, and so do marks and the characters
+that they stand for.
 """
 
 import re
@@ -26,7 +27,7 @@ _ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CH
 
 
 def alike(before: str, after: str) -> str:
-    """The characters that differ in two texts that look alike, for people; empty if anybody sees how they differ."""
+    """The characters that differ in two texts that look alike, for people; empty if the difference is visible."""
     if before == after:
         return ""
     head, tail = common_ends(before, after)
@@ -51,7 +52,7 @@ def common_ends(before: str, after: str) -> tuple[int, int]:
 
 
 def is_mixed(name: str) -> bool:
-    """True if a word of a name has letters of several scripts that look alike, as nobody's name has."""
+    """True if a word of a name mixes scripts with letters that look alike, which no real name does."""
     if name.isascii():
         return False
     letters = "".join(each for each in unicodedata.normalize("NFKC", name) if not unicodedata.combining(each))
@@ -59,7 +60,7 @@ def is_mixed(name: str) -> bool:
 
 
 def twins(names: Collection[str]) -> frozenset[str]:
-    """Those of the names that look like another one of them."""
+    """The names that look like another name among them."""
     by_look: dict[str, set[str]] = {}
     for name in names:
         by_look.setdefault(_look(name), set()).add(name)
@@ -67,7 +68,7 @@ def twins(names: Collection[str]) -> frozenset[str]:
 
 
 def _look(text: str) -> str:
-    """The skeleton without what nobody sees, and with one space for blanks and line breaks side by side."""
+    """The skeleton without invisible characters, with one space for each run of blanks and line breaks."""
     letters = unicodedata.normalize("NFKD", _MARK.sub("", marked(text))).translate(ASCII_OF).translate(PROTOTYPES)
     return " ".join(unicodedata.normalize("NFD", letters).split())
 
@@ -77,7 +78,7 @@ def _scripts(word: str) -> set[str]:
 
 
 def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The characters of each text that the other has not in the same place, each once."""
+    """The characters of each text that the other text lacks in the same place, each once."""
     was, now = dict[str, None](), dict[str, None]()
     for kind, begin, end, other_begin, other_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":

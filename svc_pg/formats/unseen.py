@@ -1,8 +1,8 @@
-"""Show the characters of others' texts that nobody sees: one who names himself with them looks like somebody else.
+"""Show invisible characters in texts of others: a name that contains them can look like another name.
 
 Zero-width and formatting characters, controls of direction, and blanks that look like a space or like nothing (Unicode
-Technical Report 36, 2.1) become a mark with their number. A joiner between letters of a script that needs it, or in an
-emoji, stays.
+Technical Report 36, 2.1) become a mark with their code point. A joiner between letters of a script that needs it, or in
+an emoji, stays.
 """
 
 import json
@@ -23,36 +23,36 @@ _JOINERS: Final = "\u200c\u200d\ufe0e\ufe0f"
 
 
 def marked(text: str) -> str:
-    """The text with a mark such as ``⟨U+200B⟩`` for each character that nobody sees."""
+    """The text with a mark such as ``⟨U+200B⟩`` for each invisible character."""
     return _UNSEEN.sub(lambda found: found[0] if _joins(text, found.start()) else _mark(found[0]), text)
 
 
 def isolated(text: str) -> str:
-    """The marked text between the characters of an isolate: in whichever direction it is read, words beside it stay.
+    """The marked text inside an isolate, so that its direction does not reorder the words beside it.
 
-    For where no element can stand, as in an attribute; elsewhere, ``bdi`` does the same (Unicode Standard Annex 9).
-    ASCII needs none: it is read from the left.
+    Use it if no element is possible, for example in an attribute; elsewhere ``bdi`` does the same (Unicode Standard
+    Annex 9). ASCII needs none: it is read from the left.
     """
     shown = marked(text)
     return shown if shown.isascii() else f"\u2068{shown}\u2069"
 
 
 def unseen(text: str) -> list[str]:
-    """The marks of the characters of a text that nobody sees, each once."""
+    """The marks of the invisible characters of a text, each once."""
     found = dict.fromkeys(found[0] for found in _UNSEEN.finditer(text) if not _joins(text, found.start()))
     return [_mark(character) for character in found]
 
 
 def seen_json(text: str) -> str:
-    """The same JSON with escapes in place of characters that nobody sees."""
+    """The same JSON with invisible characters escaped."""
     return _UNSEEN.sub(lambda found: found[0] if _joins(text, found.start()) else json.dumps(found[0])[1:-1], text)
 
 
 def blanks(text: str, *, is_start: bool = True, is_end: bool = True) -> Iterator[tuple[bool, str]]:
-    """The text in pieces: those that are true are marks in place of blanks of which nobody sees how many there are.
+    """The text in pieces; those that are true have marks in place of blanks whose number is not visible.
 
-    These are tabulations, line breaks, spaces side by side, and spaces at the start and at the end of a value, which
-    the text need not have.
+    Such blanks are tabs, line breaks, repeated spaces, and spaces at the start and the end of a value, if the text has
+    them.
     """
     start = _AT_START.match(text) if is_start else None
     end = _AT_END.search(text, start.end() if start else 0) if is_end else None
@@ -70,7 +70,7 @@ def _mark(character: str) -> str:
 
 
 def _joins(text: str, at: int) -> bool:
-    """True if a joiner or the choice of an emoji's look stands where it has a meaning, which it has not in Latin."""
+    """True if a joiner, or a selector of an emoji's look, has a meaning at this index. In Latin it has none."""
     if text[at] not in _JOINERS or not at:
         return False
     before = text[at - 1]

@@ -30,7 +30,7 @@ class ActorMiddleware:
 
     ``extractor`` may be a coroutine function. With ``records_request`` the context of each entry has ``request_id``,
     from X-Request-ID or new, and ``ip``. A WebSocket keeps the actor of its handshake until it closes. If the extractor
-    finds nobody, there is no actor. An ACTOR_HEADER that the extractor does not trust never reaches the application.
+    finds none, there is no actor. An ACTOR_HEADER that the extractor does not trust never reaches the application.
     """
 
     def __init__(self, app: ASGIApp, *, extractor: Extractor, records_request: bool = False) -> None:

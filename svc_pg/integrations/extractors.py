@@ -1,4 +1,4 @@
-"""Find the actor of a request: in its bearer token, a header, a cookie or wherever a function of the host looks."""
+"""Find the actor of a request: in its bearer token, a header or a cookie, or by a function of the host."""
 
 import logging
 import re
@@ -85,7 +85,7 @@ def from_bearer(
     audience: str | Sequence[str] | None = None,
     unverified: bool = False,
 ) -> Extractor:
-    """The ``sub`` claim of the bearer token (a JWT) in ``Authorization``; a bad or expired token names nobody.
+    """The ``sub`` claim of the bearer token (a JWT) in ``Authorization``; a bad or expired token gives no actor.
 
     ``verify`` is the key: a secret, a PEM text, a key object, a JWKS client, or a function of the token that returns
     one; the latter two run in a thread under ASGI. Without ``algorithms`` a secret verifies HS*, every other key RS*,
@@ -167,7 +167,7 @@ def to_actor(found: Found | Awaitable[Found], context: Mapping[str, object] | No
 
 
 def actor_of(user: object, context: Mapping[str, object] | None) -> Actor | None:
-    """As ``to_actor``, of whoever an application calls its user: an id, an Actor, None, or an object with an ``id``.
+    """As ``to_actor``, of an application's user: an id, an Actor, None, or an object with an ``id``.
 
     Raises TypeError if it is an object without one.
     """
@@ -185,7 +185,7 @@ _REQUEST_ID: Final = re.compile(r"[\w.:/+=@-]{1,128}", re.ASCII)
 
 
 def request_context(headers: Mapping[str, str], ip: str | None) -> dict[str, object]:
-    """The context that names a request: ``request_id``, from X-Request-ID or new, and ``ip`` if it is known."""
+    """The context of a request: ``request_id``, from X-Request-ID or new, and ``ip`` if it is known."""
     given = headers.get("x-request-id", "")
     request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
     return {"request_id": request_id, "ip": ip} if ip else {"request_id": request_id}

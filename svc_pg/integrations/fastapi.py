@@ -1,4 +1,4 @@
-"""Dependencies of FastAPI: one names the actor of a request, another verifies a webhook and gives its envelope."""
+"""Dependencies of FastAPI: ``acting_as`` names the actor of a request, ``signed_webhook`` verifies a webhook."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -26,9 +26,9 @@ def acting_as(
     """A dependency that names the actor of a request or WebSocket: ``Depends(acting_as(current_user))``.
 
     ``user`` is your dependency that finds the user, sync or async: an id, an ``audit.Actor``, an object with an ``id``,
-    or None for nobody, who changes no actor. Holds for the endpoint, sync or async, and for what runs after it, with
-    FastAPI from 0.118 on: streams and background tasks. With ``records_request`` the context has ``request_id`` and
-    ``ip``. Dependencies that FastAPI calls before this one run without the actor.
+    or None, which changes no actor. Holds for the endpoint, sync or async, and, with FastAPI from 0.118 on, for its
+    streams and background tasks. With ``records_request`` the context has ``request_id`` and ``ip``. Dependencies that
+    FastAPI calls before this one run without the actor.
     """
     # here, because a receiver of webhooks has no database
     from svc_pg.audit import context

@@ -1,4 +1,4 @@
-"""The actor of Flask's requests, where the application knows its user."""
+"""The actor of Flask's requests, if the application knows its user."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -21,14 +21,14 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
     """Run each request of the application, with the streaming of its answer, as its user.
 
     Write ``acting_as(app, lambda: g.user)``. ``user`` runs before each request, after the functions that
-    ``before_request`` has registered already, and returns an id, an ``audit.Actor``, an object with an ``id``, or None
-    for nobody. With ``records_request`` the context of each entry has ``request_id`` and ``ip``.
+    ``before_request`` has registered already, and returns an id, an ``audit.Actor``, an object with an ``id``, or None.
+    With ``records_request`` the context of each entry has ``request_id`` and ``ip``.
     """
     inner = app.wsgi_app
 
     def wsgi_app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[_IS_SERVED] = True
-        with acting_as_actor(current_actor()):  # ends what act() begins: the server's threads serve others next
+        with acting_as_actor(current_actor()):  # ends the block of act(): the thread serves other requests next
             answer = inner(environ, start_response)
             actor: Actor | None = environ.get(_ACTOR, current_actor())
             return Body(actor, answer)

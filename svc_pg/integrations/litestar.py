@@ -1,4 +1,4 @@
-"""The actor of Litestar's requests, where the application knows its user."""
+"""The actor of Litestar's requests, if the application knows its user."""
 
 from collections.abc import Callable
 from inspect import isawaitable
@@ -17,8 +17,8 @@ def acting_as(
     """A middleware that runs each request as its user: ``acting_as(lambda connection: connection.user)``.
 
     It comes after the middleware that authenticates. ``user``, which may be a coroutine function, returns an id, an
-    ``audit.Actor``, an object with an ``id``, or None for nobody. Holds for streams, background tasks and WebSockets
-    too; ``records_request`` as in ``ActorMiddleware``.
+    ``audit.Actor``, an object with an ``id``, or None. Holds for streams, background tasks and WebSockets too;
+    ``records_request`` as in ``ActorMiddleware``.
     """
 
     async def extract(request: Request) -> Found:

@@ -1,8 +1,8 @@
 """Set the current actor on connections of PyMySQL and mysqlclient to MySQL and MariaDB.
 
 The actor is variables of the session. Before a statement runs for another actor than the one before, also for nobody,
-one SET is sent; for the same actor again there is no round trip. So whoever uses the connection next is never taken for
-the one before, in transactions, savepoints and autocommit alike. Other drivers have this through SQLAlchemy.
+one SET is sent; for the same actor again there is no round trip. So the next user of the connection never counts as the
+previous one, in transactions, savepoints and autocommit alike. Other drivers have this through SQLAlchemy.
 """
 
 from typing import Any, Final, TypeVar
@@ -48,7 +48,7 @@ def is_audited(conn: object) -> bool:
 
 class _AuditedConnection:
     _svc_set_for: Actor | object | None = UNKNOWN
-    """The actor that the session has; UNKNOWN until it was set."""
+    """The session's actor; UNKNOWN until it was set."""
 
     def query(self, query: Any, *args: Any, **options: Any) -> Any:
         given: Any = super()

@@ -52,7 +52,7 @@ _OVERRIDDEN: Final = {"_exec_command": ["self", "command", "result_format"], "_s
 
 
 def check_overridden(connection: Any = BaseConnection, cursor: Any = Cursor) -> None:
-    """Raise ImportError if psycopg has not the methods that are overridden here: actors would be lost without a word.
+    """Raise ImportError if psycopg lacks the methods that are overridden here: actors would be lost silently.
 
     They are private, so another version may rename them or send BEGIN in another way.
     """
@@ -95,10 +95,10 @@ def is_audited(conn: object) -> bool:
 
 
 class _AuditedBase(BaseConnection[Any]):
-    """Overrides the two methods through which psycopg sends BEGIN and starts a statement, whatever the cursor is."""
+    """Overrides psycopg's two methods that send BEGIN and start a statement, for every kind of cursor."""
 
     _set_for: object = None
-    """The actor that the transaction has had since its BEGIN, or _SEVERAL if that has changed."""
+    """The actor of the transaction since its BEGIN, or _SEVERAL if it has changed."""
 
     def _exec_command(self, command: Any, result_format: Format = Format.TEXT) -> PQGen[PGresult | None]:
         if not (isinstance(command, bytes) and command.startswith(b"BEGIN")):

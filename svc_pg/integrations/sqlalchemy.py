@@ -1,4 +1,4 @@
-"""Make the current actor that of every change through SQLAlchemy engines, sync and async, on every database.
+"""Record the current actor with every change through SQLAlchemy engines, sync and async, on every database.
 
 On PostgreSQL with psycopg this is ``svc_pg.integrations.psycopg``: no round trip, AUTOCOMMIT included. On every other
 driver of PostgreSQL the first statement of a transaction is preceded by one that sets the actor, and so is each further
@@ -70,7 +70,7 @@ def is_audited(conn: Connection) -> bool:
 
 
 def watch_engines() -> None:
-    """Warn, once, of an actor that never reaches the engine which writes. Idempotent."""
+    """Warn, once, if an actor never reaches an engine that writes. Idempotent."""
     if not event.contains(Engine, "before_cursor_execute", _look):
         event.listen(Engine, "before_cursor_execute", _look)
 
@@ -86,7 +86,7 @@ def _look(
 
 
 def _listens(engine: Engine, name: str, listener: Callable[..., None]) -> bool:
-    """True if the engine has the listener, or hears it as made by ``execution_options`` of one that has it."""
+    """True if the engine has the listener, or inherits it as made by ``execution_options``."""
     made_of: Engine | None = getattr(engine, "_proxied", None)
     return event.contains(engine, name, listener) or (made_of is not None and _listens(made_of, name, listener))
 
@@ -168,7 +168,7 @@ def _set_session_actor(
 
 
 def _forget_session(_dbapi_connection: object, record: ConnectionPoolEntry, _state: object) -> None:
-    """Trust nothing that a returned connection was: some drivers reset sessions then."""
+    """Forget the actor of a returned connection: some drivers reset sessions then."""
     record.info.pop(_SET_FOR, None)
 
 

@@ -1,8 +1,8 @@
-"""Statements whose actor might never reach the connection that writes: their entries would have none, without a word.
+"""Detect writes on connections that an actor may never reach: their entries would silently have none.
 
-Seen are engines of SQLAlchemy, from the first request or ``with_audit`` on that begins to look, and, with the app in
-INSTALLED_APPS, connections of Django: they tell of each of their statements. A plain connection or pool of a driver
-tells nobody; ``svc-pg status`` shows what it leaves behind.
+It watches engines of SQLAlchemy, from the first request or ``with_audit`` on, and, with the app in INSTALLED_APPS,
+connections of Django: both report each of their statements. A plain connection or pool of a driver reports none;
+``svc-pg status`` shows the entries that it leaves without an actor.
 """
 
 import re
@@ -14,7 +14,7 @@ _WRITES: Final = re.compile(r"\s*(insert|update|delete|merge|replace|truncate)\b
 
 
 def is_in_question(statement: object) -> bool:
-    """True if it writes for an actor that only an audited connection would be told of."""
+    """True if the statement writes while there is an actor, which only an audited connection would record."""
     if current_actor() is None or is_by_hand():
         return False
     return isinstance(statement, str) and _WRITES.match(statement) is not None

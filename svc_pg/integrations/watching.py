@@ -1,10 +1,10 @@
-"""Begin to look at what an application writes, as soon as it has loaded a library that tells."""
+"""Begin to watch the writes of an application, as soon as it has loaded a library that reports them."""
 
 import sys
 
 
 def watch() -> None:
-    """Look at what SQLAlchemy's engines write from now on, if the application has loaded SQLAlchemy. Idempotent.
+    """Watch the writes of SQLAlchemy's engines from now on, if the application has loaded SQLAlchemy. Idempotent.
 
     Called for each request, because applications may load SQLAlchemy at any time.
     """

@@ -20,7 +20,7 @@ class WsgiActorMiddleware:
     """Runs each request, with the streaming of its body, as the actor that it comes from.
 
     In Flask: ``app.wsgi_app = WsgiActorMiddleware(app.wsgi_app, extractor=...)``. With ``records_request`` the context
-    of each entry has ``request_id``, from X-Request-ID or new, and ``ip``. If the extractor finds nobody, there is no
+    of each entry has ``request_id``, from X-Request-ID or new, and ``ip``. If the extractor finds none, there is no
     actor. An ACTOR_HEADER that the extractor does not trust never reaches the application.
     """
 

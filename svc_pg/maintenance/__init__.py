@@ -114,7 +114,7 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
-# Anybody can take an advisory lock; only who maintains keeps others from it
+# Any role can take an advisory lock; only a holder that may maintain keeps others from it
 _IS_MAINTAINED: Final[LiteralString] = """
 select exists (
     select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
@@ -209,7 +209,7 @@ def _prune_console(conn: Connection[Any], _: Config) -> str | None:
 
 
 def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> int:
-    """Stops after a batch that is not full: on a busy database some row has always just expired."""
+    """Run batches until one is not full: on a busy database some row has always just expired."""
     removed, rows = 0, _BATCH
     while rows >= _BATCH:
         rows = scalar(conn, statement, (*params, _BATCH))

@@ -1,4 +1,4 @@
-"""Do a piece of work with a database every so often, beside other tasks, and stop at once when asked to."""
+"""Repeat a piece of work with a database, beside other tasks, and stop at once when asked to."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ Work = Callable[[Connection[Any], Callable[[], bool]], bool]
 
 
 class Repeating:
-    """Does the work about ``every`` so often until ``stop`` is called, the first time within a hundredth of that.
+    """Repeats the work about once in ``every`` until ``stop`` is called, the first time within a hundredth of that.
 
     An error is logged, and the next run tries again. ``name`` begins the line.
     """
@@ -76,7 +76,7 @@ class Repeating:
                 self._conn = conn
                 datestyle.choose(conn)
                 return self._work(conn, self._stopping.is_set)
-        except Exception as error:  # noqa: BLE001 - whatever it is, deliveries go on
+        except Exception as error:  # noqa: BLE001 - deliveries go on after any error
             if not self._stopping.is_set():
                 _log.error("%s failed: %s", self._name, error)
             return False

@@ -74,7 +74,7 @@ class Sealer:
         return True
 
     def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
-        """Seal if the log has the seals that are known of it, and remember the last."""
+        """Seal if the log still has its known seals, and remember the last one."""
         with ExitStack() as stack:
             stack.enter_context(naming(self._file))
             if self._file is not None:

@@ -1,1 +1,1 @@
-"""The wing of SQLite, MySQL and MariaDB: what svc-pg does there as on PostgreSQL."""
+"""Capture, log, schema and actors on SQLite, MySQL and MariaDB."""

@@ -1,1 +1,1 @@
-"""SQL from templates, and the objects that it makes."""
+"""SQL from templates, and the schema objects that it creates."""

@@ -10,10 +10,10 @@ from svc_pg.database.storable_texts import MAX_IDENTIFIER_BYTES
 from svc_pg.database.table_names import TableName, quoted, unquoted
 
 _SENDING: Final = ("svc.change_events_", "svc.send_changes_", "00_svc_change_events_")
-"""The identities of functions and triggers that send changes begin with one of these; others do not."""
+"""The prefixes of the identities of functions and triggers that send changes, and of no others."""
 
 OVERLOADED: Final = ("send",)
-"""The names that several of our functions have, each in a file of its own: send.sql.j2, send.json.sql."""
+"""The names of overloaded functions, each overload in a file of its own: send.sql.j2, send.json.sql."""
 
 _IDENTITY: Final = re.compile(r'(?P<name>"(?:[^"]|"")*"|(?!").*?) on (?P<table>.*)', re.DOTALL)
 
@@ -27,7 +27,7 @@ OBJECT_KINDS: Final[tuple[ObjectKind, ...]] = get_args(ObjectKind)
 class Trigger(NamedTuple):
     """A trigger and the table that it is on.
 
-    Its text is the identity of a trigger: ``name on schema.table``, where a name that contains " on " is quoted.
+    Its text is the identity of a trigger: ``name on schema.table``; a name that contains " on " is quoted.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Trigger(NamedTuple):
 class SchemaObject:
     """One function, view or trigger and the SQL that creates or replaces it.
 
-    ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger; for a function of
-    several of its name it is the signature, as the catalog prints it: ``svc.send(text, json)``. ``audited_table`` is
-    set for those that record or send the changes of a table, and ``leaves_out`` says which changes it does not record.
+    ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger; for an overloaded
+    function it is the signature, as the catalog prints it: ``svc.send(text, json)``. ``audited_table`` is set if it
+    records or sends the changes of a table; ``leaves_out`` names the changes that it does not record.
     """
 
     kind: ObjectKind
@@ -60,7 +60,7 @@ class SchemaObject:
     audited_table: str | None = None
     leaves_out: str | None = None
     recorded_sha256: str | None = None
-    """The fingerprint on record, if the SQL is what the catalog made of it."""
+    """The fingerprint on record, if the SQL is the catalog's form of it."""
     source_sha256: str = field(init=False)
     """The fingerprint of the SQL."""
 
@@ -78,14 +78,14 @@ def name_of(identity: str) -> str:
 
 
 def signature(sql: str) -> str:
-    """The identity of the function that this SQL makes, if others have its name: install revokes rights of it."""
+    """The identity of an overloaded function that this SQL creates: install revokes rights on it."""
     match = _REVOKED.search(sql)
     assert match is not None, sql  # noqa: S101 - it is our own text
     return match["signature"]
 
 
 def is_overload(identity: str) -> bool:
-    """True if the function is one of several that may have its name."""
+    """True if the function is overloaded."""
     return name_of(identity) in OVERLOADED
 
 
@@ -96,7 +96,7 @@ def sends_changes(identity: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ObjectNames:
-    """The names in schema ``svc`` of the functions and views that are made for one table."""
+    """The names in schema ``svc`` of the functions and views of one audited table."""
 
     capture: str
     record: str

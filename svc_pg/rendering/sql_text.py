@@ -1,4 +1,4 @@
-"""SQL composed in Python for databases that psycopg does not quote for: constant texts and quoted values, no others."""
+"""SQL composed in Python for databases that psycopg does not quote for, of constant texts and quoted values alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final, LiteralString
 from svc_pg.errors import RenderError
 
 _FLAT: Final = 50
-"""Operands that are written in a row. SQLite counts each as a level of nesting, and takes 1,000."""
+"""The most operands in a row. SQLite counts each as a level of nesting, and accepts 1,000."""
 
 
 @dataclass(frozen=True, slots=True)

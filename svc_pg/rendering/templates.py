@@ -44,7 +44,7 @@ class Quoting(Hashable, Protocol):
 
 
 class _Quoted(str):
-    """SQL that came out of one of the filters. Any further string operation loses the type, and so the permission."""
+    """The SQL that a filter returned. Any further string operation loses the type, and so the permission."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ def expression(value: sql.Composable) -> str:
 
 
 def unhandled(value: object) -> NoReturn:
-    """End a chain of branches for the members of a closed set: a new member is refused, and not rendered as another."""
+    """Refuse a member of a closed set that no branch of a template handles, rather than render it as another."""
     _refuse_undefined(value)
     raise TemplateRuntimeError(f"no branch is for {value!r}")
 
@@ -124,7 +124,7 @@ def _text(value: str) -> str:
     if not isinstance(value, str):
         raise RenderError(f"an array of text cannot hold {type(value).__name__}")
     quoted = "'" + _checked(value).replace("'", "''") + "'"
-    # E'' reads the same whatever standard_conforming_strings says; a text without a backslash needs no E
+    # E'' reads the same with any standard_conforming_strings; a text without a backslash needs no E
     return "E" + quoted.replace("\\", "\\\\") if "\\" in quoted else quoted
 
 
@@ -192,7 +192,7 @@ def _environment_for(quoting: Quoting) -> Environment:
 def render(template: str, /, **values: object) -> str:
     """Render the template of that path below ``sql/``. Raises RenderError for an unquoted, unsafe or missing value.
 
-    A path without ``.j2`` is that of a file without holes, which is read as it is: compiling it takes 16 times as long.
+    A file without ``.j2`` has no holes and is read as it is: compiling it takes 16 times as long.
     """
     if not template.endswith(".j2"):
         return files("svc_pg.sql").joinpath(template).read_text(encoding="utf-8")

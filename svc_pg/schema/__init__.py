@@ -28,8 +28,8 @@ def install(
 
     On PostgreSQL: one transaction for the schema, then one for each audited table, then one for removals. The lock of a
     table is tried three times, ``wait_for_table`` each. With ``roles`` everything belongs to the roles of
-    ``svc_pg.schema.postgres.roles``, made if missing; without them to the installer, and whoever connects as that role
-    can switch the log's guards off. Default: as it was installed, and with roles in a new database. Last, outside a
+    ``svc_pg.schema.postgres.roles``, made if missing; without them to the installer, so that every connection as that
+    role can disable the log's guards. Default: as it was installed, and with roles in a new database. Last, outside a
     transaction, the indexes of ``config.audit.search`` are built without stopping captures.
 
     On SQLite: one transaction, which waits ``wait_for_table`` for other writers of the file. On MySQL and MariaDB,
@@ -54,7 +54,7 @@ def status(conn: Any, config: Config) -> list[Status]:
     """All objects that are or should be installed, with their states. Changes nothing.
 
     ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change, and
-    AccessError if the role may not read what is installed.
+    AccessError if the role may not read the record of the install.
     """
     return installer_of(conn).status(config, roles=None)
 
@@ -71,14 +71,15 @@ def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta =
 
 
 def backfill(conn: Any, config: Config) -> dict[str, int]:
-    """Write a SNAPSHOT entry for every row that the log does not know; return the number of entries for each table.
+    """Write a SNAPSHOT entry for every row missing from the log; return the number of entries for each table.
 
-    A row is known if the last entry of its record is anything but a DELETE, and the table was not truncated after it.
-    On PostgreSQL a row that the log knows otherwise gets a SNAPSHOT entry with both images, and a record that the table
-    lacks a DELETE entry with its last one. So a second run writes nothing. Of a table without a key all rows are
-    written, if it has no entries (on PostgreSQL: since it was last truncated). Run it after ``install``, on a
-    connection outside a transaction. PostgreSQL's writers wait for pieces of a table in which something is lacking;
-    those of other databases for the whole table. Raises the errors of ``install`` if the configuration
-    does not fit the tables, and InstallError if a right is missing, or if the connection cannot do what the rules need.
+    A row is missing if the last entry of its record is a DELETE, if the table was truncated after that entry, or if
+    there is none. On PostgreSQL a row that differs from its last image also gets a SNAPSHOT entry, with both images,
+    and a record that the table lacks gets a DELETE entry with its last one. So a second run writes nothing. Of a table
+    without a key all rows are written, if it has no entries (on PostgreSQL: since it was last truncated). Run it after
+    ``install``, on a connection outside a transaction. On PostgreSQL writers wait only while a piece of a table with
+    missing entries is written, on other databases for the whole table. Raises the errors of ``install`` if the
+    configuration does not fit the tables, and InstallError if a right is missing, or if the connection lacks a function
+    that the rules need.
     """
     return installer_of(conn).backfill(config)

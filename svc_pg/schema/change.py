@@ -1,4 +1,4 @@
-"""The changes that a script makes, as values: for databases whose objects are triggers alone."""
+"""The changes of a script, as values, for databases whose objects are triggers alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from svc_pg.schema.status import Status
 class Fingerprint(NamedTuple):
     """A migration or trigger with the fingerprint of its source before and after the script; None if it is not there.
 
-    If the script runs again after its own downgrade, what the downgrade kept has ``source_after`` already.
+    If the script runs again after its own downgrade, objects that the downgrade kept have ``source_after`` already.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Change:
 
 
 def change_of(steps: Sequence[Status], released: Iterable[Migration], notes: Mapping[Key, str]) -> Change:
-    """The change that these steps of an install make. ``notes`` are the recorded fingerprints of sources."""
+    """The change of these steps of an install. ``notes`` are the recorded fingerprints of sources."""
     known = by_name(released)
     migrations = [known[step.identity] for step in steps if step.kind == "migration"]
     triggers = [step for step in steps if step.kind == "trigger"]
@@ -64,10 +64,10 @@ def change_of(steps: Sequence[Status], released: Iterable[Migration], notes: Map
 def reversal_of(
     steps: Sequence[Status], kept: Iterable[SchemaObject], replaced: Sequence[SchemaObject], *, is_first: bool
 ) -> Change:
-    """Remove what the steps created, but nothing in ``kept``; of a later script whole captures only.
+    """Remove the objects that the steps created, except those in ``kept``; for a later script only whole captures.
 
-    ``replaced`` are the triggers as they are before the steps. They come back: those of the script would fail every
-    write if a column that they name goes with the next downgrade.
+    ``replaced`` are the triggers as they are before the steps. They come back, because those of the script would make
+    every write fail if the next downgrade drops a column that they name.
     """
     stays = {item.identity for item in kept}
     made = [

@@ -14,9 +14,9 @@ Key = tuple[ObjectKind, str]
 class Found:
     """An object of ours in the catalog: the digest of its text there, and the statement that drops it.
 
-    ``table`` is the one that a trigger is on, as entries name it; ``function`` is the function that it calls, in a
-    database that has functions. ``recorded_as`` is the identity by which an object that moved with a renamed table was
-    recorded; None or its own identity if it has not moved.
+    ``table`` is the table of a trigger, as entries name it; ``function`` is the function that it calls, in a database
+    that has functions. ``recorded_as`` is the identity by which an object that moved with a renamed table was recorded;
+    None or its own identity if it has not moved.
     """
 
     kind: ObjectKind
@@ -43,7 +43,7 @@ class Found:
 class Recorded:
     """The record of an installed object: the digests of our SQL, and of the catalog's text right after it ran.
 
-    ``is_comparable`` is false if another version of the server printed that text.
+    ``is_comparable`` is false if the text is from another version of the server.
     """
 
     kind: ObjectKind
@@ -70,8 +70,8 @@ def compare(
     """The state of every wanted object, in the given order, then all other objects of ours, as orphans.
 
     An orphan is superseded if wanted objects do the same for its table, also under its new name, or if the table is
-    ``covered``: a table, and whether its changes are sent. With ``rewrites`` the database itself changes the text of an
-    object, for example when a column is renamed.
+    ``covered``: pairs of a table and true if its changes are sent. With ``rewrites`` the database itself changes the
+    text of an object, for example when a column is renamed.
     """
     by_key = {item.key: item for item in found}
     notes = {note.key: note for note in recorded}
@@ -117,12 +117,12 @@ def _state(item: SchemaObject, found: Found | None, note: Recorded | None, *, re
 
 
 def _note(item: Found, notes: Mapping[Key, Recorded]) -> Recorded | None:
-    """The record of an object; of a trigger that has none, that of the function that it calls."""
+    """The record of an object; for a trigger without one, the record of its function."""
     return notes.get(item.recorded_key) or (notes.get(("function", item.function)) if item.function else None)
 
 
 def _moved(found: Iterable[Found], notes: Mapping[Key, Recorded]) -> dict[str, str]:
-    """The audited tables that were renamed, with their names now: most of their triggers are there."""
+    """The renamed audited tables, with their present names, where most of their triggers are."""
     tables_now: dict[str, Counter[str]] = {}
     for item in found:
         if item.table and (note := _note(item, notes)) and note.audited_table:
@@ -137,7 +137,7 @@ def _order(item: Found) -> tuple[int, str]:
 def _orphan(
     item: Found, note: Recorded | None, served: Collection[tuple[str | None, bool]], moved: Mapping[str, str]
 ) -> Status:
-    """The state of an object that nobody wants. A function or view that is not on record is somebody else's."""
+    """The state of an unwanted object. A function or view without a record belongs to others."""
     table = note.audited_table if note else None if item.function else item.table
     moved_to = moved.get(table or "")
     sends = sends_changes(item.identity)

@@ -1,4 +1,4 @@
-"""The seam where databases meet: what ``svc_pg.schema`` asks of any database, and who answers for a connection."""
+"""The interface of an installer of any database, and the choice of the installer for a connection."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -47,7 +47,7 @@ class Installer(Protocol):
         """All objects that are or should be installed, with their states."""
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
-        """Remove what was installed, and with ``drop_data`` the log; return the steps taken."""
+        """Remove the installed objects, and with ``drop_data`` the log; return the steps taken."""
 
     def backfill(self, config: Config) -> dict[str, int]:
         """Write a SNAPSHOT entry for every row that the log does not know; return their numbers by table."""

@@ -20,7 +20,7 @@ class Migration:
 
     @property
     def sha256(self) -> str:
-        """The fingerprint that the database keeps."""
+        """The fingerprint for the database's record."""
         return sha256(self.sql.encode()).hexdigest()
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ def released(folder: str) -> tuple[Migration, ...]:
 
 
 def by_name(migrations: Iterable[Migration]) -> dict[str, Migration]:
-    """These migrations by their texts."""
+    """These migrations by their names."""
     return {str(migration): migration for migration in migrations}
 
 
@@ -52,9 +52,9 @@ def states(folder: str, applied: Mapping[int, tuple[str, str]]) -> list[Status]:
 
 
 def pending(folder: str, applied: Mapping[int, tuple[str, str]]) -> list[Migration]:
-    """The migrations that a database has not run; ``applied`` has the names and fingerprints of those that it has.
+    """The migrations that a database has not run; ``applied`` has the names and fingerprints of the others.
 
-    Raises DatabaseNewerError if it ran one that this program does not know, MigrationChangedError if it ran another
+    Raises DatabaseNewerError if it ran a migration unknown to this program, MigrationChangedError if it ran another
     text.
     """
     known = {migration.number: migration for migration in released(folder)}

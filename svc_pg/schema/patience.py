@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Final
 
 FOR_INSTALL: Final = timedelta(seconds=60)
-"""For another install."""
+"""The longest wait for another install."""
 FOR_TABLE: Final = timedelta(seconds=5)
-"""Each time, for the lock of a table."""
+"""The longest wait for the lock of a table, each time."""
 TRIES: Final = 3
-"""To get the lock of a table."""
+"""The number of tries to get the lock of a table."""

@@ -1,4 +1,4 @@
-"""Refuse an install that would take captures away, that only a backup can help, or that a newer svc-pg has made."""
+"""Refuse an install that would remove captures, that needs a backup, or that a newer svc-pg has made."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,13 +9,13 @@ from svc_pg.schema.status import Status
 
 
 def refuse_roles(*, roles: bool | None) -> None:
-    """Raise ConfigError if roles are wanted, on a database that has none of ours."""
+    """Raise ConfigError if roles are wanted on a database without our roles."""
     if roles:
         raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
 
 
 def refuse_lost(steps: list[Status]) -> None:
-    """Raise InstallError if a table or column of ours is gone, which only a backup can bring back."""
+    """Raise InstallError if a table or column of ours is gone, which only a backup can restore."""
     if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
         raise InstallError(
             f"gone from schema svc: {', '.join(lost)}",
@@ -24,7 +24,7 @@ def refuse_lost(steps: list[Status]) -> None:
 
 
 def refuse_removals(steps: list[Status]) -> None:
-    """Raise RemovalRefusedError if a step removes capture or an event, other than what a dropped table left."""
+    """Raise RemovalRefusedError if a step removes capture or an event, except captures of a dropped table."""
     removals = [step for step in steps if step.needs_prune and not step.is_of_dropped_table]
     if removals:
         names = sorted({_taken_away(step) for step in removals})

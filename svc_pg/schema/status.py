@@ -15,20 +15,18 @@ Kind = ObjectKind | InventoryKind | ForeignKind | OtherKind
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An object and its state: one of ours, or one of somebody else's that ends or falsifies captures.
+    """An object and its state: one of ours, or a foreign one that ends or falsifies captures.
 
     ``state``: ``ok``; ``missing``; ``outdated``, if the configuration or svc-pg has changed since; ``tampered``, if
-    somebody else changed it; ``disabled``, for a trigger that does not fire; ``incomplete``, for a table with changes
-    without an entry (kind ``gap``: a backfill mends the log); or ``orphan``, if the configuration does not name it.
-    Our tables, columns, indexes and constraints are listed only if they are missing or tampered.
-    ``sql``: the statement by which install corrects it; empty if only a backup can.
-    ``audited_table``: the table whose changes it records or sends.
-    ``is_foreign``: install keeps it, because others made it, or have to decide.
-    ``is_superseded``: for an orphan; other objects now record or send the changes of its table.
-    ``moved_to``: the name of its table now, if that was renamed.
-    ``recorded_as``: its identity before its table was renamed, if that is another.
-    ``is_of_dropped_table``: for an orphan; its table is no more, so that nothing is left to capture.
-    ``note``: a limit of the table's capture that no state tells.
+    others changed it; ``disabled``, for a trigger that does not fire; ``incomplete``, for a table with changes without
+    an entry (kind ``gap``: a backfill mends the log); or ``orphan``, if the configuration does not name it. Our tables,
+    columns, indexes and constraints are listed only if they are missing or tampered. ``sql``: the statement by which
+    install corrects it; empty if only a backup can. ``audited_table``: the table whose changes it records or sends.
+    ``is_foreign``: install keeps it, because others made it, or a person has to decide. ``is_superseded``: for an
+    orphan; other objects now record or send the changes of its table. ``moved_to``: the name of its table now, if that
+    was renamed. ``recorded_as``: its identity before its table was renamed, if that is another.
+    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``note``: a limit of
+    the table's capture that no state expresses.
     """
 
     kind: Kind
@@ -63,17 +61,17 @@ class Status:
 
     @property
     def is_overload(self) -> bool:
-        """True if it is a function that can be one of several of its name."""
+        """True if it is a function that can be overloaded."""
         return self.kind == "function" and is_overload(self.identity)
 
     @property
     def is_left(self) -> bool:
-        """True if an install leaves it to people. An index of the log is not: it is built after the transactions."""
+        """True if an install leaves it to people. False for an index of the log, built after the transactions."""
         return self.is_foreign and not (self.kind == "index" and self.state in ("missing", "tampered"))
 
     @property
     def leaves_out(self) -> str | None:
-        """The changes of the table that are not recorded by it, for people; None if it records all."""
+        """The changes of the table that it does not record, for people; None if it records all."""
         return None if self.item is None else self.item.leaves_out
 
     @property
@@ -84,14 +82,14 @@ class Status:
 
 
 def in_order(found: Iterable[Status]) -> list[Status]:
-    """In the order of an install."""
+    """Sort in the order of an install."""
     return sorted(found, key=_position)
 
 
 def _position(entry: Status) -> int:
     """Removals come last, and those of tables first among them: their views call functions of the schema.
 
-    But overloads that are not ours come first of all, because calls and functions could mean them.
+    Only foreign overloads come first of all, because calls and functions could resolve to them.
     """
     if entry.action != "remove":
         return 1
@@ -99,5 +97,5 @@ def _position(entry: Status) -> int:
 
 
 def steps_of(found: Iterable[Status]) -> list[Status]:
-    """The steps of an install: all but what it keeps."""
+    """The steps of an install: all objects except those that it keeps."""
     return [state for state in found if state.action != "keep"]

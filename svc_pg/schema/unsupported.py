@@ -1,4 +1,4 @@
-"""Refuse a configuration that asks of a database what only PostgreSQL does."""
+"""Refuse a configuration with features that only PostgreSQL has."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,7 +7,7 @@ from svc_pg.errors import ConfigError
 
 
 def refuse_unsupported(config: Config, database: str, others: Iterable[str] = ()) -> None:
-    """Raise ConfigError that names all that ``database`` cannot do; ``others`` are refusals of its own."""
+    """Raise ConfigError that names everything unsupported by ``database``; ``others`` are its own refusals."""
     problems = [*_of_config(config), *(text for table in config.audit.tables for text in _of_table(table)), *others]
     if problems:
         raise ConfigError(

@@ -1,1 +1,1 @@
-"""Seals of the audit log: signed commitments, which tell later what was changed. Written and verified apart."""
+"""Seals of the audit log: signed commitments that reveal later changes. Written and verified apart."""

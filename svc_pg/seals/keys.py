@@ -10,7 +10,7 @@ from svc_pg.errors import EncryptionKeyError
 from svc_pg.seals.verification import seal
 from svc_pg.settings import encryption_keys, seal_keys
 
-if TYPE_CHECKING:  # cryptography is loaded by what seals or verifies alone
+if TYPE_CHECKING:  # cryptography is loaded only to seal or verify
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from svc_pg.settings import Settings
@@ -66,7 +66,7 @@ class SealKey:
 
     @property
     def public(self) -> "PublicKeys":
-        """The public key, which verifies what this one signs."""
+        """The public key, which verifies the signatures of this key."""
         return PublicKeys({self.key_id: self._private.public_key().public_bytes_raw()})
 
     def sign(self, text: str) -> bytes:

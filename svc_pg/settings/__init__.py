@@ -135,7 +135,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def _readable(cls, values: Mapping[str, Any], unreadable: Collection[str]) -> Self:
-        """The settings, with defaults for those that cannot be read."""
+        """The settings, with defaults for unreadable ones."""
         fields = cls.model_fields
         known = {name: value for name, value in values.items() if name in fields}
         defaults = {name: fields[name].get_default(call_default_factory=True) for name in unreadable if name in fields}
@@ -143,7 +143,7 @@ class Settings(BaseSettings):
 
 
 def signing_keys(settings: Settings) -> list[bytes]:
-    """The key that signs sessions, and the one that signed them before, if its sessions should go on.
+    """The key that signs sessions, and the previous one, if its sessions should go on.
 
     Raises as ``signing_key`` does.
     """

@@ -13,7 +13,7 @@ _EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATO
 _PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
 _HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
 _LOCAL_NAMES: Final = (".local", ".internal", ".home.arpa")
-"""The ends of names that no public server knows (RFC 6762, RFC 8375, and ICANN's resolution 2024.07.29.06)."""
+"""Top-level domains of private networks (RFC 6762, RFC 8375, and ICANN's resolution 2024.07.29.06)."""
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -84,7 +84,7 @@ def origin(url: str) -> str:
 
 
 def unreachable(url: str) -> str | None:
-    """A warning about a link to this machine or its network, which people elsewhere cannot open; None if it is none."""
+    """A warning if a link leads to this machine or its network, so that people elsewhere cannot open it; else None."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:  # of a Host header that is none

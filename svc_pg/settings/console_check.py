@@ -1,4 +1,4 @@
-"""The problems of settings that keep a console from starting."""
+"""Check the settings that a console needs to start."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ def console_problems(
     """The problems that keep a console from starting, except those that depend on a field in ``unreadable``.
 
     ``is_mailing`` tells whether codes are mailed. Default: they are if there is a mail server. If the application
-    ``has_host`` sessions of its own users, nobody else need be able to sign in.
+    ``has_host`` sessions of its own users, no sign-in method is needed.
     """
 
     def is_readable(name: str) -> bool:

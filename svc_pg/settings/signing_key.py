@@ -14,7 +14,7 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 def signing_key(token_hash: SecretStr | None, *, is_production: bool, variable: str = _VARIABLE) -> bytes:
-    """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
+    """The key that signs sessions: the hexadecimal digits of the hash, as text. So the hash is a secret.
 
     Raises ConfigError if the hash is missing or not hexadecimal, ConsoleWeakSecretError if it has fewer than 32 digits
     in production.

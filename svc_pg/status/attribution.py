@@ -9,7 +9,7 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-# One step in the index for each table; of each the newest 1,000 entries of the day, without snapshots, made by nobody
+# One step in the index for each table; of each the newest 1,000 entries of the day, without backfilled snapshots
 _READ: Final[LiteralString] = """
 with recursive known(name, number) as (
     (select l.table_name, 1 from svc.audit_logs l order by l.table_name limit 1)
@@ -35,7 +35,7 @@ select k.name as table_name, e.entries, e.without_actor
 class Attribution:
     """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor.
 
-    What a backfill found is of no actor by nature, and does not count.
+    Entries of a backfill never have an actor, and do not count.
     """
 
     table_name: str

@@ -46,9 +46,9 @@ select h.* from holder h order by h.holds_log desc, h.transactions desc, h.kind,
 class HorizonHolder:
     """A session, by its ``pid`` and the ``name`` of its application, or a prepared transaction or a slot by its name.
 
-    ``transactions`` have begun since its own. If it ``holds_log``, exports, seals and whoever follows the log wait for
-    it; otherwise only vacuum does. ``seconds`` is the age of its transaction. Of a ``hidden`` session nothing more is
-    known to a role without pg_read_all_stats.
+    ``transactions`` have begun since its own. If it ``holds_log``, exports, seals and followers of the log wait for it;
+    otherwise only vacuum does. ``seconds`` is the age of its transaction. A role without pg_read_all_stats sees no more
+    of a ``hidden`` session.
     """
 
     kind: Literal["session", "prepared", "slot", "hidden"]
@@ -68,5 +68,5 @@ class HorizonHolder:
 
 
 def horizon_holders() -> Query[HorizonHolder]:
-    """The holders, 20 at most: those that hold back readers of the log come first, each the oldest first."""
+    """The holders, 20 at most: holders that hold back readers of the log first, then the others, oldest first."""
     return Query(_READ, (), HorizonHolder)

@@ -27,7 +27,7 @@ select task, extract(epoch from clock_timestamp() - succeeded_at)::float8 as sec
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A task of a worker: the ``seconds`` since it last succeeded, and what is wrong with it since."""
+    """A task of a worker: the ``seconds`` since it last succeeded, and its error since."""
 
     task: Task
     seconds: float | None
@@ -45,5 +45,5 @@ def note_success(conn: Connection[Any], task: Task) -> None:
 
 
 def note_failure(conn: Connection[Any], task: Task, problem: str) -> None:
-    """Record what was wrong with a task."""
+    """Record the error of a task."""
     conn.execute(_FAILURE, (task, problem.replace("\0", "")[:_LONGEST_PROBLEM]))

@@ -15,7 +15,7 @@ select verified_at, clock_timestamp() - verified_at as age, first_seal, last_sea
 
 @dataclass(frozen=True, slots=True)
 class LastVerification:
-    """The last verification that was recorded, as the program that verified told its result.
+    """The last recorded verification, with the result that its program reported.
 
     It compared the seals from ``first_seal`` to ``last_seal``, which are None if there were none, with the public
     ``keys`` of these ids, and with copies if it ``has_copies``. ``findings`` counts the differences.

@@ -1,4 +1,4 @@
-"""Test an application: databases of tests, webhooks that were sent, a receiver, and a worker that empties the queue.
+"""Test an application: test databases, sent webhooks, a receiver, and a worker that empties the queue.
 
 ``pytest_plugins = ["svc_pg.testing.fixtures"]`` in a ``conftest.py`` makes fixtures of them; nothing here needs pytest.
 Names are loaded when they are first used.

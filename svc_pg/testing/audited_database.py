@@ -1,4 +1,4 @@
-"""A database with one audited table and a little history, in which the laws of a log are checked."""
+"""A database with one audited table and a little history, to check the laws of a log in."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -41,7 +41,7 @@ class AuditedDatabase:
     log: LiteralString = "svc.audit_logs"
 
     def execute(self, statement: LiteralString, *, actor: str | None = None) -> None:
-        """Run a statement in a transaction of its own, as somebody or nobody."""
+        """Run a statement in a transaction of its own, as an actor or as none."""
         with self.transaction(), self._named(actor):
             cursor = self.conn.cursor()
             cursor.execute(statement)

@@ -1,4 +1,4 @@
-"""Databases of tests: make them, and install into them, and into no other."""
+"""Test databases: create them, and install into them, and into no others."""
 
 import re
 import secrets
@@ -29,7 +29,7 @@ _SETTINGS: Final[tuple[LiteralString, ...]] = (
     "select pg_reload_conf()",
     "create database test",
 )
-"""Nothing of an embedded server has to survive a power cut."""
+"""The settings of an embedded server, whose data need not survive a power cut."""
 
 
 def is_of_tests(name: str) -> bool:
@@ -62,7 +62,7 @@ def connected(address: str) -> Iterator[Connection[Any]]:
 
 
 def check(conn: Any) -> None:
-    """Raise ConfigError if the name of a connection's database does not tell that it is one of tests."""
+    """Raise ConfigError if a connection's database is not named as a test database."""
     name: str = scalar(psycopg_connection(conn), "select current_database()")
     if not is_of_tests(name):
         raise ConfigError(
@@ -72,7 +72,7 @@ def check(conn: Any) -> None:
 
 
 def install(address: str, config: Config) -> None:
-    """Install the configuration into a database of tests that you have made. Raises ConfigError for another.
+    """Install the configuration into a test database that you have made. Raises ConfigError for another.
 
     Everything belongs to the role that installs, so that no role is made on the server.
     """
@@ -103,7 +103,7 @@ def server(address: str | None) -> Iterator[str]:
 
 @contextmanager
 def new_database(server: str, *, template: str = "template0") -> Iterator[str]:
-    """Enter to get the address of a copy of the template; leaving drops it, whoever is still connected."""
+    """Enter to get the address of a copy of the template; leaving drops it and ends its connections."""
     with psycopg.connect(libpq(server), autocommit=True) as conn:
         name = create(conn, template=template)
     try:
@@ -122,12 +122,12 @@ def create(conn: Connection[Any], *, template: str) -> str:
 
 
 def drop(conn: Connection[Any], name: str) -> None:
-    """Drop a database, whoever is still connected to it."""
+    """Drop a database, and end all connections to it."""
     conn.execute(_statement("drop database {} with (force)", name))
 
 
 def disconnect(server: str, name: str) -> None:
-    """End all connections to a database, such as those that a pool of an application keeps: it is to be copied."""
+    """End all connections to a database, for example those of a pool, so that it can be copied."""
     with psycopg.connect(libpq(server), autocommit=True) as conn:
         conn.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
 

@@ -58,7 +58,7 @@ select not exists (select from svc.webhook_leases)
 
 
 def deliver(where: Any, *, keys: KeyRing, config: Config, timeout: timedelta = timedelta(seconds=30)) -> None:
-    """Deliver what is due in a database of tests with a real worker, and return when nothing is.
+    """Deliver the due webhooks of a test database with a real worker, and return when none is due.
 
     ``where`` is its address, or a connection of psycopg, SQLAlchemy or Django to it; the worker has its own.
 

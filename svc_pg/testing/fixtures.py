@@ -1,7 +1,7 @@
 """Fixtures of pytest: ``pytest_plugins = ["svc_pg.testing.fixtures"]`` in the ``conftest.py`` beside your tests' root.
 
-No entry point: pytest rewrites all modules of a distribution that has one, in every run of whoever has it installed.
-What a fixture needs is imported when a test first uses it.
+No entry point: pytest would rewrite all modules of the distribution, in every run in an environment that has it. A
+fixture imports its modules when a test first uses it.
 """
 
 import os
@@ -49,7 +49,7 @@ def _explained() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def svc_config(pytestconfig: pytest.Config) -> "Config":
-    """Override it for another configuration than ``svc-pg.toml`` in the root folder of pytest."""
+    """The configuration, by default ``svc-pg.toml`` in the root folder of pytest; override it for another."""
     from svc_pg.config import DEFAULT_FILE, Config
 
     file = pytestconfig.rootpath / DEFAULT_FILE
@@ -61,13 +61,13 @@ def svc_config(pytestconfig: pytest.Config) -> "Config":
 
 @pytest.fixture(scope="session")
 def svc_prepare() -> Callable[[str], object]:
-    """Override it: a function that brings your tables into the new, empty database with this address."""
+    """A function that creates your tables in the new, empty database with this address; override it."""
     return lambda _address: None
 
 
 @pytest.fixture(scope="session")
 def svc_server() -> Iterator[str]:
-    """The address of a server for databases of tests: what SVC_TEST_DATABASE_URL has, else an embedded one."""
+    """The address of a server for test databases: SVC_TEST_DATABASE_URL, or else an embedded one."""
     from svc_pg.testing import databases
 
     with _explained(), databases.server(os.environ.get(databases.VARIABLE)) as address:
@@ -76,7 +76,7 @@ def svc_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_config: "Config") -> Iterator[str]:
-    """The name of a database with your tables and svc-pg, which others are copies of. Nobody may connect to it."""
+    """The name of the template database, with your tables and svc-pg. Nobody may connect to it."""
     import psycopg
 
     from svc_pg.database.query import scalar
@@ -96,7 +96,7 @@ def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_conf
 
 @pytest.fixture(scope="session")
 def svc_session_database(svc_server: str, svc_template: str) -> Iterator[str]:
-    """The address of one database for all tests, for an application that has one address as long as it lives."""
+    """The address of one database for all tests, for an application with one address for its lifetime."""
     from svc_pg.testing.databases import new_database
 
     with new_database(svc_server, template=svc_template) as address:
@@ -114,7 +114,7 @@ def svc_database(svc_server: str, svc_template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def svc_rollback_database(svc_server: str, svc_template: str) -> Iterator[str]:
-    """The address of the database of ``svc_conn``, in which nobody commits."""
+    """The address of the database of ``svc_conn``, where nothing is committed."""
     from svc_pg.testing.databases import new_database
 
     with new_database(svc_server, template=svc_template) as address:
@@ -123,7 +123,7 @@ def svc_rollback_database(svc_server: str, svc_template: str) -> Iterator[str]:
 
 @pytest.fixture
 def svc_conn(svc_rollback_database: str) -> "Iterator[Connection[Any]]":
-    """A connection ``with_audit`` in a transaction that is rolled back after the test, and that nobody can commit."""
+    """A connection ``with_audit`` in a transaction that is rolled back after the test, and cannot be committed."""
     import psycopg
 
     from svc_pg.integrations.psycopg import with_audit
@@ -134,7 +134,7 @@ def svc_conn(svc_rollback_database: str) -> "Iterator[Connection[Any]]":
 
 @pytest.fixture
 def svc_sent(svc_session_database: str) -> "Callable[..., list[SentWebhook]]":
-    """``svc_sent()`` or ``svc_sent("order.paid")``: what this test has sent and committed in the session's database."""
+    """``svc_sent()`` or ``svc_sent("order.paid")``: this test's committed webhooks in the session's database."""
     from svc_pg.testing.sent_webhooks import mark, sent
 
     return partial(sent, svc_session_database, since=mark(svc_session_database))
@@ -142,7 +142,7 @@ def svc_sent(svc_session_database: str) -> "Callable[..., list[SentWebhook]]":
 
 @pytest.fixture(scope="session")
 def svc_keys() -> "KeyRing":
-    """The keys that seal secrets: what SVC_ENCRYPTION_KEYS has, or a new one."""
+    """The keys that seal secrets: SVC_ENCRYPTION_KEYS, or a new one."""
     from svc_pg.settings import Settings
     from svc_pg.webhooks.secrets import KeyRing, new_key
 
@@ -162,7 +162,7 @@ def svc_receiver(svc_keys: "KeyRing") -> "Iterator[Receiver]":
 
 @pytest.fixture
 def svc_deliver(svc_keys: "KeyRing", svc_config: "Config") -> Callable[..., None]:
-    """``svc_deliver(address)``: deliver with a real worker what is due in that database, and return when nothing is."""
+    """``svc_deliver(address)``: deliver the due webhooks of that database with a real worker, until none is due."""
     from svc_pg.testing import deliver
 
     def run(where: Any, *, timeout: timedelta = timedelta(seconds=30)) -> None:

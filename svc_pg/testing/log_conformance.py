@@ -1,8 +1,8 @@
-"""The laws of every audit log, as checks that a log on a new database has to pass.
+"""The laws of every audit log, as checks for a log on a new database.
 
 Each of ``CHECKS`` takes a database that ``svc_pg.testing.audited_database.prepare`` has just made, and raises
-AssertionError if a law does not hold. Abilities of some databases alone are no law: here are reading, selecting, naming
-actors, exporting, following and purging.
+AssertionError if a law does not hold. The laws cover reading, selecting, naming actors, exporting, following and
+purging, but no abilities of some databases alone.
 """
 
 import io
@@ -29,7 +29,7 @@ _SETTLED_WITHIN: Final = 30.0
 
 
 def check_every_change_is_there_once(database: AuditedDatabase) -> None:
-    """The entries are the changes, in their order, with who made them and both images."""
+    """The entries are the changes, in their order, with their actors and both images."""
     found = [(each.operation, each.record_id, each.actor_id, each.tenant_id) for each in database.entries()]
     expected = [
         ("INSERT", "1", "ann", "acme"),
@@ -49,7 +49,7 @@ def check_every_change_is_there_once(database: AuditedDatabase) -> None:
 
 
 def check_each_filter_selects_what_it_says(database: AuditedDatabase) -> None:
-    """A filter gives the entries that have the value, and no others, alone and with another filter."""
+    """A filter gives exactly the entries with the value, alone and with another filter."""
     entries, one = database.entries(), audit.query()
     table, middle = entries[0].table_name, entries[3].timestamp
     ranks = {"low": 0, "medium": 1, "high": 2, "critical": 3}
@@ -118,7 +118,7 @@ def check_an_actor_ends_with_its_block(database: AuditedDatabase) -> None:
 
 
 def check_the_last_changes_of_a_record_are_told(database: AuditedDatabase) -> None:
-    """Newest first, and a slip in the table's name is no empty answer."""
+    """Newest first, and a wrong table name is an error, not an empty answer."""
     table = database.entries()[0].table_name
     with database.transaction():
         changes = audit.last_changes(database.conn, table, 1, limit=2)
@@ -130,7 +130,7 @@ def check_the_last_changes_of_a_record_are_told(database: AuditedDatabase) -> No
 
 
 def check_an_export_has_every_entry_and_the_next_goes_on(database: AuditedDatabase) -> None:
-    """Whole, oldest first, once nobody can write older ones; and after a horizon exactly the entries since."""
+    """Complete, oldest first, up to the horizon; and after a horizon exactly the entries since."""
     whole = database.ids()
     ids, report = _exported(database, "ndjson")
     _expect("lines", ids, whole)
@@ -170,7 +170,7 @@ def check_a_follower_gets_what_comes_and_nothing_twice(database: AuditedDatabase
 
 
 def _lines(database: AuditedDatabase, cursor: str) -> tuple[list[str], str]:
-    """The ids of all lines that are there after a cursor, and the cursor behind them."""
+    """The ids of all lines after a cursor, and the cursor after them."""
     ids: list[str] = []
     with closing(following_lines(database.conn, audit.query(), cursor=cursor)) as lines:
         for part in lines:
@@ -192,7 +192,7 @@ def check_a_purge_takes_nothing_of_today(database: AuditedDatabase) -> None:
 
 
 def check_no_statement_changes_or_removes_an_entry(database: AuditedDatabase) -> None:
-    """The log has guards, whoever writes."""
+    """The log has guards against every writer."""
     whole = database.entries()
     database.execute(_READ.format(database.log))  # or a statement might be refused for the name alone
     for statement in (each.format(database.log) for each in _TAMPERING):

@@ -1,4 +1,4 @@
-"""A receiver of webhooks for tests: it verifies signatures, keeps every request, and fails as it is told."""
+"""A receiver of webhooks for tests: it verifies signatures, keeps every request, and can be told to fail."""
 
 import json
 from collections import deque
@@ -43,7 +43,7 @@ class ReceivedRequest:
 
     @property
     def delivery_id(self) -> str:
-        """The id of the delivery, which is the same in each of its attempts."""
+        """The id of the delivery, the same in each of its attempts."""
         return next((value for name, value in self.headers.items() if name.lower() == "webhook-id"), "")
 
     @property
@@ -54,7 +54,7 @@ class ReceivedRequest:
 
 
 class Receiver:
-    """A running receiver. ``url`` is its address, ``requests`` every POST so far, also those that it refused."""
+    """A running receiver. ``url`` is its address, ``requests`` every POST so far, also refused ones."""
 
     def __init__(self, url: str, keys: KeyRing) -> None:
         self.url = url
@@ -96,11 +96,11 @@ class Receiver:
         self._answers.extend([(status, after)] * times)
 
     def close(self) -> None:
-        """Answer at once whoever waits."""
+        """Answer all waiting requests at once."""
         self._is_over.set()
 
     def receive(self, _path: str, headers: Mapping[str, str], body: bytes) -> int:
-        """Keep a request, and return the status that answers it."""
+        """Keep a request, and return the status of its answer."""
         try:
             assert_webhook_signature(headers=headers, body=body, secret=self._secrets)
         except WebhookSignatureError as error:

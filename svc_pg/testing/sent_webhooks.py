@@ -1,4 +1,4 @@
-"""The webhooks that were sent, without a worker and without HTTP: those that a connection sees, committed or not."""
+"""Read the sent webhooks that a connection sees, committed or not, without a worker and without HTTP."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ select m.id::text, m.event_name as event, m.payload, m.tenant, m.key, m.idempote
 class SentWebhook:
     """A webhook as ``send`` or a rule for changes stored it.
 
-    ``payload`` is parsed; numbers with a fraction are Decimal. ``endpoints`` are the URLs that it goes to.
+    ``payload`` is parsed; numbers with a fraction are Decimal. ``endpoints`` are the URLs of its receivers.
     """
 
     event: str
@@ -58,7 +58,7 @@ async def asent(conn: Any, event: str | None = None, *, since: str | None = None
 
 
 def mark(address: str) -> str:
-    """A point in the order of commits: ``sent(address, since=...)`` leaves out what was committed before it."""
+    """A point in the order of commits: ``sent(address, since=...)`` leaves out webhooks committed before it."""
     with psycopg.connect(Conninfo.parse(address).bounded) as conn:
         found: str = scalar(conn, "select txid_current_snapshot()::text")
     return found

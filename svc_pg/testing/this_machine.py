@@ -1,4 +1,4 @@
-"""Webhooks of tests go to this machine alone, whatever the configuration allows."""
+"""A guard that lets webhooks of tests go to this machine alone, regardless of the configuration."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit

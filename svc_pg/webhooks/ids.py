@@ -1,4 +1,4 @@
-"""Make ids, and read those that people give."""
+"""Create ids, and parse ids in arguments."""
 
 import os
 import time
@@ -15,7 +15,7 @@ def new_id() -> UUID:
 
 
 def endpoint_key(text: str) -> UUID:
-    """The id of one endpoint. Raises NotFoundError if it is not a UUID, because no endpoint has such an id."""
+    """The id of one endpoint. Raises NotFoundError if it is not a UUID, because the ids of all endpoints are."""
     return _key(text, kind="endpoint")
 
 

@@ -41,7 +41,7 @@ class KeyRing:
 
     @classmethod
     def of(cls, settings: "Settings") -> Self:
-        """The one that the settings hold. Raises EncryptionKeyError if they hold none."""
+        """The key ring of the settings. Raises EncryptionKeyError if they hold none."""
         if settings.encryption_keys is None:
             raise EncryptionKeyError(
                 "SVC_ENCRYPTION_KEYS is not set",
@@ -68,7 +68,7 @@ class KeyRing:
         return header + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _bound(header, owner, column))
 
     def open(self, sealed: bytes, *, owner: str, column: str) -> str:
-        """Decrypt what ``seal`` returned. Raises EncryptionKeyError if no key opens it for this owner and column."""
+        """Decrypt a sealed value. Raises EncryptionKeyError if no key opens it for this owner and column."""
         what = f"{column} of {owner}"
         if len(sealed) < 2 or sealed[0] != _VERSION:
             raise EncryptionKeyError(f"{what} is not a sealed secret", hint="Was it written by a newer svc-pg?")

@@ -1,6 +1,6 @@
-"""Find out whether an endpoint, a delivery or a message belongs to a tenant: one statement each.
+"""Check that an endpoint, a delivery or a message belongs to a tenant, in one statement each.
 
-Running one raises NotFoundError if it does not, with the message for one that does not exist.
+Running one raises NotFoundError if it does not, with the same message as for one that does not exist.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MESSAGE: Final = "select m.id::text from svc.webhook_messages m where m.id = %s
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The id of something that belongs to the tenant."""
+    """The id of an object of the tenant."""
 
     id: str
 
@@ -38,7 +38,7 @@ def own_endpoint(endpoint_id: str, tenant: str) -> Query[Own]:
 def own_delivery(delivery_id: str, tenant: str) -> Query[Own]:
     """A delivery of a message of the tenant to an endpoint of the tenant.
 
-    Those to an endpoint that was deleted belong to nobody.
+    A delivery to a deleted endpoint belongs to no tenant.
     """
     key = delivery_key(delivery_id)
     return Query(_DELIVERY, (key, tenant), Own, absent=no_delivery(key))

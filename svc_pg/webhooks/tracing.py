@@ -78,11 +78,11 @@ def _with(request: "Request", traceparent: str | None) -> "Request":
 # Names and meanings are those of the semantic conventions for HTTP client spans.
 def _describe_request(span: "Span", request: "Request", attempt: int) -> None:
     span.set_attribute("http.request.method", "POST")
-    with suppress(ValueError):  # the transport says what is wrong with the URL
+    with suppress(ValueError):  # the transport reports the error of the URL
         url = urlsplit(request.destination.url)
         span.set_attribute("server.address", url.hostname or "")
         span.set_attribute("server.port", url.port or (80 if url.scheme == "http" else 443))
-        # often, anybody who knows a webhook's path may post there
+        # often the path is a secret: knowing it is enough to post
         span.set_attribute("url.full", f"{url.scheme}://{url.netloc.rpartition('@')[2]}/REDACTED")
     if attempt > 1:
         span.set_attribute("http.request.resend_count", attempt - 1)

@@ -11,7 +11,7 @@ _START: Final = 'if __name__ == "__main__":'
 
 
 def main() -> int:
-    """Print the name of each and the sentence that it begins with."""
+    """Print the name and the first sentence of each."""
     for name, sentence in benchmarks():
         sys.stdout.write(f"python -m tests.benchmarks.{name}\n    {sentence}\n")
     sys.stdout.write(
@@ -21,7 +21,7 @@ def main() -> int:
 
 
 def benchmarks() -> Iterator[tuple[str, str]]:
-    """The modules that can be run, and the first sentence of each."""
+    """The runnable modules, each with its first sentence."""
     for file in sorted([*_FOLDER.glob("*.py"), *_FOLDER.glob("*/__main__.py")]):
         text = file.read_text(encoding="utf-8")
         name = file.parent.name if file.parent != _FOLDER else file.stem

@@ -1,8 +1,8 @@
 """Send, deliver and prune for an hour, and compare the size of each table by minute: nothing may grow.
 
-Sends steadily, to endpoints half of which take the messages of a key in order. One worker delivers, and what has
-arrived is pruned after a short while, so that every table gains as many rows as it loses; autovacuum has its defaults.
-Each minute shows what a delivery costs and how large the tables are. Exits 1 if something is larger or dearer in the
+Sends steadily, to endpoints half of which take the messages of a key in order. One worker delivers, and delivered
+messages are pruned after a short while, so that every table gains as many rows as it loses; autovacuum has its
+defaults. Each minute shows the cost of a delivery and the sizes of the tables. Exits 1 if a figure is larger in the
 last third of the time than in the third before it; the first one fills the tables.
 """
 
@@ -59,7 +59,7 @@ select count(*), coalesce(percentile_cont(array[0.5, 0.99]) within group (
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """A table; ``index_pages`` are the pages of its indexes that were looked at so far."""
+    """A table; ``index_pages`` are the pages of its indexes read so far."""
 
     name: str
     mb: float
@@ -179,7 +179,7 @@ def _sample(churn: _Churn, conn: psycopg.Connection, seconds: float) -> None:
 
 
 def _grown(minutes: Sequence[_Minute]) -> list[str]:
-    """The figures that are larger or dearer in the last third than in the one before."""
+    """The figures that are larger in the last third than in the one before."""
     third = len(minutes) // 3
     if not third:  # stopped for most of the time
         return ["unknown, because too few minutes passed"]
@@ -198,7 +198,7 @@ def _most(minutes: Sequence[_Minute]) -> dict[str, float]:
 
 
 def _figures(minutes: Sequence[_Minute]) -> dict[str, Any]:
-    """The most of each in the second third and in the last one."""
+    """The maximum of each in the second third and in the last one."""
     third = len(minutes) // 3
     parts = {"second third": minutes[-2 * third : -third], "last third": minutes[-third:]}
     most = {name: _most(part) for name, part in parts.items()}

@@ -46,16 +46,16 @@ def drawing_parser(name: str, description: str | None) -> argparse.ArgumentParse
 
 
 def end_on_sigterm() -> None:
-    """Let SIGTERM unwind, so that no server is left behind."""
+    """Make SIGTERM unwind, so that all servers are stopped."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def output() -> Console:
-    """The console of the result: as wide as the terminal, or if there is none, as wide as the tables are."""
+    """The console of the result: as wide as the terminal, or without one as wide as the tables."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
 
 
 def versions(conninfo: str) -> dict[str, str]:
-    """Those of the server and of svc-pg."""
+    """The versions of the server and of svc-pg."""
     with psycopg.connect(conninfo) as conn:
         return {"PostgreSQL": conn.info.parameter_status("server_version") or "?", "svc-pg": __version__}

@@ -1,8 +1,8 @@
-"""Load the console: many people read the audit log and wait for their sign-in at once, on one process of the server.
+"""Load the console: many users at once read the audit log and wait for a sign-in, on one process of the server.
 
 Each client has a session of its own, reads pages of ``/audit/entries`` without a pause, and polls a sign-in every two
-seconds. What counts is that nobody gets an error: the pool of ten connections makes people wait, and who would wait too
-long is told to come back with 503 and Retry-After, never with 500.
+seconds. The criterion is that no client gets an error: the pool of ten connections makes clients wait, and those that
+would wait too long get 503 and Retry-After, never 500.
 """
 
 import argparse
@@ -51,7 +51,7 @@ insert into svc.console_sessions (id, email, permission, token_hash, expires_at)
 
 @dataclass(slots=True)
 class Seen:
-    """Every answer of one kind of request: how long it took, in milliseconds, and its status."""
+    """Every answer of one kind of request: its time in milliseconds, and its status."""
 
     times: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -108,7 +108,7 @@ def settings(conninfo: str) -> Settings:
 
 
 def prepare(conninfo: str, *, clients: int, permission: Permission = "read", entries: int = ENTRIES) -> list[str]:
-    """Install, fill the log, and give the session tokens of so many people."""
+    """Install, fill the log, and return the session tokens of a number of users."""
     made = []
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, Config())
@@ -167,7 +167,7 @@ async def _read(http: aiohttp.ClientSession, token: str, seen: Seen, ends_at: fl
 
 
 async def _poll(http: aiohttp.ClientSession, number: int, seen: dict[str, Seen], ends_at: float) -> None:
-    """Begin a sign-in that nobody ends, from an address of its own, and ask how it stands."""
+    """Begin a sign-in that is never completed, from an address of its own, and poll its state."""
     await asyncio.sleep(POLL_EVERY * random.random())
     address = {"X-Forwarded-For": f"198.51.{number // 250}.{number % 250 + 1}"}
     asked = {"email": f"stranger{number}@elsewhere.example"}
@@ -185,7 +185,7 @@ async def _poll(http: aiohttp.ClientSession, number: int, seen: dict[str, Seen],
 
 
 async def _answer(request: AbstractAsyncContextManager[aiohttp.ClientResponse], seen: Seen) -> dict[str, str]:
-    """The document of an answer, or nothing where it is none of success."""
+    """The document of a successful answer, or nothing."""
     began = time.perf_counter()
     async with request as response:
         document: dict[str, str] = await response.json(content_type=None)

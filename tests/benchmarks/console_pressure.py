@@ -1,4 +1,4 @@
-"""Press a console that shares a process and a pool with its application: what one session may take from the others.
+"""Load a console that shares a process and a pool with its application, to see the effect of one session on others.
 
 Four figures: a page of 200 entries of 1 MiB and the longest silence of the application meanwhile, the export of these
 entries, the memory of the server while ten clients ask for pages and read nothing, and the answers to others while one
@@ -147,7 +147,7 @@ async def _idle_readers(http: aiohttp.ClientSession, port: int, pid: int, sessio
 
 
 async def _parallel_reads(http: aiohttp.ClientSession, _port: int, _pid: int, sessions: list[str]) -> dict[str, object]:
-    """One session reads 100 times at once by a label that nothing has; others call the application and the console."""
+    """One session makes 100 parallel reads of a label without entries; others call the application and the console."""
     hog, other = _bearer(sessions[0]), _bearer(sessions[1])
     statuses: Counter[str] = Counter()
 
@@ -173,7 +173,7 @@ async def _parallel_reads(http: aiohttp.ClientSession, _port: int, _pid: int, se
 
 @asynccontextmanager
 async def _silence(http: aiohttp.ClientSession) -> AsyncIterator[list[float]]:
-    """The longest time, in milliseconds, that a route of the application without a database took."""
+    """The longest time, in milliseconds, of a route of the application without a database."""
     longest = [0.0]
 
     async def ping() -> None:

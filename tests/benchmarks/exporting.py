@@ -1,4 +1,4 @@
-"""Time an export of a whole log in each format, and what it takes of the processor and of memory."""
+"""Measure an export of a whole log in each format: its time, CPU time and memory."""
 
 import gc
 import time
@@ -14,16 +14,16 @@ from svc_pg.audit.log.export_fields import FORMATS
 from tests.benchmarks.delivery import processor
 
 LEAST_RATE: Final = 300_000
-"""Rows a second of NDJSON."""
+"""The goal for NDJSON, in rows a second."""
 
 
 def exports(conn: psycopg.Connection[Any]) -> dict[str, dict[str, float]]:
-    """Of each format: rows a second by the clock, the time of both processors for a row, and the bytes of a row."""
+    """For each format the rows a second, the CPU time of client and server for a row, and the bytes of a row."""
     return {form: _export(conn, form) for form in FORMATS}
 
 
 def peak_of(conn: psycopg.Connection[Any]) -> float:
-    """The most memory in MiB that Python takes for an export as NDJSON, which is slower while this is measured."""
+    """Python's peak memory in MiB for an export as NDJSON, which is slower while it is measured."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 570, 80, 410
 
 
 def svg(figures: Mapping[str, Sequence[tuple[int, float]]], subtitle: str) -> str:
-    """A line for each kind of call, of sizes and milliseconds; both scales are logarithmic."""
+    """Draw a line for each kind of call, milliseconds over sizes; both scales are logarithmic."""
     sizes = sorted({size for line in figures.values() for size, _ in line})
     times = [time for line in figures.values() for _, time in line]
     low, high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))

@@ -1,4 +1,4 @@
-"""Which other tools are installed, to be compared with."""
+"""The installed peers for comparisons."""
 
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -10,13 +10,13 @@ class PeerError(Exception):
 
 
 def missing(distribution: str, *modules: str) -> str | None:
-    """Why a peer cannot take part, if it cannot."""
+    """The reason that a peer cannot take part, if it cannot."""
     absent = [module for module in modules if find_spec(module) is None]
     return f"{distribution} is not installed ({', '.join(absent)})" if absent else None
 
 
 def versions(*distributions: str) -> dict[str, str]:
-    """The versions of those that are installed."""
+    """The versions of the installed peers."""
     found = {}
     for distribution in distributions:
         with suppress(PackageNotFoundError):

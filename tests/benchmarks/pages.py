@@ -1,8 +1,8 @@
-"""Time every page of the console on a long history, and what 50 people who read them cost the application beside.
+"""Time every page of the console on a long history, and the effect of 50 readers on the application beside it.
 
 The history is made by SQL: a million entries of the audit log, and 200,000 deliveries of 20 endpoints. Each page that
 links lead to is opened again and again by one client. Then an application gets requests at a fixed rate, in turns with
-and without 50 people who each open a page every few seconds, first of a console in the application's own process and
+and without 50 readers that each open a page every few seconds, first of a console in the application's own process and
 pool, then of one in a process of its own. All share this machine.
 """
 
@@ -39,7 +39,7 @@ READ_EVERY: Final = 5.0  # seconds, of each of them
 
 @dataclass(slots=True)
 class Times:
-    """The times of requests, in milliseconds, and those whose status was not 200."""
+    """The times of requests, in milliseconds, and the number with another status than 200."""
 
     times: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ def _wait_until_up(base_url: str) -> None:
 def time_pages(base_url: str, sessions: Sequence[str], *, rounds: int) -> dict[str, Times]:
     """Open each page that differs from others, by its address; the first time does not count.
 
-    Each page has another session, so that none makes more calls in a minute than it may.
+    Each page has another session, so that none exceeds its limit of calls a minute.
     """
     found: dict[str, Times] = {}
     base_path = f"{PREFIX}/ui"
@@ -168,7 +168,7 @@ async def _beside(
 
 
 async def _apply(http: aiohttp.ClientSession, application: str, seen: Times, options: argparse.Namespace) -> None:
-    """Send the application's requests at their rate, however long the answers take."""
+    """Send the application's requests at a fixed rate, without waiting for answers."""
     began = time.perf_counter()
     async with asyncio.TaskGroup() as group:
         for number in range(int(options.seconds * options.rate)):

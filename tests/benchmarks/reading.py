@@ -1,9 +1,9 @@
-"""Time what reads the log: the history of a record, rows as of a time, pages, a transaction, and who changed what.
+"""Time the readers of the log: the history of a record, rows as of a time, pages, a transaction, and blame.
 
     python -m tests.benchmarks.reading --entries 10000 --entries 1000000
 
 The log has updates of 20 tables over 200 days, 100 of each record; every third transaction has two entries of a record,
-as nested triggers make them. Prints a line of JSON for each size: the median and the 95th percentile of each call in
+as from nested triggers. Prints a line of JSON for each size: the median and the 95th percentile of each call in
 milliseconds, with the time on the wire; exports of everything, in rows a second and in microseconds of the processor;
 and the purge of a month. Draws how the times grow. Exits with 1 if a goal is missed.
 """
@@ -28,10 +28,10 @@ from tests.benchmarks.growth import svg
 from tests.support.postgres import DURABLE, new_database, server
 
 GOALS: Final = {"history": 5.0, "since page": 20.0, "table page": 20.0}
-"""The most milliseconds of the 95th percentile."""
+"""The goals for the 95th percentile, in milliseconds."""
 
 FEW: Final = 1_000_000
-"""Of less entries an export ends too soon to tell its rate."""
+"""With fewer entries an export ends too soon to tell its rate."""
 TABLES: Final = 20
 _FILL: Final = """
 insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id, actor_id, before_data,
@@ -138,7 +138,7 @@ def measure(conn: psycopg.Connection[Any], entries: int, calls: int) -> dict[str
 
 
 def purged(conn: psycopg.Connection[Any]) -> float:
-    """The milliseconds of a purge of the oldest month with all its entries, and of nothing else."""
+    """The milliseconds of a purge of exactly the oldest month with all its entries."""
     age: timedelta = scalar(conn, _AGE_OF_OLDEST_MONTH)
     start = time.perf_counter()
     report = audit.purge(conn, age)
@@ -147,7 +147,7 @@ def purged(conn: psycopg.Connection[Any]) -> float:
 
 
 def timed(call: Callable[[], object], calls: int) -> dict[str, float]:
-    """The median and the 95th percentile of a call that was made once before, in milliseconds."""
+    """The median and the 95th percentile of a call, in milliseconds, after one untimed call."""
     times = []
     for number in range(calls + 1):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Save the figures of a run: the tables of the documentation are made of these files."""
+"""Save the figures of a run, from which the tables of the documentation are made."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def save(folder: Path | None, name: str, figures: Any, versions: Mapping[str, str]) -> None:
-    """Write NAME.json with the figures and what is needed to get them again; nothing if there is no folder."""
+    """Write NAME.json with the figures and the facts to reproduce them; do nothing without a folder."""
     if folder is None:
         return
     module = name.partition("-")[0]
@@ -43,13 +43,13 @@ def save(folder: Path | None, name: str, figures: Any, versions: Mapping[str, st
 
 
 def load(name: str) -> dict[str, Any]:
-    """The file of that name, as the documentation has it."""
+    """The documentation's file of that name."""
     document: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return document
 
 
 def _portable(arguments: Iterable[str]) -> list[str]:
-    """The arguments without those that name a path."""
+    """The arguments, except paths."""
     kept = []
     rest = iter(arguments)
     for argument in rest:
@@ -62,7 +62,7 @@ def _portable(arguments: Iterable[str]) -> list[str]:
 
 
 def _rounded(value: Any) -> Any:
-    """The same with so many significant digits, which is more than two runs agree on."""
+    """The figures with a number of significant digits that exceeds the agreement of two runs."""
     if isinstance(value, float):
         short = float(f"{value:.{_DIGITS}g}")
         return int(short) if short.is_integer() else short

@@ -1,10 +1,10 @@
-"""Measure what seals cost writers, and how fast they are verified.
+"""Measure the cost of seals for writers, and the speed of their verification.
 
-Writers insert single rows into an audited table all the time. By turns a program seals every second, or does not; what
-was written meanwhile is sealed between two turns. Then the whole log is verified, several times, beside a query of the
-digests alone. A machine that others use shows little by the clock, so the processor's time is told too: cpu_ratio is
-that of a write without its seal over that with it. Prints a line of JSON and exits with 1 if writers have less than
-0.97 of their throughput beside a sealer, or if fewer than 150,000 entries a second are verified.
+Writers insert single rows into an audited table all the time. By turns a program seals every second, or does not; new
+entries are sealed between two turns. Then the whole log is verified, several times, beside a query of the digests
+alone. On a shared machine the clock shows little, so the CPU time is reported too: cpu_ratio is the time of a write
+without its seal divided by the time with it. Prints a line of JSON and exits with 1 if writers have less than 0.97 of
+their throughput beside a sealer, or if fewer than 150,000 entries a second are verified.
 """
 
 import json

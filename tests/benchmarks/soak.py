@@ -1,9 +1,9 @@
-"""Send for ten minutes while workers are killed, and count what was lost: nothing may be.
+"""Send for ten minutes while workers are killed, and count lost deliveries: there must be none.
 
 Sends steadily to several endpoints, which take 100 ms to answer. Two workers deliver; every ten seconds one of them is
 killed and started again. In the end every delivery must have arrived at least once, and those that a killed worker had
 claimed must have been tried again within their lease and 5 s. Each message has a key: with an ordering, the sequences
-of a key must arrive in order. Exits 1 if that is not so.
+of a key must arrive in order. Exits 1 if any of this fails.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tests.support import postgres
 
 _ENDPOINTS: Final = 8
 _TIMEOUT: Final = timedelta(seconds=1)
-_GRACE: Final = timedelta(seconds=15)  # what a lease is longer than the timeout
+_GRACE: Final = timedelta(seconds=15)  # the difference of a lease and the timeout
 _LIMIT: Final = _TIMEOUT + _GRACE + timedelta(seconds=5)
 _KILL_EVERY: Final = timedelta(seconds=10)
 _TICK: Final = 0.02  # seconds; what falls into it is one transaction
@@ -46,7 +46,7 @@ select count(*), count(*) filter (where status = 'delivered'), count(*) filter (
   from svc.webhook_deliveries
 """
 _PENDING: Final = "select count(*) from svc.webhook_deliveries where status = 'pending'"
-# how long a delivery whose worker died had to wait for its next attempt
+# the waits of deliveries for their next attempt after their worker died
 _RECOVERY: Final = """
 select count(*), coalesce(max(extract(epoch from next_at - started_at))::float8, 0),
        count(*) filter (where next_at is null)
@@ -121,7 +121,7 @@ def _database(stack: ExitStack, choice: str | None) -> str:
 
 @contextmanager
 def _workers(database: str) -> Iterator[list[stage.WorkerProcess]]:
-    """Two workers; what is in the list at the end is stopped."""
+    """Two workers; those in the list at the end are stopped."""
     with ExitStack() as stack:
         folders = [Path(stack.enter_context(TemporaryDirectory(prefix="svc-pg-soak-"))) for _ in range(_WORKERS)]
         workers = [stage.start_worker(database, folder) for folder in folders]
@@ -167,7 +167,7 @@ def _kill(soak: _Soak, database: str, workers: list[stage.WorkerProcess]) -> Non
 
 
 def _drain(database: str) -> None:
-    """Wait until nothing is pending, or nothing has moved for so long that it must have."""
+    """Wait until no delivery is pending, or until there was no progress for longer than a lease."""
     last, moved = None, time.monotonic()
     with psycopg.connect(database, autocommit=True) as conn, words.status("waiting for the rest"):
         while time.monotonic() < moved + 2 * _LIMIT.total_seconds():

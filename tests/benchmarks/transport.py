@@ -1,6 +1,6 @@
 """Send mixed requests by the HTTP client to receivers of all kinds, and count wrong results and files left open.
 
-The receivers are good and hostile, and 100 requests are under way at a time.
+Some receivers are hostile, and 100 requests are under way at a time.
 """
 
 import argparse
@@ -50,7 +50,7 @@ async def _soak(requests: int) -> dict[str, int]:
 
 
 def _left_open(before: int) -> int:
-    """The number of files more than before; c-ares closes its own a moment later, in a thread."""
+    """The number of additional open files; c-ares closes its own a moment later, in a thread."""
     end = time.monotonic() + _PATIENCE
     while (left := _open_files() - before) > 0 and time.monotonic() < end:
         time.sleep(0.1)

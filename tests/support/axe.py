@@ -1,4 +1,4 @@
-"""Find what keeps people from using a page, with axe-core, which npm fetches once into a cache folder."""
+"""Check the accessibility of a page with axe-core, which npm fetches once into a cache folder."""
 
 import subprocess
 import tarfile
@@ -16,7 +16,7 @@ from tests.support.browser import cannot
 PACKAGE: Final = "axe-core"
 VERSION: Final = "4.14.1"
 _OF_COLORS: Final = ("color-contrast", "link-in-text-block")
-"""All rules that look at colors: the only ones that a theme can break."""
+"""All rules about colors: the only ones that a theme can break."""
 _RUN: Final = """async (rules) => {
     if (!("axe" in window)) return null
     const chosen = rules.length ? {runOnly: rules} : {}
@@ -28,7 +28,7 @@ _RUN: Final = """async (rules) => {
 
 @cache
 def axe() -> str:
-    """The script. Without npm or a network the test is skipped, but it fails if a browser is required."""
+    """The script of axe-core. Without npm or a network the test is skipped, or fails if a browser is required."""
     script = cache_folder() / f"{PACKAGE}-{VERSION}.js"
     if not script.is_file():
         _fetch(script)
@@ -36,7 +36,7 @@ def axe() -> str:
 
 
 def violations(page: Page, *, of_colors: bool = False) -> list[str]:
-    """The rules that a page breaks as it looks now, or only those of colors."""
+    """The rules that a page breaks in its present state, or only those of colors."""
     rules = list(_OF_COLORS) if of_colors else []
     found: list[str] | None = page.evaluate(_RUN, rules)
     if found is None:

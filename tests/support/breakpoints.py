@@ -1,4 +1,4 @@
-"""Hold a worker up at a chosen change: its transaction waits before it commits until the test lets it go on."""
+"""Hold a worker up at a chosen change: its transaction waits before its commit until the test releases it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ _WAITING: Final = "select pid from pg_locks where locktype = 'advisory' and obji
 def held_up(conninfo: str, change: LiteralString) -> Iterator[Callable[[], int]]:
     """Hold up every transaction that makes this change to a lease; leaving lets it commit.
 
-    Enter to get a function that waits until one is held up and returns the process id of its backend.
+    Enter to get a function that waits for a held-up transaction and returns the process id of its backend.
     """
     with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute(_FUNCTION)

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 EXECUTABLE: Final = "SVC_TEST_CHROMIUM"
-"""The variable that names the program, if it is none of these in PATH."""
+"""The variable that names the program, if it is not in PATH under one of these names."""
 REQUIRED: Final = "SVC_TEST_REQUIRE_BROWSER"
 _PROGRAMS: Final = (
-    "chromium-headless-shell",  # without the windows that nobody sees, which cost a quarter of its time
+    "chromium-headless-shell",  # without invisible windows, which cost a quarter of its time
     "chromium",
     "chromium-browser",
     "google-chrome",
@@ -52,7 +52,7 @@ def started(program: str) -> Iterator[Browser]:
 
 
 def cannot(reason: str) -> NoReturn:
-    """Skip the test, or if a browser is required, let it fail."""
+    """Skip the test, or fail it if a browser is required."""
     if os.environ.get(REQUIRED):
         pytest.fail(reason)
     pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""Certificates of receivers, and an authority of our own that signs them."""
+"""Certificates of receivers, and an authority that signs them."""
 
 import ssl
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Authority:
-    """Signs the certificates of servers; ``folder`` is for the files that ssl wants to read."""
+    """An authority, which signs the certificates of servers; ``folder`` is for the files of ssl."""
 
     folder: Path
     key: ec.EllipticCurvePrivateKey
@@ -35,7 +35,7 @@ class Authority:
         return _context(self.folder / "receiver.pem", key, certificate)
 
     def asking_server(self) -> ssl.SSLContext:
-        """As ``server``, but it wants a certificate of this authority from its clients, too."""
+        """As ``server``, but it requires a certificate of this authority from its clients, too."""
         context = self.server()
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(cadata=self.pem)
@@ -58,7 +58,7 @@ class Authority:
 
 
 def authority(folder: Path, *, expires: timedelta = DAY) -> Authority:
-    """An authority that nobody knows yet."""
+    """A new authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     usage = x509.KeyUsage(
         digital_signature=False,
@@ -82,7 +82,7 @@ def authority(folder: Path, *, expires: timedelta = DAY) -> Authority:
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """The TLS context of a server whose certificate nobody else vouches for."""
+    """The TLS context of a server with a self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     return _context(folder / "receiver.pem", key, _builder("127.0.0.1", key).sign(key, SHA256()))
 

@@ -1,4 +1,4 @@
-"""Rules for changes of a table of orders, the events that they send, and the state of their triggers."""
+"""Rules for changes of a table of orders, their events, and the state of their triggers."""
 
 from typing import Any, LiteralString
 
@@ -13,7 +13,7 @@ Sent = list[tuple[str, Any]]
 
 
 def config(*rules: dict[str, Any], **audit: Any) -> Config:
-    """A configuration with these rules, by default for every change of orders, and the events that they name."""
+    """A configuration with these rules, by default for every change of orders, and their events."""
     written = [{"table": "orders", "operation": ALL, "event": "order.changed"} | rule for rule in rules]
     events: dict[str, Any] = {rule["event"]: {} for rule in written}
     return Config.model_validate({"webhooks": {"events": events, "on_change": written}, "audit": audit})

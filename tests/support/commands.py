@@ -20,14 +20,14 @@ from typing import IO, Any, Final
 PROGRAM = Path(sys.executable).with_name("svc-pg")
 FORKING: Final = Path(__file__).with_name("forking.py")
 LATE: Final = ("jsonschema", "typer._adapters", "typer.rich_utils", str(Path(__file__).with_name("compiling.py")))
-"""Most commands import these modules, or compile templates, when they run."""
+"""Modules that most commands import when they run, and a file that compiles the templates."""
 LIMIT_SECONDS: Final = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """This process's environment without what names a database or configures svc-pg, and with these variables.
+    """This process's environment with these variables, but without those that name a database or configure svc-pg.
 
-    Programs keep their bytecode, also if the tests themselves keep none: to compile takes a fifth of a start.
+    Programs keep their bytecode, also if the tests themselves keep none: compiling takes a fifth of a start.
     """
     foreign = ("SVC_", "PG", "DATABASE_URL", "PYTHONDONTWRITEBYTECODE")
     own = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
@@ -35,7 +35,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def heed_hangups() -> None:
-    """For ``preexec_fn``: let a program heed SIGHUP, also if the tests themselves ignore it, as under nohup."""
+    """For ``preexec_fn``: make a program heed SIGHUP, also if the tests themselves ignore it, as under nohup."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -60,7 +60,7 @@ def svc_pg(
 ) -> "subprocess.CompletedProcess[str]":
     """Run one command to its end, in a process forked from one that has imported the command line.
 
-    What is decided at an import, such as the width of a terminal, is decided already: see ``program`` for that.
+    Values fixed at an import, for example the width of a terminal, are fixed already: use ``program`` to vary them.
     """
     command = [str(PROGRAM), *arguments]
     return forked("svc_pg.cli:main", command, _modules(), folder=folder, variables=variables, read=read)
@@ -92,7 +92,7 @@ def forked(
 
 
 class Process:
-    """A forked process. It has as much of ``subprocess.Popen`` as tests use."""
+    """A forked process, with the part of ``subprocess.Popen`` that tests use."""
 
     def __init__(self, report: IO[bytes], arguments: Sequence[str]) -> None:
         self.pid = int(report.readline())
@@ -134,9 +134,9 @@ def running(
     stderr: IO[Any] | int | None = None,
     text: bool = False,
 ) -> Iterator[Process]:
-    """Enter to have a command under way, in a process as ``svc_pg`` has it; leaving kills it.
+    """Enter to start a command, in a process as of ``svc_pg``; leaving kills it.
 
-    Its outputs go where ``subprocess.Popen`` lets them go.
+    Its outputs are those of ``subprocess.Popen``.
     """
     with ExitStack() as ours, ExitStack() as theirs:
         pipes: list[IO[Any] | None] = []
@@ -173,7 +173,7 @@ def _forked(
     variables: Mapping[str, str] | None,
     files: Sequence[int],
 ) -> Iterator[Process]:
-    """Enter to have a command under way, with these as standard files; leaving kills it."""
+    """Enter to start a command, with these as standard files; leaving kills it."""
     request = {
         "arguments": command,
         "folder": str(folder),
@@ -196,7 +196,7 @@ def _forked(
 
 @cache
 def _modules() -> list[str]:
-    """The command line with every command, wherever it is imported."""
+    """The modules of the command line, with every command."""
     package = importlib.import_module("svc_pg.cli")
     found = [module.name for module in pkgutil.walk_packages(package.__path__, "svc_pg.cli.")]
     return [package.__name__, *found, *LATE]

@@ -1,4 +1,4 @@
-"""Compile all SQL templates: what an install renders for the first time takes most of its processor's time."""
+"""Compile all SQL templates, which takes most of the CPU time of a first install."""
 
 from svc_pg.rendering.templates import _environment
 

@@ -36,7 +36,7 @@ def _vacuumed_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
 
 
 def first_cost(conn: psycopg.Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Cost:
-    """The costs now, in a transaction of its own that is taken back. ``conn`` is in autocommit."""
+    """The present cost, in a transaction of its own that is rolled back. ``conn`` is in autocommit."""
     with conn.transaction(force_rollback=True):
         before = {name: numbers for name, *numbers in conn.execute(_READ)}
         conn.execute(text, params or None)

@@ -1,4 +1,4 @@
-"""A model of deliveries and endpoints after each action, for tests. It is written from the design alone."""
+"""A model of deliveries and endpoints after each action, for tests, written from the design alone."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ MOST_LOST = 20
 
 @dataclass
 class Endpoint:
-    """``breaker`` is half-open once its time has passed; ``status`` is None if it was deleted.
+    """An endpoint. ``breaker`` is half-open once its time has passed; ``status`` is None if it was deleted.
 
-    ``is_throttled`` while the time lasts that its receiver asked for.
+    ``is_throttled`` during a wait that its receiver asked for.
 
-    The next claim looks at one that is noted, whether or not something of it is due.
+    The next claim looks at a noted endpoint, also if no delivery of it is due.
     """
 
     id: UUID
@@ -34,15 +34,15 @@ class Endpoint:
 
     @property
     def is_closed(self) -> bool:
-        """True if what comes due for it is canceled."""
+        """True if its due deliveries are canceled."""
         return self.status in (None, "disabled")
 
 
 @dataclass
 class Delivery:
-    """``due`` orders what may be claimed: None if it is not due yet. A lease may have ended and still be there.
+    """A delivery. ``due`` is its position among due ones, None before its time. A lease may have ended and still exist.
 
-    ``attempts`` have ended; the one under way is not among them.
+    ``attempts`` are the ended ones, without one under way.
     """
 
     id: UUID
@@ -59,7 +59,7 @@ class Delivery:
     records: list[Record] = field(default_factory=list)
 
     def seen(self) -> tuple[object, ...]:
-        """The row that the database must show of it."""
+        """The expected row in the database."""
         counts = (self.attempts, self.lost, self.throttled, self.max_attempts)
         return (self.status, *counts, self.lease, sorted(self.records))
 
@@ -70,7 +70,7 @@ class Delivery:
 
     @property
     def counted(self) -> int:
-        """The attempts that count: not those that were lost or throttled."""
+        """The attempts that count, without lost and throttled ones."""
         return self.attempts - self.lost - self.throttled
 
     @property
@@ -87,7 +87,7 @@ class Delivery:
         self.status, self.due, self.lease, self.is_under_way = status, None, None, False
 
     def lose(self) -> None:
-        """Put the attempt on record whose lease ended."""
+        """Record the attempt of an ended lease as lost."""
         if self.lease is not None:
             self.record("lost")
             self.lost += 1
@@ -107,7 +107,7 @@ class Model:
         return next(iter(self.clock))
 
     def of(self, endpoint: Endpoint) -> list[Delivery]:
-        """Its deliveries, oldest first."""
+        """The endpoint's deliveries, oldest first."""
         return sorted((d for d in self.deliveries.values() if d.endpoint is endpoint), key=lambda d: d.id)
 
     def under_way(self, endpoint: Endpoint) -> int:
@@ -141,7 +141,7 @@ class Model:
         return claimed
 
     def _return_lost(self) -> list[Delivery]:
-        """Those whose lease has ended are due at once the first time, and later after that; return those that fail."""
+        """Make deliveries with ended leases due, at once the first time, later after that; return those that fail."""
         now, failed = self.now(), []
         for delivery in self.deliveries.values():
             if delivery.lease is not None and not delivery.is_under_way:
@@ -163,7 +163,7 @@ class Model:
         return picked[:batch]
 
     def acknowledge(self, answers: Sequence[tuple[Delivery, UUID, str]]) -> set[UUID]:
-        """Apply dispositions given under these leases; return the deliveries whose lease was still theirs."""
+        """Apply dispositions under these leases; return the deliveries that still had their lease."""
         accepted = [(delivery, disposition) for delivery, lease, disposition in answers if delivery.lease == lease]
         now = self.now()
         for delivery, disposition in accepted:
@@ -191,7 +191,7 @@ class Model:
         return {delivery.id for delivery, _ in accepted}
 
     def set_status(self, endpoint: Endpoint, status: str) -> None:
-        """Active forgets its failures, even if it was active already."""
+        """Set the status; ``active`` forgets the failures, even if it was active already."""
         if status == "active":
             endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
             endpoint.is_throttled = False
@@ -229,11 +229,11 @@ class Model:
         return None if chosen else "refused"
 
     def recover(self, endpoint: Endpoint) -> None:
-        """Not what waits for its first attempt: somebody wanted that late."""
+        """Retry the endpoint's deliveries, except those that wait for a delayed first attempt."""
         self.retry(*[delivery for delivery in self.of(endpoint) if delivery.status != "pending" or delivery.attempts])
 
     def _due(self, endpoint: Endpoint) -> list[Delivery]:
-        """The due deliveries, in the order in which they are claimed."""
+        """The due deliveries, in the order of claims."""
         return sorted(
             (d for d in self.of(endpoint) if d.status == "pending" and d.due is not None), key=lambda d: (d.due, d.id)
         )
@@ -262,7 +262,7 @@ class Model:
             endpoint.breaker = "open"
 
     def _cancel_waiting(self, endpoint: Endpoint) -> None:
-        """Attempts under way, and those whose end nobody has noticed, are seen to later."""
+        """Cancel waiting deliveries; those with a lease, also an ended one, are handled later."""
         for delivery in self.of(endpoint):
             if delivery.status == "pending" and delivery.lease is None:
                 delivery.finish("canceled")

@@ -1,4 +1,4 @@
-"""README and docs/, and the examples in them, so that tests run what readers copy."""
+"""README and docs/, and the examples in them, so that tests run the commands that readers copy."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ FENCED: Final = re.compile(r"^( *)```(?P<language>[^\n]*)\n(?P<text>.*?)^\1```$"
 
 
 def examples(document: str, section: str = "", language: str = "python") -> list[str]:
-    """The fenced blocks of that language below the heading ``## section``, or before the first such heading."""
+    """The fenced blocks of that language below the heading ``## section``, or before the first heading ``##``."""
     blocks = FENCED.finditer(_body(document, section))
     found = [block["text"] for block in blocks if block["language"] == language]
     assert found, f"{document} has no {language} below {section or 'its title'}"
@@ -18,7 +18,7 @@ def examples(document: str, section: str = "", language: str = "python") -> list
 
 
 def inline(document: str, section: str = "", *, start: str = "svc-pg ") -> list[str]:
-    """The code within the lines of that section that starts so, each on one line."""
+    """The inline code in that section with this beginning."""
     codes = re.findall(r"`([^`]+)`", FENCED.sub("", _body(document, section)))
     found = [line for line in (" ".join(code.split()) for code in codes) if line.startswith(start)]
     assert found, f"{document} has no `{start}...` below {section or 'its title'}"

@@ -1,4 +1,4 @@
-"""An egress proxy that notes what it is asked, and transports that go through it."""
+"""An egress proxy that notes its requests, and transports through it."""
 
 import asyncio
 from collections.abc import AsyncIterator

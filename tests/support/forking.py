@@ -1,10 +1,10 @@
-"""A process that has imported modules, or run files, once, and forks for every command that it is sent.
+"""A process that has imported modules, or run files, once, and forks for every command.
 
     python -P forking.py SOCKET MODULE|FILE ...
 
-So a command takes a tenth of the processor's time that a new interpreter takes, in a process of its own all the same.
-Received: a line of JSON for each, with the arguments of ``become``, and four files: the standard ones, and one to
-report to. Written to that: the id of the process, and at its end the exit code, as ``subprocess`` gives it.
+A command takes a tenth of the CPU time of a new interpreter, and still has a process of its own. The process receives a
+line of JSON for each command, with the arguments of ``become``, and four files: the standard ones, and one for reports.
+It reports the id of the forked process, and at its end the exit code, as ``subprocess`` gives it.
 """
 
 import atexit
@@ -21,11 +21,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LONGEST = 1 << 16
-"""Bytes that are read at once."""
+"""The bytes of one read."""
 
 
 def main() -> None:
-    """Fork until the socket is closed. In a forked process this returns, and the command ends as it would by itself."""
+    """Fork until the socket is closed. In a forked process this returns, and the command ends as a program does."""
     exit_codes: list[int] = []
     atexit.register(leave, exit_codes)  # the first that is registered is the last that runs
     number, names = int(sys.argv[1]), sys.argv[2:]
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def received(commands: socket.socket) -> tuple[bytes, list[int]]:
-    """A line, and the files that came with it; an empty one if the socket is closed."""
+    """A line with its files; an empty line if the socket is closed."""
     line, files, _, _ = socket.recv_fds(commands, LONGEST, 4)
     while line and not line.endswith(b"\n"):
         more = commands.recv(LONGEST)
@@ -85,7 +85,7 @@ def received(commands: socket.socket) -> tuple[bytes, list[int]]:
 
 @contextmanager
 def noting(exit_codes: list[int]) -> Iterator[None]:
-    """Add the exit code that the block gives the process."""
+    """Append the exit code that the block gives the process."""
     try:
         yield
     except SystemExit as error:
@@ -98,16 +98,16 @@ def noting(exit_codes: list[int]) -> Iterator[None]:
 
 
 def leave(exit_codes: list[int]) -> None:
-    """Spare a forked process the end of all its modules, which would copy most of its memory."""
+    """End a forked process without the teardown of its modules, which would copy most of its memory."""
     if exit_codes:
-        gc.collect()  # for what it may say, as of a coroutine that nobody awaited
+        gc.collect()  # for its warnings, for example of a coroutine that was never awaited
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(exit_codes[0])
 
 
 def become(files: list[int], arguments: list[str], folder: str, environment: dict[str, str], function: str) -> None:
-    """Run ``module:function``, or without one the script that comes first, with these files as standard ones."""
+    """Run ``module:function``, or without one the script in the first argument, with these standard files."""
     sys.argv = arguments
     sys.orig_argv = [sys.executable, *arguments]
     os.chdir(folder)

@@ -1,4 +1,4 @@
-"""A connection to a server that can be cut, swallow what is sent, and be opened again, as a network can."""
+"""A forwarder to a server that can cut connections, swallow data and recover, as a network can."""
 
 import socket
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _BLOCK: Final = 65536
 
 
 class Forwarder:
-    """Listens on a port of 127.0.0.1 that stays the same; while it is closed, connections there are refused.
+    """Listens on a fixed port of 127.0.0.1; while it is closed, connections are refused.
 
     While ``is_silent``, it accepts connections and swallows everything, in both directions.
     """

@@ -27,11 +27,11 @@ PLACES = """(
     select *, case when key is not null then dense_rank() over (partition by tenant, key order by sequence) end as place
       from svc.webhook_messages
 ) as places"""
-"""Messages, those with a key with their place among those of their tenant and key; a copy has that of the first."""
+"""Messages, with the place of those with a key among their tenant and key; a copy has its original's place."""
 
 
 def hooks_config(*events: str) -> Config:
-    """A configuration with these events whose receivers may be on this machine, with quick retries."""
+    """A configuration with these events, for receivers on this machine, with quick retries."""
     return Config(
         webhooks=WebhooksConfig(
             allow_http=True,
@@ -57,7 +57,7 @@ def endpoint(
 
 
 def install(conninfo: str, config: Config) -> None:
-    """Install the configuration, and note so where copies of the database have it too."""
+    """Install the configuration, and note that in the database, so that its copies have the note too."""
     with psycopg.connect(conninfo) as conn:
         _install(conn, config)
 
@@ -74,7 +74,7 @@ def _note(config: Config) -> str:
 
 @contextmanager
 def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options: Any) -> Iterator[Worker]:
-    """Run a worker in a thread of its own until the block ends; its errors come out there."""
+    """Run a worker in a thread of its own until the end of the block, which raises its errors."""
     worker = Worker(conninfo, keys=KEYS, config=config, **options)
     runner = asyncio.Runner(loop_factory=uvloop.new_event_loop if is_uvloop else asyncio.new_event_loop)
     loop = runner.get_loop()
@@ -82,7 +82,7 @@ def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options
 
     def run() -> None:
         try:
-            with runner:  # leaving ends what still waits for a silent server
+            with runner:  # leaving ends waits for a silent server
                 runner.run(worker.run())
         except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
             failures.append(error)

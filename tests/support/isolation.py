@@ -1,4 +1,4 @@
-"""Find texts of others on a page that could turn around the words beside them, or that nobody sees."""
+"""Find texts of others on a page that could reorder the words beside them, or that are invisible."""
 
 import re
 from html.parser import HTMLParser
@@ -11,13 +11,13 @@ _WRAPPED: Final = re.compile("\u2068[^\u2066-\u2069]*\u2069")
 _EMPTY: Final = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "use", "wbr"})
 _READ_ALOUD: Final = frozenset({"title", "aria-label", "aria-valuetext", "alt"})
 _NO_ELEMENTS: Final = frozenset({"title", "option", "textarea"})
-"""Elements in which no other can stand: there a text is between the characters of an isolate, as in an attribute."""
+"""Elements that contain no others: a text in them needs the characters of an isolate, as in an attribute."""
 _AS_IT_IS: Final = frozenset({"pre", "textarea"})
-"""Elements that hold a text to be copied as it is; beside it stands which characters in it nobody sees."""
+"""Elements with a text to copy unchanged; its invisible characters are named beside it."""
 
 
 def unisolated(html: str) -> list[str]:
-    """Texts that turn direction, or are not seen, outside an isolate; each with the elements around it."""
+    """Texts outside an isolate that change direction or are invisible, each with the elements around it."""
     found = _Reader()
     found.feed(html)
     found.close()

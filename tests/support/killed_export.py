@@ -2,8 +2,8 @@
 
     python -P killed_export.py TIMES OPTION ...
 
-Written: a line when it was killed so often, and the exit code of the last run, which SIGTERM ends. All runs are forked
-from one process that has imported the command line. What grows, and so tells when to kill, is log.ndjson.
+It writes a line after the last kill, and the exit code of the last run, which SIGTERM ends. All runs are forked from
+one process that has imported the command line. The growth of log.ndjson tells when to kill.
 """
 
 import importlib

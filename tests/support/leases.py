@@ -1,4 +1,4 @@
-"""Leases that end soon, so that tests can wait for their end."""
+"""Short leases, so that tests can wait for their end."""
 
 import psycopg
 

@@ -42,14 +42,14 @@ class Listener:
         return found
 
     def end(self, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
-        """The exit code, and what was still to be read."""
+        """End it, and return the exit code and the rest of its output."""
         self.process.send_signal(number)
         return self.process.wait(timeout=20), self.stdout.read()
 
 
 @contextmanager
 def listening(folder: Path, *arguments: str, port: int = 0, **variables: str) -> Iterator[Listener]:
-    """Enter to have it run in that folder, on a free port or this one; leaving kills it."""
+    """Enter to run it in that folder, on a free port or this one; leaving kills it."""
     words = folder / "words"
     with (
         words.open("w") as stderr,

@@ -25,7 +25,7 @@ Kind = Literal["sqlite", "mariadb", "mysql"]
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log. ``schema`` is that of tables without one, and ``at`` the file or the server that has it."""
+    """A log. ``schema`` is the schema of unqualified tables, and ``at`` its file or server."""
 
     schema: str
     at: Path | MySqlServer
@@ -37,7 +37,7 @@ class Log:
 
     @property
     def url(self) -> str:
-        """The address, as ``--database-url`` takes it."""
+        """The address for ``--database-url``."""
         return f"sqlite:///{self.at}" if isinstance(self.at, Path) else self.at.address(self.schema)
 
     def connect(self) -> Any:
@@ -62,7 +62,7 @@ class Log:
             await conn.ensure_closed()
 
     def write(self, conn: Any, record: str | None, **columns: Any) -> None:
-        """An entry with these columns; lists and mappings become JSON."""
+        """Write an entry with these columns; lists and mappings become JSON."""
         values = {
             "table_name": f"{self.schema}.t",
             "operation": "UPDATE",

@@ -1,4 +1,4 @@
-"""Receivers of every kind at once, whose answers tell which request they belong to."""
+"""Receivers of every kind at once, with the request's id in their answers."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ _SEED: Final = 1
 
 
 def _echo(response: bytes, *, is_last: bool = False, is_split: bool = True) -> Answer:
-    """Answer with this, in which the id of the request takes the place of ID; its length is always the same."""
+    """Answer with these bytes, with the request's id, which has a fixed length, in place of ID."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -79,7 +79,7 @@ async def mixed_receivers() -> AsyncIterator[dict[str, Destination]]:
 
 
 async def soak(transport: Transport, destinations: Mapping[str, Destination], *, requests: int) -> Counter[str]:
-    """Send so many requests to all of them in turn, and return the number of results that are wrong, by kind."""
+    """Send a number of requests to all of them in turn, and return the number of wrong results by kind."""
     chosen = random.Random(_SEED).choices(list(destinations), k=requests)
     wrong: Counter[str] = Counter()
     slots = asyncio.Semaphore(100)

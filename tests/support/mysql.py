@@ -27,7 +27,7 @@ KINDS: Final[tuple[Kind, ...]] = ("mariadb", "mysql")
 MARIADB: Final = Path("/usr/sbin/mariadbd")
 MARIADB_SCRIPTS: Final = Path("/usr/share/mysql")
 TIME_ZONE: Final = "CET-1CEST,M3.5.0,M10.5.0/3"
-"""The servers' own, with a summer time: in autumn, two moments have one local time."""
+"""The time zone of the servers, with summer time: in autumn, two points in time have one local time."""
 OPTIONS: Final = (
     "--skip-name-resolve",
     "--bind-address=127.0.0.1",
@@ -42,7 +42,7 @@ OPTIONS: Final = (
     "--max-connections=100",
     "--max-allowed-packet=16M",
 )
-"""Nothing has to survive a power cut: the data is in memory if there is room."""
+"""The options of a quick server, whose data need not survive a power cut: it is in memory if there is room."""
 ONLY_MARIADB: Final = ("--innodb-log-file-size=8M", "--server-id=1", "--local-infile=1", "--binlog-format=MIXED")
 ONLY_MYSQL: Final = ("--innodb-redo-log-capacity=8M", "--mysqlx=OFF", "--local-infile=1")
 
@@ -67,7 +67,7 @@ class MySqlServer:
         return pymysql.connect(host="127.0.0.1", port=self.port, database=database, **defaults | options)
 
     def address(self, database: str) -> str:
-        """The address of a database, as ``--database-url`` takes it."""
+        """The address of a database for ``--database-url``."""
         return f"{self.kind}://root@127.0.0.1:{self.port}/{database}"
 
     def in_django(self, database: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class MySqlServer:
 
 
 Find = Callable[[Kind], MySqlServer]
-"""Returns the server of a kind, which it starts when it is first asked for. Raises MatrixError if it cannot be had."""
+"""Returns the server of a kind, started at the first call. Raises MatrixError if it is not available."""
 
 
 def found(find: Find, kind: Kind) -> MySqlServer:
@@ -107,7 +107,7 @@ def found(find: Find, kind: Kind) -> MySqlServer:
 
 @contextmanager
 def servers() -> Iterator[Find]:
-    """Enter to get a function that finds servers; leaving stops those that it has started."""
+    """Enter to get a function that finds servers; leaving stops the started ones."""
     running: dict[Kind, MySqlServer] = {}
     with ExitStack() as stack:
 
@@ -121,14 +121,14 @@ def servers() -> Iterator[Find]:
 
 @contextmanager
 def server(kind: Kind) -> Iterator[MySqlServer]:
-    """Enter to get a server of one's own; leaving stops and removes it. Raises MatrixError if it cannot be had."""
+    """Enter to get a private server; leaving stops and removes it. Raises MatrixError if it is not available."""
     program = _mariadb() if kind == "mariadb" else _mysql()
     with TemporaryDirectory(prefix="svc-pg-", dir=memory()) as name:
         folder = Path(name)
         if who := server_account():
             os.chown(folder, who["user"], who["group"])
         at = [*program, f"--datadir={folder / 'data'}", f"--socket={folder / 'socket'}", f"--pid-file={folder / 'pid'}"]
-        at.append(f"--tmpdir={folder}")  # at its start, a server removes what others have in a folder that they share
+        at.append(f"--tmpdir={folder}")  # at its start, a server removes the files of others in a shared folder
         own = ONLY_MARIADB if kind == "mariadb" else ONLY_MYSQL
         _initialise(kind, at, folder)
         with _started(kind, [*at, *OPTIONS, *own], folder) as running:
@@ -152,7 +152,7 @@ def _mysql() -> list[str]:
 
 
 def _initialise(kind: Kind, program: Sequence[str], folder: Path) -> None:
-    """Make the system's tables, with a superuser whom a connection to 127.0.0.1 finds."""
+    """Create the system's tables, with a superuser for connections to 127.0.0.1."""
     (folder / "root.sql").write_text(
         "create user if not exists root@'127.0.0.1' identified by '';\n"
         "grant all privileges on *.* to root@'127.0.0.1' with grant option;\n"
@@ -178,7 +178,7 @@ def _started(kind: Kind, program: Sequence[str], folder: Path) -> Iterator[MySql
     def is_ready() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"{kind} did not start:\n{_output(folder)}")
-        at = str(folder / "socket")  # which nobody else can have
+        at = str(folder / "socket")  # which no other server can have
         with socket.socket(socket.AF_UNIX) as probe:  # PyMySQL leaves one open that finds nobody
             if probe.connect_ex(at) != 0:
                 return False

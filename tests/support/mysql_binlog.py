@@ -1,4 +1,4 @@
-"""The binary log of MySQL and MariaDB as their own programs print it, and a replay of it."""
+"""The binary log of MySQL and MariaDB, printed by their own programs, and a replay of it."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ _OF_THE_CLIENT: Final = re.compile(r"/\*!\\C \w+ \*/")
 
 
 def begin(conn: Connection) -> None:
-    """Begin another file."""
+    """Begin a new file."""
     run(conn, "flush binary logs")
 
 
@@ -34,7 +34,7 @@ def printed(conn: Connection, server: MySqlServer, *options: str) -> str:
 
 
 def replay(conn: Connection, text: str, *, keeps_comments: bool = True) -> None:
-    """Run what was printed, as ``mysql`` does with ``--comments`` or without."""
+    """Run the printed statements by ``mysql``, with ``--comments`` or without."""
     for statement in _statements(text):
         sent = statement if keeps_comments else _COMMENT.sub("", statement)
         try:

@@ -23,7 +23,7 @@ def run(conn: Connection, *statements: str) -> None:
 
 
 def audit(conn: Connection, *ddl: str, tables: Sequence[str] | Mapping[str, Any] = ("t",), **rules: Any) -> Config:
-    """Make tables anew, record their changes from now on, and nothing else; returns the configuration.
+    """Recreate tables, and record their changes alone from now on; returns the configuration.
 
     All tables have the same rules, unless ``tables`` gives each its own.
     """

@@ -1,4 +1,4 @@
-"""A DNS server on this machine that answers as a test says, or never."""
+"""A DNS server on this machine with answers from a test, or none."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -20,7 +20,7 @@ _VERSIONS: Final = {1: 4, 28: 6}  # of the addresses that A and AAAA ask for
 async def name_server(addresses: Addresses) -> AsyncIterator[str]:
     """Enter to get its address, as host:port.
 
-    What it answers must not be kept for later: its TTL is 0. But NXDOMAIN may be kept for a day, as that of real ones.
+    Its answers must not be cached: their TTL is 0. But NXDOMAIN may be cached for a day, as of real servers.
     """
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(lambda: _Server(addresses), local_addr=("127.0.0.1", 0))
@@ -49,7 +49,7 @@ class _Server(asyncio.DatagramProtocol):
 
 
 def _name(query: bytes) -> tuple[str, int]:
-    """The name that is asked for, and where it ends."""
+    """The name in the question, and the position after it."""
     labels, position = [], _HEADER_SIZE
     while size := query[position]:
         labels.append(query[position + 1 : position + 1 + size].decode())

@@ -92,7 +92,7 @@ def audited(
 
 
 def begin(conn: Connection) -> int:
-    """Let each record begin with a known absence; return the last id of the log."""
+    """Delete each record, so that its history begins with a known absence; return the last id of the log."""
     conn.rollback()
     for statement in ("delete from t", "insert into t (id) select generate_series(0, 3)", "delete from t"):
         conn.execute(statement)
@@ -102,7 +102,7 @@ def begin(conn: Connection) -> int:
 
 
 def take(conn: Connection, statement: str, plan: list[str]) -> None:
-    """A statement, in which triggers execute the plan; if a constraint refuses any of it, all of it is undone."""
+    """Run a statement, in which triggers execute the plan; if a constraint refuses any part, all of it is undone."""
     try:
         with conn.transaction():
             conn.cursor().executemany("insert into plan (statement) values (%s)", [(each,) for each in plan])

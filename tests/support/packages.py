@@ -1,4 +1,4 @@
-"""Packages of PyPI and npm that few tests need, in folders of the cache, which pip and npm fill once."""
+"""Packages of PyPI and npm for a few tests, in cache folders, which pip and npm fill once."""
 
 import os
 import subprocess
@@ -13,12 +13,12 @@ import pytest
 from tests.matrix import cache_folder
 
 Install = Callable[[Path], Sequence[Sequence[str]]]
-"""Gives the commands that fill a folder."""
+"""Returns the commands that fill a folder."""
 
 
 @cache
 def python_packages(*requirements: str) -> Path:
-    """A folder for PYTHONPATH with these, whatever versions the tests have. Without a network the test is skipped."""
+    """A folder for PYTHONPATH with these packages, apart from the tests' own. Without a network the test is skipped."""
 
     def install(folder: Path) -> Sequence[Sequence[str]]:
         return ([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *requirements],)
@@ -47,7 +47,7 @@ def cannot(reason: str) -> None:
 
 
 def kept(name: str, install: Install) -> Path:
-    """The folder with this name, in which each command succeeded: a file tells that it is whole."""
+    """The folder with this name, in which each command has succeeded: a marker file tells that it is complete."""
     folder = cache_folder() / name.replace("/", "-").replace("==", "-").replace("@", "-")
     whole = folder / ".whole"
     if not whole.exists():

@@ -1,4 +1,4 @@
-"""The laws of every page of the console, whatever it shows, and finding what breaks them."""
+"""The laws of every page of the console, and checks for them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,13 +15,13 @@ Look = tuple[int, Theme]
 WIDTHS: Final = (1440, 360)
 NARROWEST: Final = 320
 _OUTERMOST: Final = (NARROWEST, max(WIDTHS))
-"""Widths that stand for 360 px too, at which the style sheet changes nothing that it has at the narrowest."""
+"""The outermost widths, which cover 360 px too: the style sheet has no other rules at 360 px than at the narrowest."""
 THEMES: Final[Sequence[Theme]] = ("light", "dark")
 LOOKS: Final[Sequence[Look]] = ((1440, "light"), (360, "dark"), (1440, "dark"), (360, "light"))
 MAX_BYTES: Final = 1 << 20
 _HEIGHT: Final = 900
 _PLANTED: Final = "#planted, x-planted, [hx-get], [onclick], [onerror], [onload], [style], iframe, object, embed, base"
-"""Marks that only data could have brought into a page: our own templates have none of them."""
+"""Marks that only data can bring into a page: our own templates have none of them."""
 _WIDER: Final = """() => {
     const root = document.documentElement
     if (root.scrollWidth <= root.clientWidth) return []
@@ -94,7 +94,7 @@ _THIN_OUT: Final = (
     shape(document.body)
 }"""
 )
-"""Leaves the first, the second and the last of neighbors that are the same but for their texts, such as rows."""
+"""Keeps the first, the second and the last of neighbors that differ in their texts alone, for example rows."""
 
 _TABBING: Final = """() => {
     window.reached = new Set()
@@ -120,7 +120,7 @@ _MAX_TABS: Final = 300
 
 @dataclass
 class Watch:
-    """Notes in a context of the browser what no page may do: requests elsewhere, dialogs, and what the console says."""
+    """Notes forbidden acts of pages in a browser context: requests elsewhere, dialogs, and messages in the console."""
 
     base_url: str
     found: list[str] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Watch:
 
 @contextmanager
 def watched(context: BrowserContext, base_url: str) -> Iterator[Watch]:
-    """Enter to watch all pages of a context; leaving fails if something was noted that nobody took."""
+    """Enter to watch all pages of a context; leaving fails if notes remain that were not taken."""
     watch = Watch(base_url)
     context.on("request", watch.note_request)
     context.on("response", watch.note_response)
@@ -163,12 +163,12 @@ def watched(context: BrowserContext, base_url: str) -> Iterator[Watch]:
 
 
 def broken_laws(page: Page, html: str) -> list[str]:
-    """The laws that the page breaks, each with its place. ``html`` is the page as the server sent it."""
+    """The laws that the page breaks, each with its place. ``html`` is the page from the server."""
     return data_laws(page, html, (NARROWEST, *WIDTHS)) + axe_laws(page, LOOKS)
 
 
 def data_laws(page: Page, html: str, widths: Sequence[int]) -> list[str]:
-    """The laws that the page breaks of those that data can break."""
+    """The laws that the page breaks, of the laws about data."""
     found = []
     if (size := len(html.encode())) > MAX_BYTES:
         found.append(f"{size} bytes, and {MAX_BYTES} are allowed")
@@ -180,7 +180,7 @@ def data_laws(page: Page, html: str, widths: Sequence[int]) -> list[str]:
 
 
 def axe_laws(page: Page, looks: Sequence[Look]) -> list[str]:
-    """The rules of axe-core that the page breaks: all in the first theme of a width, those of colors in the other."""
+    """The rules of axe-core that the page breaks: all in the first theme of a width, only colors in the other."""
     found = []
     for width in sorted(WIDTHS, key=lambda each: each != _width(page)):
         _set_width(page, width)
@@ -197,17 +197,16 @@ def _width(page: Page) -> int:
 
 
 def _set_width(page: Page, width: int) -> None:
-    if _width(page) != width:  # to lay a page out again takes as long as to look for what is wider
+    if _width(page) != width:  # another layout of a page takes as long as the search for wide elements
         page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
 
 
 @dataclass
 class Inspection:
-    """Many pages, each held to all that its data can break, and what templates can break looked for once.
+    """Checks of many pages: the laws about data on each page, the laws about templates once.
 
-    axe-core and the keyboard come to the first page of each path, and to every page with an element, by its tag,
-    classes, attributes, parent and children, that no page before had. Of elements that repeat within a page, such as
-    rows, they see three.
+    axe-core and the keyboard check the first page of each path, and every page with an element that is new by its tag,
+    classes, attributes, parent and children. Of elements that repeat within a page, for example rows, they see three.
     """
 
     paths: set[str] = field(default_factory=set)
@@ -228,7 +227,7 @@ class Inspection:
 
 
 def keyboard_laws(page: Page) -> list[str]:
-    """The controls of the page as it looks now that the key Tab does not reach, or does not show that it has."""
+    """The controls of the page's present state that the key Tab does not reach, or that show no focus."""
     controls: int = page.evaluate(_TABBING)
     for _ in range(min(controls + 10, _MAX_TABS)):  # once around, by what scrolls, wherever the focus was
         page.keyboard.down("Tab")  # held down, which goes on as it does by a press each, for half of the time

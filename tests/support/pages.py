@@ -1,4 +1,4 @@
-"""Read all pages of a list: forwards, and back again, which must give the same pages."""
+"""Read all pages of a list, forwards and backwards, and check that both are the same."""
 
 from typing import Any
 

@@ -21,13 +21,13 @@ _PYTHON: Final = {"standardwebhooks": standardwebhooks.Webhook, "svix": svix.web
 
 
 class Peer(Protocol):
-    """A library that knows Standard Webhooks."""
+    """A library for Standard Webhooks."""
 
     def sign(self, secret: str, *, delivery_id: str, timestamp: int, body: str) -> str:
         """The header webhook-signature."""
 
     def verifies(self, secret: str, *, headers: Mapping[str, str], body: str) -> bool:
-        """True if it takes the body for authentic now."""
+        """True if it accepts the body as authentic now."""
 
 
 class PythonPeer:
@@ -69,7 +69,7 @@ class JavaScriptPeer:
 
 
 def node_run(program: str, question: object) -> Any:
-    """The answer of a module of JavaScript, which reads ``question`` and writes JSON, without any library.
+    """The answer of a JavaScript module without libraries, which reads ``question`` and writes JSON.
 
     Without node the test is skipped, but in CI it fails.
     """

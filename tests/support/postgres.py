@@ -40,7 +40,7 @@ INITDB_OPTIONS: Final = (
     "--no-sync",
 )
 DURABLE: Final = ("--max_connections=200",)
-"""The cost of a commit in production counts too."""
+"""The options of a server that commits as in production."""
 QUICK: Final = (
     *DURABLE,
     "--fsync=off",
@@ -49,21 +49,21 @@ QUICK: Final = (
     "--jit=off",
     "--autovacuum=off",
 )
-"""Nothing has to survive a power cut: the data is in memory if there is room.
+"""The options of a quick server, whose data need not survive a power cut: it is in memory if there is room.
 
-A transaction of autovacuum holds back what readers of the log may see, at a moment that no test chooses.
+Autovacuum is off, because its transactions hold back readers of the log at unpredictable times.
 """
 QUICK_SINCE_18: Final = ("--io_method=sync",)
-"""A file in memory is read sooner than another process is asked to read it."""
+"""A file in memory is read faster than by a request to another process."""
 QUICK_INITDB_SINCE_18: Final = ("--no-data-checksums",)
-"""As older versions do it unless told."""
+"""The default of older versions."""
 
 Prepare = Callable[[str], object] | None
-"""Takes the conninfo of a new database and brings into it what the cases of a module begin with."""
+"""Takes the conninfo of a new database, and prepares it for the cases of a module."""
 
 
 def server(choice: str | None, *, settings: Sequence[str] = QUICK) -> AbstractContextManager[str]:
-    """Enter to get the conninfo of a superuser's maintenance database; leaving stops and removes what was started.
+    """Enter to get the conninfo of a superuser's maintenance database; leaving stops and removes a started server.
 
     The choice is a folder with ``initdb`` and ``postgres``, ``docker`` or ``docker:TAG``. Without one it is the server
     that SVC_TEST_DATABASE_URL names, else an embedded one.
@@ -101,7 +101,7 @@ def _cluster(bin_folder: Path, settings: Sequence[str]) -> Iterator[str]:
 
 @contextmanager
 def copied(maintenance: psycopg.Connection[Any], server: str, *, template: str = "template0") -> Iterator[str]:
-    """As ``new_database``, by one connection to the server that is kept for many."""
+    """As ``new_database``, by a shared connection to the server."""
     name = create(maintenance, template=template)
     try:
         yield address_beside(server, name)
@@ -110,12 +110,12 @@ def copied(maintenance: psycopg.Connection[Any], server: str, *, template: str =
 
 
 Start = Callable[[], AbstractContextManager[str]]
-"""Enter what it returns to get the conninfo of a server; leaving stops that."""
+"""Returns a context manager: enter to get the conninfo of a server; leaving stops it."""
 
 
 @contextmanager
 def restartable(bin_folder: Path, *, settings: Sequence[str] = QUICK) -> Iterator[Start]:
-    """Enter to get a function that starts a server of one's own, each time with the same data and at the same port."""
+    """Enter to get a function that starts a private server, each time with the same data and port."""
     is_quick = settings is QUICK
     with _folders(None, memory() if is_quick else None) as (folder, data):
         options = QUICK_INITDB_SINCE_18 if is_quick and major(bin_folder) >= 18 else ()
@@ -138,7 +138,7 @@ def standby(bin_folder: Path, primary: str) -> Iterator[str]:
 
 @contextmanager
 def upgradable(old: Path, new: Path) -> Iterator[tuple[Start, Start]]:
-    """Enter to get two functions: one starts a server, the other upgrades it by pg_upgrade, once, and starts it anew.
+    """Enter to get two functions: one starts a server, the other upgrades it by pg_upgrade, once, and restarts it.
 
     The old server must have been stopped before.
     """
@@ -179,7 +179,7 @@ def _folders(*parents: Path | None) -> Iterator[list[Path]]:
 
 
 def _initialised(bin_folder: Path, folder: Path, data: Path, *options: str) -> Path:
-    """Make the data of a server; return the folder where the account can run the programs."""
+    """Create the data of a server; return the folder where the account can run the programs."""
     account = server_account()
     programs = reachable(bin_folder, folder, account) if account else bin_folder
     wait(
@@ -200,7 +200,7 @@ def _started(
     def is_ready() -> bool:
         if process.poll() is not None:
             raise RuntimeError(f"PostgreSQL did not start:\n{output(folder)}")
-        try:  # by the socket, which nobody else can have
+        try:  # by the socket, which no other server can have
             psycopg.connect(conninfo, host=str(folder), connect_timeout=5).close()
         except psycopg.OperationalError:
             return False

@@ -1,4 +1,4 @@
-"""Fill the queue of deliveries quickly, for tests of what it costs to read it."""
+"""Fill the queue of deliveries quickly, for tests of the cost of reading it."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +11,7 @@ Connection = psycopg.Connection[Any]
 
 
 def add_endpoints(conn: Connection, number: int) -> list[UUID]:
-    """Endpoints that want no event, in the order of their ids."""
+    """Endpoints without events, in the order of their ids."""
     made = conn.execute(
         """with endpoint as (
                insert into svc.webhook_endpoints (id, url, events, secret)
@@ -24,7 +24,7 @@ def add_endpoints(conn: Connection, number: int) -> list[UUID]:
 
 
 def add_due(conn: Connection, endpoints: Sequence[UUID], number: int) -> None:
-    """So many messages, and a delivery of each to each of these endpoints."""
+    """Add a number of messages, and a delivery of each to each of these endpoints."""
     conn.execute(
         """with message as (
                insert into svc.webhook_messages (id, event_name, payload)
@@ -41,7 +41,7 @@ def add_due(conn: Connection, endpoints: Sequence[UUID], number: int) -> None:
 
 
 def add_delivered(conn: Connection, number: int) -> None:
-    """So many deliveries that are finished, spread over all endpoints; their messages are gone."""
+    """Add a number of finished deliveries, spread over all endpoints, without their messages."""
     conn.execute(
         """with endpoint as materialized (select array_agg(id) as ids from svc.webhook_endpoints)
            insert into svc.webhook_deliveries
@@ -54,7 +54,7 @@ def add_delivered(conn: Connection, number: int) -> None:
 
 
 def postpone(conn: Connection, by: timedelta, condition: LiteralString = "true", params: Sequence[object] = ()) -> None:
-    """Let deliveries that wait in the queue be due so long from now, if they fulfil the condition on ``d``."""
+    """Make queued deliveries that meet the condition on ``d`` due after a time from now."""
     conn.execute(
         """with delivery as (
                update svc.webhook_deliveries d set next_attempt_at = now() + %s::interval
@@ -71,7 +71,7 @@ def postpone(conn: Connection, by: timedelta, condition: LiteralString = "true",
 
 
 def end_leases(conn: Connection, deliveries: Sequence[UUID] | None = None) -> None:
-    """Let the leases of these deliveries end, or all."""
+    """End the leases of these deliveries, or all."""
     conn.execute(
         "update svc.webhook_leases set lease_until = now() where %(ids)s::uuid[] is null or delivery_id = any(%(ids)s)",
         {"ids": None if deliveries is None else list(deliveries)},
@@ -79,9 +79,9 @@ def end_leases(conn: Connection, deliveries: Sequence[UUID] | None = None) -> No
 
 
 def misplaced(conn: Connection) -> list[tuple[UUID, str, int, int]]:
-    """The deliveries that are pending and not in just one of queue and leases, or not pending and in one of them.
+    """The deliveries that are pending and not in exactly one of queue and leases, or not pending and in one of them.
 
-    Also those that are due at another time or endpoint in the queue, and those of the queue that do not exist.
+    Also those with another time or endpoint in the queue, and queue rows without a delivery.
     """
     return conn.execute(
         """select coalesce(d.id, w.delivery_id), d.status, w.queued, w.leased

@@ -1,4 +1,4 @@
-"""A receiver of webhooks that answers with exactly these bytes, as hostile ones do, and requests to it."""
+"""A receiver of webhooks that answers with given bytes, as a hostile one, and requests to it."""
 
 import asyncio
 import socket
@@ -26,7 +26,7 @@ async def receiver(
     tls: ssl.SSLContext | None = None,
     receive_buffer: int | None = None,
 ) -> AsyncIterator[str]:
-    """The address, as host:port, of a server that answers every connection like this and then closes it."""
+    """The address, as host:port, of a server that answers every connection by this function and then closes it."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -113,7 +113,7 @@ def saying_and_closing(response: bytes) -> Answer:
 
 
 def dripping(beginning: bytes, drop: bytes) -> Answer:
-    """Begin a response, and then send a little of it now and then, forever."""
+    """Begin a response, and then drip a few bytes at a time, forever."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
@@ -127,7 +127,7 @@ def dripping(beginning: bytes, drop: bytes) -> Answer:
 
 
 def flooding(beginning: bytes, unit: bytes) -> Answer:
-    """Begin a response, and then send this as fast as the other side takes it, forever."""
+    """Begin a response, and then send these bytes as fast as the client reads, forever."""
     block = unit * (65536 // len(unit))
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -10,7 +10,7 @@ from tests.support.waiting import wait_until
 
 @dataclass(frozen=True)
 class Received:
-    """One request as it came in."""
+    """One received request."""
 
     path: str
     headers: dict[str, str]
@@ -26,7 +26,7 @@ class Receiver:
     requests: list[Received] = field(default_factory=list)
 
     def wait_for(self, number: int) -> list[Received]:
-        """The requests, once there are so many."""
+        """Wait for a number of requests, and return them."""
         wait_until(lambda: len(self.requests) >= number, f"{number} requests have come in")
         return self.requests
 

@@ -31,11 +31,10 @@ select e.before_data, e.after_data, h.is_chained
 
 
 def replay(conn: Connection, table_name: str, *, into: sql.Identifier, after: int = 0) -> None:
-    """Bring the entries of a table into the table ``into``, which has its rows from before them.
+    """Apply the entries of a table to the table ``into``, which has the rows from before them.
 
-    The law needs no order: the images before are taken out as often as they occur, and those after put in. What came
-    before a TRUNCATE does not count, of the partition that it names, or of the whole table. Every image that is left to
-    be taken out must be found.
+    The law needs no order: it removes the images before as often as they occur, and adds the images after. Entries
+    before a TRUNCATE of their partition or of the whole table do not count. Every image to remove must be found.
     """
     parts: dict[str | None, Counter[str]] = {}
     for operation, partition, before, image in conn.execute(_ENTRIES, (table_name, after)).fetchall():
@@ -59,7 +58,7 @@ def replay(conn: Connection, table_name: str, *, into: sql.Identifier, after: in
 
 
 def history(conn: Connection, table_name: str, record: str, *, after: int) -> list[tuple[Any, Any, bool]]:
-    """The images before and after each change of a record since an entry, in order, and whether they are chained."""
+    """The images before and after each change of a record since an entry, in order; true if they are chained."""
     return conn.execute(_HISTORY, (table_name, record, after, table_name, record, after)).fetchall()
 
 

@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 
 @contextmanager
 def subscribed(publisher: str, subscriber: str) -> Iterator[None]:
-    """Replicate all tables, which are copied before the block, until all that the block wrote has arrived."""
+    """Replicate all tables: copy them before the block, and wait at its end until its writes have arrived."""
     with psycopg.connect(publisher, autocommit=True) as source, psycopg.connect(subscriber, autocommit=True) as target:
         source.execute("create publication everything for all tables")
         address = make_conninfo(publisher)

@@ -12,7 +12,7 @@ from psycopg.conninfo import make_conninfo
 
 @contextmanager
 def new_role(maintenance: str, attributes: LiteralString = "login") -> Iterator[str]:
-    """Enter to get the name of a new role. Drop its databases, and all it owns or was granted, before the end."""
+    """Enter to get the name of a new role. Drop its databases, its objects and its grants before the end."""
     name = f"svc_test_{secrets.token_hex(6)}"
     with psycopg.connect(maintenance, autocommit=True) as conn:
         conn.execute(sql.SQL("create role {} {}").format(sql.Identifier(name), sql.SQL(attributes)))

@@ -1,4 +1,4 @@
-"""The schema after an install, as text that is the same on every version of PostgreSQL.
+"""The schema after an install, as the same text on every version of PostgreSQL.
 
 Not pg_dump: its text has the server's version and the names of this month's partitions. Bodies of functions and texts
 of views are left out, because sql/ has each in a file of its own.

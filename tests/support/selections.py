@@ -1,4 +1,4 @@
-"""Queries of the audit log, with the records that each selects among the entries of ``WRITTEN``."""
+"""Queries of the audit log, each with the selected records among the entries of ``WRITTEN``."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ WRITTEN: Final[Mapping[str, Mapping[str, Any]]] = {
     "4": {"severity": "critical", "compliance": ["gdpr"]},
     "5": {"operation": "DELETE", "tenant_id": "acme"},
 }
-"""The columns of each record's entry, which is from so many minutes after NOW; the fifth is one of table invoice."""
+"""The columns of each record's entry, its time in minutes after NOW; the fifth is of table invoice."""
 
 SELECTED: Final[list[tuple[Callable[[AuditQuery], AuditQuery], str]]] = [
     (lambda q: q.severity("high"), "3"),

@@ -1,4 +1,4 @@
-"""A sender that goes on in a thread of its own, whatever becomes of its connections."""
+"""A sender in a thread of its own, which survives lost connections."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from svc_pg import webhooks
 
 @contextmanager
 def sending(conninfo: str, event: str) -> Iterator[None]:
-    """Send one message after the other until the block ends. A send that failed is repeated with its key."""
+    """Send one message after the other until the block ends. A failed send is repeated with its key."""
     is_over = Event()
 
     def send_all() -> None:

@@ -1,4 +1,4 @@
-"""Run the programs of a server for tests: in an account that they accept, with their data in memory if it fits."""
+"""Run the programs of a server for tests, in an account that they accept, with data in memory if it fits."""
 
 import os
 import pwd
@@ -12,7 +12,7 @@ from typing import Final, TypedDict
 OUTPUT: Final = "output"
 MEMORY: Final = Path("/dev/shm")
 MEMORY_NEEDED: Final = 512 << 20
-"""The most that one server's data takes there, with a margin."""
+"""The maximum size of one server's data in memory, with a margin."""
 
 
 class Account(TypedDict, total=False):
@@ -22,7 +22,7 @@ class Account(TypedDict, total=False):
 
 
 def server_account() -> Account:
-    """The user who runs the server: ourselves, or nobody if we are root, whom PostgreSQL refuses."""
+    """The user that runs the server: the present one, or ``nobody`` instead of root, which PostgreSQL refuses."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -30,12 +30,12 @@ def server_account() -> Account:
 
 
 def reachable(bin_folder: Path, folder: Path, account: Account) -> Path:
-    """The same programs in a folder where the account may run them: they find lib and share beside themselves."""
+    """The programs, or if the account may not run them, a copy in the folder, with lib and share beside it."""
     try:
         subprocess.run([bin_folder / "postgres", "--version"], **account, check=True, stdout=subprocess.DEVNULL)
     except PermissionError:
         package = bin_folder.parent.parent
-        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps what its programs are linked to
+        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps the libraries of its programs
         if libraries.is_dir():
             shutil.copytree(libraries, folder / libraries.name)
         copy = folder / package.name / bin_folder.parent.name
@@ -52,7 +52,7 @@ def major(programs: Path) -> int:
 
 
 def memory() -> Path | None:
-    """The folder whose files are in memory, if there is one with room for a server of each process of this run."""
+    """The folder with files in memory, if it has room for a server of each process of this run."""
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if not os.access(MEMORY, os.W_OK | os.X_OK) or shutil.disk_usage(MEMORY).free < processes * MEMORY_NEEDED:
         return None
@@ -60,7 +60,7 @@ def memory() -> Path | None:
 
 
 def run(program: Path, *arguments: str, folder: Path, account: Account) -> "subprocess.Popen[bytes]":
-    """Start a program in the folder, where its output is kept."""
+    """Start a program in the folder, which keeps its output."""
     with (folder / OUTPUT).open("wb") as file:
         return subprocess.Popen(
             [program, *arguments],
@@ -74,7 +74,7 @@ def run(program: Path, *arguments: str, folder: Path, account: Account) -> "subp
 
 
 def wait(process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    """Wait until it ends well."""
+    """Wait for its successful end."""
     try:
         if process.wait() != 0:
             raise RuntimeError(f"{process.args!r} failed:\n{output(folder)}")

@@ -12,9 +12,9 @@ from tests.support.commands import LIMIT_SECONDS, PROGRAM, environment, svc_pg
 def shell(
     script: str, *, folder: Path, variables: Mapping[str, str], programs: Path | None = None, code: int = 0
 ) -> str:
-    """Run a script in a shell that finds svc-pg, and these programs before others; give what it prints.
+    """Run a script in a shell that finds svc-pg, and these programs before others; return its output.
 
-    The first command that fails ends it; it must end with the code.
+    The first failed command ends it; its exit code must be the given one.
     """
     path = os.pathsep.join(str(each) for each in (PROGRAM.parent, programs, os.environ["PATH"]) if each)
     done = subprocess.run(
@@ -32,7 +32,7 @@ def shell(
 
 
 def command(line: str, *, folder: Path, variables: Mapping[str, str], code: int = 0) -> str:
-    """Run a line that calls svc-pg and needs nothing else of a shell, in a tenth of the time; as ``shell``."""
+    """As ``shell``, in a tenth of the time, for a line that only calls svc-pg."""
     program, *arguments = shlex.split(line)
     assert program == PROGRAM.name
     done = svc_pg(*arguments, folder=folder, variables=variables)

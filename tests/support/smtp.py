@@ -1,4 +1,4 @@
-"""A real SMTP server on the loopback interface, with a certificate by an authority of its own."""
+"""A real SMTP server on the loopback interface, with a certificate of its own authority."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ USER, PASSWORD = "console", "p@ss:w/rd"
 
 @dataclass
 class PostOffice:
-    """The mails that arrived. ``refusal`` answers the next mails instead of taking them."""
+    """The received mails. ``refusal`` answers the next mails instead of accepting them."""
 
     port: int
     certificate: Path
@@ -42,7 +42,7 @@ class PostOffice:
 
 @contextmanager
 def post_office(folder: Path, *, starttls: bool = True, login: bool = False) -> Iterator[PostOffice]:
-    """Enter to get a server. Mail needs what is switched on; ``certificate`` is that of the authority to trust."""
+    """Enter to get a server. Mail needs the options that are on; ``certificate`` is that of the authority to trust."""
     signer = authority(folder)
     certificate = folder / "authority.pem"
     certificate.write_text(signer.pem)

@@ -24,7 +24,7 @@ MODULES: Final = [
         ),
     ),
 ]
-"""The modules to test with; where CI is set, each must be installed."""
+"""The modules to test with; with CI set, each must be installed."""
 
 
 def connect(module: str = "sqlite3", database: str | Path = ":memory:") -> sqlite3.Connection:
@@ -46,7 +46,7 @@ def audited(conn: sqlite3.Connection, *tables: str | dict[str, Any], **options: 
 
 
 def entries(conn: sqlite3.Connection, columns: str = "operation, record_id") -> list[Any]:
-    """These columns of the log's entries, in order; of one column its values."""
+    """These columns of the log's entries, in order; the values of a single column."""
     rows = conn.execute(f"select {columns} from svc_audit_logs order by id").fetchall()
     return rows if "," in columns or columns == "*" else [row[0] for row in rows]
 

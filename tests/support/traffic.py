@@ -33,7 +33,7 @@ class Traffic:
 
 @contextmanager
 def counting(conn: psycopg.Connection[Any]) -> Iterator[Traffic]:
-    """Count what the connection sends and gets inside the block."""
+    """Count the messages that the connection sends and receives inside the block."""
     traffic = Traffic()
     with TemporaryFile() as file:
         conn.pgconn.trace(file.fileno())

@@ -1,4 +1,4 @@
-"""Requests of tests, and the callback of their transport as something to await."""
+"""Requests of tests, with the transport's callback as an awaitable."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from svc_pg.webhooks.http.transport import Destination, Request, Result, Transpo
 
 
 async def send(transport: Transport, request: Request) -> Result:
-    """The result of a request. Cancelling this waits no longer, and breaks nothing off."""
+    """The result of a request. Cancelling this ends the wait, not the request."""
     result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     def done(found: Result) -> None:

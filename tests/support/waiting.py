@@ -1,4 +1,4 @@
-"""Wait in tests until something becomes true, never until time has passed."""
+"""Wait in tests for a condition, never for a time."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def wait_until(
     *,
     limit: timedelta = timedelta(seconds=30),
 ) -> Found:
-    """Call the condition until its answer is true, and return that. Raises AssertionError after the limit."""
+    """Call the condition until its result is true, and return it. Raises AssertionError after the limit."""
     deadline = time.monotonic() + limit.total_seconds()
     while not (found := condition()):
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Walk through the console's pages along their links, as far as they differ."""
+"""Walk through the console's pages along their links, skipping pages like others."""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,19 +15,19 @@ Look = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a page, with what its fields hold or give as an example."""
+    """A form of a page, with the values or examples of its fields."""
 
     page: str
     method: str
     action: str
     fields: Sequence[tuple[str, str]] = ()
     is_question: bool = False
-    """True if it looks for what somebody types or chooses."""
+    """True if it is a search form."""
 
 
 @dataclass
 class Parsed:
-    """The addresses that a page leads to, and its forms."""
+    """The links of a page, and its forms."""
 
     links: list[str] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Parsed:
 class Walk:
     """A walk through a site, from its ``start``. It opens ``each`` pages of a path, more for new parameters.
 
-    It sends no form but those that look for something, and types ``term`` into them.
+    It sends only search forms, with ``term`` in their fields.
     """
 
     start: str
@@ -47,14 +47,14 @@ class Walk:
     each: int = 2
     limit: int = 120
     also: Sequence[str] = ()
-    """Addresses to open after the start, whatever leads there."""
+    """Addresses to open after the start, even without links to them."""
     forms: list[Form] = field(default_factory=list)
     met: Counter[str] = field(default_factory=Counter)
-    """The number of pages that were opened of each path, for example ``/entries/:id``."""
+    """The number of opened pages of each path, for example ``/entries/:id``."""
     other_links: set[str] = field(default_factory=set)
-    """The links that were not opened, because they lead to pages like others."""
+    """The unopened links, which lead to pages like others."""
     dead_links: set[str] = field(default_factory=set)
-    """The links that lead to no page."""
+    """The links to missing pages."""
 
     def __post_init__(self) -> None:
         self._router: Router[str] = Router()
@@ -86,7 +86,7 @@ class Walk:
             waiting.extend(new)
 
     def pattern(self, method: str, address: str) -> str | None:
-        """The path of the route that an address leads to: ``/entries/:id``."""
+        """The path of an address's route: ``/entries/:id``."""
         path = urlsplit(address).path.removeprefix(self.base_path).strip("/")
         found = self._router.find(method, [unquote(segment) for segment in path.split("/")])
         return None if found is None else found.target

@@ -1,4 +1,4 @@
-"""A worker in a process of its own, which tests may kill."""
+"""A worker in a process of its own, for tests that kill it."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def worker_process(
     files: int = 1024,
     environment: Mapping[str, str] = {},
 ) -> Iterator[Process]:
-    """Enter to start it, with more in its environment and so many files at most; leaving kills it with SIGKILL."""
+    """Enter to start it, with additions to its environment and a limit of files; leaving kills it with SIGKILL."""
     arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT, str(concurrency), str(files)]
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, *arguments], stderr=subprocess.DEVNULL, env=os.environ | environment

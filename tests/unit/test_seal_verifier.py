@@ -141,7 +141,7 @@ def test_the_verifier_imports_the_standard_library_cryptography_and_the_errors_a
 
 def test_the_page_has_each_file_with_its_lines_and_an_hour_is_enough() -> None:
     text = (ROOT / "docs" / PAGE).read_text(encoding="utf-8")
-    first, second = text.split("## What verifies a whole log")
+    first, second = text.split("## The verifier of a whole log")
     lines = {f"{name}.py": (FOLDER / f"{name}.py").read_text(encoding="utf-8").splitlines() for name in MODULES}
     assert told(first) == {name: len(text) for name, text in lines.items()}
     assert sum(1 for each in lines.values() for line in each if line.strip()) <= 700

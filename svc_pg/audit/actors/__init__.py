@@ -1,4 +1,4 @@
-"""The actor of the changes that one connection makes, in a block."""
+"""The actor of a connection's changes in a block."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager

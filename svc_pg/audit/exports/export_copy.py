@@ -1,6 +1,6 @@
-"""The query of an export on PostgreSQL, and the records of a file that are made of its answer.
+"""The query of an export on PostgreSQL, and the conversion of its rows to records of a file.
 
-An object is made of values of JSON that are apart, because ``row_to_json`` looks up the type of each value of each row.
+An object is composed of separate JSON values, because ``row_to_json`` looks up the type of each value of each row.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ LOG: Final = " from svc.audit_logs"
 
 _JSON: Final = frozenset({"beforeData", "afterData", "context"})
 _PLAIN: Final = frozenset({"id", "timestamp", "operation", "xactId"})
-"""The fields that are never missing, and whose values need no escape."""
+"""The fields that are never null and need no escapes."""
 # JSON contains none of these control characters, so its values come as they are; but a null that was stored in quotes
 _VALUE_END: Final = b"\x01"
 _QUOTE: Final = b"\x02"
 _VALUES: Final = r" to stdout (format csv, encoding 'UTF8', delimiter e'\x01', quote e'\x02', null 'null')"
 _RECORDS: Final = " to stdout (format csv, encoding 'UTF8')"
 _Statement = tuple[LiteralString, LiteralString]
-"""The texts before the conditions, and after them."""
+"""The text before the conditions, and the text after them."""
 _OBJECT: Final = (
     "{" + ",".join(f'"{name}":"%b"' if name in _PLAIN else f'"{name}":%b' for name in FIELDS) + "}"
 ).encode()

@@ -1,4 +1,4 @@
-"""The file of an export: its records, and what stands around them."""
+"""The file of an export: its records, and the bytes around them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,14 +25,14 @@ class Parts(Protocol):
         """One more part; without records if it is the only one."""
 
     def end(self) -> None:
-        """Write what stands behind the parts."""
+        """Write the end of the file."""
 
     def abandon(self) -> None:
-        """Leave what was written, without an end."""
+        """Leave the written parts, without an end."""
 
 
 class ExportFile:
-    """The file of an export. Nothing is written before its first part is whole, or the end."""
+    """The file of an export. Nothing is written before its first part is complete, or the end."""
 
     def __init__(self, parts: Parts, progress: Progress) -> None:
         self._parts = parts
@@ -49,13 +49,13 @@ class ExportFile:
             self._write()
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         if self._records or not self._entries:
             self._write()
         self._parts.end()
 
     def abandon(self) -> None:
-        """Leave what was written, without an end."""
+        """Leave the written parts, without an end."""
         self._parts.abandon()
 
     def _write(self) -> None:
@@ -67,7 +67,7 @@ class ExportFile:
 
 
 class _TextParts:
-    """Records of JSON or CSV, of which some are written together: a call for each would cost more than its bytes."""
+    """Records of JSON or CSV, written in groups: a call for each would cost more than its bytes."""
 
     max_bytes = PART_BYTES
     max_records = PART_RECORDS
@@ -83,14 +83,14 @@ class _TextParts:
         self._out.write(self._shape.tail)
 
     def abandon(self) -> None:
-        """The tail is all that is missing."""
+        """Do nothing: only the tail is missing."""
 
 
 @contextmanager
 def export_file(form: Format, out: BinaryIO, progress: Progress) -> Iterator[ExportFile]:
     """A file of this format, which ends with the block, and is abandoned if the block raises.
 
-    Raises QueryError if there is no such format, and ConfigError without its package.
+    Raises QueryError for an unknown format, and ConfigError without its package.
     """
     if form not in FORMATS:
         raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(FORMATS)}.")

@@ -35,7 +35,7 @@ def export(
     database, ConflictError if entries of one were copied into the log, and ConfigError without pyarrow.
 
     ``conn`` may lead to SQLite or MySQL too, where it must be outside a transaction, or ``is_settled`` false. Raises
-    TransactionError, and on MySQL AccessError without the right PROCESS, which tells what is settled.
+    TransactionError, and on MySQL AccessError without the right PROCESS, which is needed to find the settled entries.
     """
     with export_file(format, out, progress) as file:
         log = log_of(sync_connection(conn, twin="await audit.aexport(conn, ...)"))

@@ -13,11 +13,11 @@ from svc_pg.audit.read.follow_position import START
 def following_lines(conn: Any, query: AuditQuery, *, cursor: str = START) -> Generator[Lines, None, None]:
     """All entries that ``query`` selects after ``cursor``, as an export writes them, then endlessly the new ones.
 
-    ``cursor`` is that of the last lines that were kept: a run that continues there leaves no gap, and repeats only
-    what came after them. An entry comes when all transactions that began before its own have ended. Each look at the
-    log is a transaction of its own; ``conn`` must be outside one. The query's order, limit and cursor are ignored.
-    Raises TransactionError, NotInstalledError, QueryError if the cursor is of another database, and ConflictError if
-    entries of one are copied into the log.
+    ``cursor`` is the cursor of the last stored lines: a run that continues there leaves no gap, and repeats only the
+    lines after them. An entry comes when all transactions that began before its own have ended. Each look at the log is
+    a transaction of its own; ``conn`` must be outside one. The query's order, limit and cursor are ignored. Raises
+    TransactionError, NotInstalledError, QueryError if the cursor is of another database, and ConflictError if entries
+    of one are copied into the log.
     """
     yield from log_of(conn).lines(query, cursor, pause=PAUSE)
 

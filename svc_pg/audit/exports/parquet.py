@@ -56,7 +56,7 @@ class RowGroups:
         self._file.close()
 
     def abandon(self) -> None:
-        """Leave the file without its index: nothing reads it, so nobody takes it for a whole one."""
+        """Leave the file without its index, so that no reader accepts it as complete."""
         self._sink.is_lost = True
 
     def _schema(self) -> Any:
@@ -83,7 +83,7 @@ class RowGroups:
         return pa.table([self._lists(table[n]) if n in ARRAYS else table[n] for n in schema.names], schema=schema)
 
     def _lists(self, column: Any) -> Any:
-        """The lists of a column of JSON, of which few differ."""
+        """The lists of a JSON column, which has few different values."""
         pa = self._arrow
         texts = column.combine_chunks().dictionary_encode()
         return pa.array(map(json.loads, texts.dictionary.to_pylist()), pa.list_(pa.string())).take(texts.indices)

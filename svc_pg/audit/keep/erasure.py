@@ -1,4 +1,4 @@
-"""Take away what the log shows of a person, and leave what history and seals need."""
+"""Erase a person's data from the log, and keep the facts that history and seals need."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -48,10 +48,10 @@ select coalesce(pg_catalog.array_agg(distinct key.id order by key.id), '{}') as 
 
 @dataclass(frozen=True, slots=True)
 class ErasureReport:
-    """The number of entries that were erased by table, or would be; none if they are erased already.
+    """The number of erased entries by table, or of those to erase; none if they are erased already.
 
     ``other_keys`` are keys that the record had before or after. Their other entries stay, because a key may have been
-    another person's: erase these too if they are the same one's.
+    another person's: erase them too if they are of the same person.
     """
 
     tables: dict[str, int] = field(default_factory=dict)
@@ -75,18 +75,18 @@ class _Keys:
 
 
 def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
-    """Erase what entries show of a record, and of the records that refer to it by ``audit.erasure``.
+    """Erase a record from its entries, and the records that refer to it by ``audit.erasure``.
 
     An erased entry keeps its time, table, operation, actor, label and the names of the changed fields; its snapshots,
     description and context are gone, and a key that is neither a number nor a UUID is replaced by its hash. Its digest
-    stays, so that its seal remains valid. An entry of a record that had several owners goes if one of its snapshots
-    shows this one. All is done in one transaction, or nothing, with an entry about it: an UPDATE of ``svc.audit_logs``
-    labelled ``audit log erased``. The rows of the tables themselves are not touched.
+    stays, so that its seal remains valid. An entry of a record that had several owners is erased if one of its
+    snapshots shows this one. All is done in one transaction, or nothing, with an entry about it: an UPDATE of
+    ``svc.audit_logs`` labelled ``audit log erased``. The rows of the tables themselves are not touched.
 
     ``conn`` must be outside a transaction. ``record`` is the key: the value of the column, or a list or tuple of
-    several columns' values. Raises NotFoundError if the log does not know the record, ConflictError if something of it
-    is held (see ``svc_pg.audit.hold``), in a dry run too, or writers keep the log locked, QueryError for more than
-    100,000 entries, TransactionError, ConfigError on other databases, and NotInstalledError.
+    several columns' values. Raises NotFoundError if the log does not know the record, ConflictError if some of it is
+    held (see ``svc_pg.audit.hold``), in a dry run too, or writers keep the log locked, QueryError for more than 100,000
+    entries, TransactionError, ConfigError on other databases, and NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
     driver = psycopg_connection(conn, twin="await audit.aerase(conn, ...)")

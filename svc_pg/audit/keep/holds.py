@@ -1,4 +1,4 @@
-"""Legal holds: what is held is neither purged nor erased until somebody lifts the hold."""
+"""Legal holds: held entries are neither purged nor erased until the hold is lifted."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,7 +23,7 @@ select id::text as id, table_name, record_id, reason, held_at, held_by, lifted_a
             where r.hold_id = audit_holds.id and r.followed_at is null
        ) as connected
   from svc.audit_holds"""
-# what refers to the record of a hold is looked up again by each purge
+# each purge looks up again which records refer to a held one
 _KEEPING: Final = """
 (table_name = %s and (record_id is null or record_id = %s)
  or id in (select r.hold_id from svc.audit_held_records r where r.table_name = %s and r.record_id = %s))"""
@@ -33,8 +33,8 @@ _KEEPING: Final = """
 class Hold:
     """A hold of a record, or of a whole table if ``record_id`` is None. It holds while ``lifted_at`` is None.
 
-    ``connected`` is the number of other records that it keeps, because they refer to this one by ``audit.erasure``, as
-    the last purge or erasure found them, or the hold itself.
+    ``connected`` is the number of other records that it keeps because they refer to this one by ``audit.erasure``, as
+    of the last purge or erasure, or of the hold itself.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Holds(Listing[Hold]):
         return await Listing.alist(self, conn, max_bytes=max_bytes)
 
     def keeping(self, table: str, record: object) -> Self:
-        """Only those that keep the entries of this record: its own, its table's, and those of what it refers to."""
+        """Only holds that keep the entries of this record: on it, on its table, and on records that it refers to."""
         name, key = str(TableName.parse(table)), bounded(record_id(record))
         check_texts(key)
         return replace(self, filter=self.filter.where(_KEEPING, name, key, name, key))
@@ -92,15 +92,15 @@ class Holds(Listing[Hold]):
 
 
 def holds(*, lifted: bool = False) -> Holds:
-    """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also those that were lifted."""
+    """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also lifted ones."""
     return Holds(keyset=_KEYSET, filter=ALL if lifted else ALL.where("lifted_at is null"))
 
 
 def hold(conn: Connection[Any], table: str, record: object = ..., *, reason: str) -> str:
     """Hold a record, or without one all of a table, in the caller's transaction. Returns the hold's id.
 
-    From its commit on, nothing of it is purged or erased, nor of the records that refer to it by ``audit.erasure``, now
-    or later. A hold of a table keeps that table alone. A purge or an erasure under way goes first: this waits for
+    From its commit on, no entries of it are purged or erased, nor of the records that refer to it by ``audit.erasure``,
+    now or later. A hold of a table keeps that table alone. A purge or an erasure under way goes first: this waits for
     it. The hold is an entry of the log itself, with the actor and the reason. ``record`` is the key: the value of the
     column, or a list or tuple of several columns' values.
 

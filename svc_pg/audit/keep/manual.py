@@ -1,4 +1,4 @@
-"""Write entries about events outside audited tables, which no trigger sees."""
+"""Write entries about events that no trigger sees."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

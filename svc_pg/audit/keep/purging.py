@@ -26,9 +26,9 @@ class _Start:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A partition with entries to remove: the whole of it, or ``entries``, while others are ``kept`` by holds.
+    """A partition with entries to remove: all of it, or ``entries``, while holds keep the ``kept`` ones.
 
-    Of a large one that goes as a whole, ``entries`` is an estimate, or None.
+    For a large partition that is dropped as a whole, ``entries`` is an estimate, or None.
     """
 
     partition_oid: int
@@ -97,8 +97,8 @@ def purging(
 ) -> Effects[PurgeReport]:
     """The effects of a purge, and its report.
 
-    A query whose locks others hold is tried ``tries`` times, and ``batch`` entries are removed at a time. Partitions
-    that are left when ``is_over`` are postponed.
+    A query is tried ``tries`` times while others hold its locks, and ``batch`` entries are removed at a time.
+    Partitions that remain when ``is_over`` are postponed.
     """
     [start] = yield Apart(Query(_START if ages.are_equal else _START_BY_TABLE, (), _Start))
     limits = _limits(ages, start, unsealed=unsealed)
@@ -123,7 +123,7 @@ def purging(
             drop = yield from patiently(query, attempts, is_over)
             is_done = drop is not None
             dropped += [part.partition_name] if drop and drop.is_dropped else []
-        if not part.is_whole or (drop and not drop.is_dropped):  # somebody has placed a hold meanwhile
+        if not part.is_whole or (drop and not drop.is_dropped):  # a hold was placed meanwhile
             removed, is_done = yield from _emptying(part, limits, batch, attempts, is_over)
             tables.update(removed)
         if not is_done:
@@ -139,7 +139,7 @@ def _held(parts: Sequence[_Part]) -> list[str]:
 
 
 def _kept_since(ages: Ages, start: _Start) -> datetime | None:
-    """The time from which entries stay for want of a seal, if some of these are old enough to go."""
+    """The time of the oldest unsealed entry, if the lack of a seal keeps entries that are old enough to go."""
     known = [ages.default, *(ages.of(table) for table in start.tables or ())]
     youngest = min((age for age in known if age is not None), default=None)
     if youngest is None or start.unsealed_since is None or start.unsealed_since >= start.now - youngest:
@@ -148,7 +148,7 @@ def _kept_since(ages: Ages, start: _Start) -> datetime | None:
 
 
 def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | None, list[str], list[datetime | None]]:
-    """The time before which entries may go, and those of tables that have one of their own."""
+    """The time before which entries may go, and the times of tables with an age of their own."""
 
     def before(age: timedelta | None) -> datetime | None:
         if age is None:
@@ -159,7 +159,7 @@ def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | No
     own = {table: ages.of(table) for table in start.tables or ()}
     befores = {table: before(age) for table, age in own.items() if age != ages.default}
     if unsealed and ages.default is not None and start.unsealed_since is not None:
-        befores[_OWN] = min(start.now - ages.default, start.unsealed_since)  # a seal must prove what purges say
+        befores[_OWN] = min(start.now - ages.default, start.unsealed_since)  # a seal must prove entries about purges
     return before(ages.default), list(befores), list(befores.values())
 
 

@@ -22,15 +22,15 @@ def purge(
 ) -> PurgeReport:
     """Remove all entries older than ``older_than``: 1 day to 36500 days. Default: ``retention_days`` of ``config``.
 
-    Entries of tables that have ``retention_days`` of their own in ``config`` are removed by these. Entries that a hold
-    names stay, and the report tells which: see ``svc_pg.audit.hold``. If the log has seals, entries stay until they are
-    sealed, unless ``unsealed``.
+    Tables with ``retention_days`` of their own in ``config`` are purged by these. Held entries stay, and the report
+    lists their holds: see ``svc_pg.audit.hold``. If the log has seals, entries stay until they are sealed, unless
+    ``unsealed``.
 
     ``conn`` must be outside a transaction. Each partition and each batch has a transaction of its own, which also
     writes an entry about it: operation DELETE of ``svc.audit_logs``, labelled ``audit log purged``, with the facts in
-    ``before_data``. A purge that is interrupted leaves nothing to repair. A partition that stays locked for
-    some seconds is postponed, so that no capture waits long behind it. ``progress`` is called with the name of each
-    partition. SQLite and MySQL have no partitions: all is removed in batches, and what is locked is postponed.
+    ``before_data``. A purge that is interrupted leaves nothing to repair. A partition that stays locked for some
+    seconds is postponed, so that no capture waits long behind it. ``progress`` is called with the name of each
+    partition. SQLite and MySQL have no partitions: all is removed in batches, and locked entries are postponed.
 
     On MySQL and MariaDB, where the log is one for all databases of the server, entries of the connection's database are
     removed, or with ``all_databases`` those of all by these ages. A connection to database ``svc`` means all.

@@ -1,1 +1,1 @@
-"""The audit log as every database has it: entries, what is asked of them, and what reports tell."""
+"""The common model of audit logs of all databases: entries, conditions on them, and reports."""

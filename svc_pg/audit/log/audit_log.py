@@ -1,4 +1,4 @@
-"""The seam where databases meet: what can be asked of any audit log, and the log that a connection leads to."""
+"""The interface of an audit log of any database, and the choice of the log for a connection."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -27,7 +27,7 @@ _LOGS: Final[Mapping[Dialect, str]] = {
 
 
 def log_of(conn: Any) -> "AuditLog":
-    """The log that a connection leads to. Raises ConfigError if it is none of a database that svc-pg knows."""
+    """The log of a connection's database. Raises ConfigError if svc-pg does not support the database."""
     dialect = dialect_of(conn)
     log: AuditLog = import_module(_LOGS[dialect]).log_on(conn, dialect)
     return log

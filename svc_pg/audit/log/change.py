@@ -14,15 +14,15 @@ from svc_pg.formats.unseen import blanks, marked
 
 MAX_FIELDS: Final = 20
 MAX_CHARACTERS: Final = 200
-"""The most characters that a change shows of each of its texts."""
+"""The most characters of each text of a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
     """A field of an update. A value is its text, cut after 200 characters; None is null, or not recorded.
 
-    Marks stand in the texts for characters and blanks that nobody sees, and quotes around one that could be taken for
-    a value of another type. ``note`` tells how two values differ that look the same. If ``is_redacted``, the log has
+    In the texts, marks stand for invisible characters and blanks, and quotes around a text that looks like a value of
+    another type. ``note`` tells the difference between two values that look the same. If ``is_redacted``, the log has
     no value, or a disguised one.
     """
 
@@ -38,7 +38,7 @@ class Change:
     """A change of a record.
 
     ``actor`` is the name that templates show: the actor's id, unless ``dataclasses.replace`` sets another. It is None
-    if the application named no actor; ``db_user`` is then all that is known. ``fields`` are the first 20 that an update
+    if the application named no actor; then only ``db_user`` is known. ``fields`` are the first 20 that an update
     changed, and ``more_fields`` the number of others.
     """
 
@@ -62,7 +62,7 @@ class Change:
 
     @property
     def doubt(self) -> str:
-        """The reason to look twice at the actor's name, or an empty text."""
+        """A warning about an actor's name that looks like another, or an empty text."""
         return MIXED if is_mixed(self.actor or "") else ""
 
     @property
@@ -87,7 +87,7 @@ def cut(text: str | None) -> str | None:
 
 
 def field_change(name: str, before: object, after: object, *, is_redacted: bool) -> FieldChange:
-    """A field with its values: None, a text, or what is written as JSON."""
+    """A field with its values: None, a text, or any value of JSON."""
     both = sides(before, after)
     shown = [None if text is None else _cut(text) for text in (both.before, both.after)]
     note = "" if is_redacted else both.note

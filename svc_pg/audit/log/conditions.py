@@ -1,4 +1,4 @@
-"""The conditions of a query of the audit log, as values that each database puts into its own words."""
+"""The conditions of a query of the audit log, as values that each database translates to its SQL."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """There is no such value."""
+    """The column has no value."""
 
     value: Missable
 
@@ -103,7 +103,7 @@ class HasFact:
 
 @dataclass(frozen=True, slots=True)
 class OfAnyDatabase:
-    """The entry is of any database of the server: without it, of the connection's, or of a table that is named."""
+    """The entry is of any database of the server. Default: of the connection's, or of the named tables."""
 
 
 Condition = (

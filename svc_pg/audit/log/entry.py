@@ -19,16 +19,16 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 ERASED: Final = '{"erased": true}'
 """The snapshot of an erased entry."""
 ALWAYS: Final = ("id", "timestamp", "table_name")
-"""The fields that every entry has, whatever is chosen."""
+"""The fields of every entry, also if others are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One change of one record. Snapshots are mappings that keep PostgreSQL's text: ``entry.after_data["email"]``.
 
-    ``partition`` is the one that held the row, such as ``public.orders_2026_01``, or that a TRUNCATE emptied; a
-    TRUNCATE without it emptied the whole table. On PostgreSQL every entry has a ``db_user`` and an ``xact_id``. SQLite
-    knows neither, and MySQL no ``xact_id``.
+    ``partition`` is the partition that held the row, for example ``public.orders_2026_01``, or that a TRUNCATE emptied;
+    a TRUNCATE without it emptied the whole table. On PostgreSQL every entry has a ``db_user`` and an ``xact_id``.
+    SQLite knows neither, and MySQL no ``xact_id``.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Entry:
 
     @property
     def is_erased(self) -> bool:
-        """True if ``svc_pg.audit.erase`` took away what it showed: its snapshots say only that."""
+        """True if ``svc_pg.audit.erase`` erased it: its snapshots say only that."""
         return is_erased(self)
 
 
@@ -76,7 +76,7 @@ class _Shown(Protocol):
 
 
 def is_erased(entry: _Shown) -> bool:
-    """True if the snapshots say that what they showed was erased; see sql/audit/erase.sql.j2."""
+    """True if the snapshots are those of an erased entry; see sql/audit/erase.sql.j2."""
     return entry.redacted_fields == ["*"] and ERASED in (str(entry.before_data), str(entry.after_data))
 
 
@@ -127,7 +127,7 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """These fields and those that every entry has, in the order of ``Entry``. Raises QueryError."""
+    """These fields and the fields of every entry, in the order of ``Entry``. Raises QueryError."""
     for name in names:
         if name not in FIELDS:
             raise QueryError(f"{name!r} is not a field of an entry", hint=f"Fields are {', '.join(FIELDS)}.")

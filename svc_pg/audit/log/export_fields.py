@@ -78,7 +78,7 @@ class ExportReport:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some whole lines, perhaps none, and the cursor behind them; ``is_end`` if there are no more at the moment."""
+    """Some complete lines, perhaps none, and the cursor after them; ``is_end`` if there are no more at the moment."""
 
     text: bytes
     entries: int

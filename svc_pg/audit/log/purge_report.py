@@ -17,14 +17,14 @@ YOUNGEST_AGE: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """The entries that were removed, or would be.
+    """The entries removed, or to be removed.
 
-    - ``before``: the time before which they are; None if only tables with ``retention_days`` of their own are purged
-    - ``partitions``: those that were dropped as a whole
+    - ``before``: the time that they precede; None if only tables with ``retention_days`` of their own are purged
+    - ``partitions``: the partitions dropped as a whole
     - ``entries``: the number of entries removed one by one
     - ``postponed``: the partitions that readers or writers kept locked; the next purge continues with them
     - ``tables``: the number of entries removed one by one, by table
-    - ``held``: the holds that keep entries which would be removed otherwise
+    - ``held``: the holds that keep entries from being removed
     - ``unsealed_since``: the time of the oldest entry without a seal, if old entries stay until they are sealed
     - ``partition_entries``: about how many entries each of ``partitions`` had; None if that is not known
     """
@@ -41,7 +41,7 @@ class PurgeReport:
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """The ages by which entries are removed: the log's own, and those of tables that have one. None is never."""
+    """The ages by which entries are removed: the log's own, and the tables' own. None means never."""
 
     default: timedelta | None
     rules: Sequence[AuditedTable] = ()
@@ -62,7 +62,7 @@ class Ages:
 def ages_of(older_than: timedelta | None, config: AuditConfig | None) -> Ages:
     """The ages of a purge: ``older_than`` takes the place of the log's ``retention_days``, not of a table's own.
 
-    Raises QueryError if nothing would ever be removed, or nothing may be by this age.
+    Raises QueryError if no age is given at all, or this age is not acceptable.
     """
     rules = () if config is None else config.tables
     if older_than is None and config is not None and config.retention_days is not None:

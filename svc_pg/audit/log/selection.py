@@ -1,4 +1,4 @@
-"""The entries of the audit log that a query asks for, apart from any database's SQL."""
+"""The entries that a query of the audit log selects, independent of any database's SQL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from svc_pg.audit.log.entry import FIELDS, Entry, Order, position
 from svc_pg.database.pagination import Paged
 
 Search = Literal["contains", "text", "context"]
-"""A search, for which a page looks at a stretch of the log; of contexts there is no index."""
+"""The kind of a search, whose pages each look at a stretch of the log; contexts have no index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection(Paged[Entry]):
-    """The conditions, which entries come ``first``, and the fields to read."""
+    """The conditions, the order (``first``), and the fields to read."""
 
     conditions: tuple[Condition, ...] = ()
     first: Order = "newest"
@@ -23,7 +23,7 @@ class Selection(Paged[Entry]):
 
     @property
     def edge(self) -> tuple[datetime, int] | None:
-        """The time and id of the entry next to the page, if that is not the first one."""
+        """The time and id of the entry next to the page; None for the first page."""
         return cast(tuple[datetime, int] | None, self.position)
 
     @property
@@ -33,7 +33,7 @@ class Selection(Paged[Entry]):
 
     @property
     def is_of_record(self) -> bool:
-        """True if the entries are those of one record, which come in the order of change."""
+        """True if the entries are of one record, and so in the order of change."""
         return any(isinstance(condition, Is) for condition in self.conditions)
 
     @property

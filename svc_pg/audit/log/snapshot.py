@@ -13,10 +13,10 @@ _SNAPSHOTS: Final = ("before_data", "after_data", "context", "value", "other_dat
 class Snapshot(Mapping[str, Any], Verbatim):
     """For example ``entry.after_data["email"]``; numbers with a fraction are Decimal.
 
-    ``text`` is the JSON text unchanged, and what passes it on, as exports and the console do, parses nothing; the first
-    look at a member parses it, once. Snapshots are equal if their values are, also to a dict, and true if their values
-    are. One that is no object, as a single field or what ``capture_log`` takes too, has no members; its value is
-    ``value``. Payloads of webhooks and contexts of actors take it as the JSON that it is.
+    ``text`` is the JSON text unchanged, so exports and the console pass it on without parsing; the first access to a
+    member parses it, once. Snapshots are equal if their values are, also to a dict, and true if their values are. A
+    snapshot that is no object, for example a single field or an argument of ``capture_log``, has no members; its value
+    is ``value``. Payloads of webhooks and contexts of actors take it as JSON.
     """
 
     __slots__ = ("_text", "_value")
@@ -32,7 +32,7 @@ class Snapshot(Mapping[str, Any], Verbatim):
 
     @property
     def value(self) -> Any:
-        """The parsed text. Raises ValueError or RecursionError for one that Python does not read."""
+        """The parsed text. Raises ValueError or RecursionError if Python cannot parse it."""
         if self._value is _UNREAD:
             self._value = RawJson(self._text).value
         return self._value
@@ -71,7 +71,7 @@ class Snapshot(Mapping[str, Any], Verbatim):
 
 
 def read_snapshots(row: Any) -> None:
-    """Make Snapshots of the JSON texts of a row of the log, in place; fields that it does not have stay away."""
+    """Replace the JSON texts of a row of the log by Snapshots, in place; missing fields stay missing."""
     for name in _SNAPSHOTS:
         text = getattr(row, name, None)
         if isinstance(text, RawJson):

@@ -1,4 +1,4 @@
-"""Values of the log as people read them, and what tells two apart that look the same."""
+"""Values of the log as texts for people, and the difference between two that look the same."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TYPES: Final = {"{": "an object", "[": "a list", "t": "true or false", "f": "tr
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Two values as texts, None for null; ``note`` tells how they differ if they look the same."""
+    """Two values as texts, None for null; ``note`` tells the difference if they look the same."""
 
     before: str | None
     after: str | None
@@ -23,7 +23,7 @@ class Sides:
 
 
 def written(value: Any) -> str:
-    """A value as people read it: a text without quotes, anything else as JSON."""
+    """A value as text for people: a text without quotes, anything else as JSON."""
     try:
         return value if isinstance(value, str) else encode(value).decode()
     except RecursionError:
@@ -31,7 +31,7 @@ def written(value: Any) -> str:
 
 
 def sides(before: Any, after: Any) -> Sides:
-    """Two values beside each other. A text that could be taken for a value of another type stands in quotes."""
+    """Two values side by side. A text that looks like a value of another type is quoted."""
     was, now = _beside(before, after), _beside(after, before)
     return Sides(was, now, "" if was is None or now is None else _typed(before, after) or alike(was, now))
 
@@ -44,7 +44,7 @@ def _beside(value: Any, other: Any) -> str | None:
 
 
 def _is_taken(text: str) -> bool:
-    """True if a text without quotes could be a word of ours, or JSON that is no text."""
+    """True if a text without quotes looks like a word of ours, or like JSON that is no text."""
     if text.strip().casefold() in _OURS:
         return True
     try:

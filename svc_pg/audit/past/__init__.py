@@ -1,1 +1,1 @@
-"""Tell the past from the audit log: histories, rows as of a time, and changes taken back."""
+"""The past, from the audit log: histories, rows as of a time, and reverted changes."""

@@ -40,10 +40,10 @@ _AGO: Final = SQL("now() - %s::interval")
 class PastRow:
     """A row as it was. ``values`` has the columns that the table has now, each with a value of its type.
 
-    ``unknown_fields`` are those of them whose value then is not known: the column is newer, it was redacted, or its
-    type is another since; their value is None. ``other_data`` are recorded values that no column has: of columns that
-    were renamed or dropped, of a value that does not fit the type of now, or the marker of a redacted one. The change
-    that left the row so is None if it was before the log began to know the row.
+    ``unknown_fields`` are the columns whose value then is unknown, because the column is newer, was redacted, or has
+    changed its type; their value is None. ``other_data`` are recorded values without a column: of renamed or dropped
+    columns, values that do not fit the present type, and the markers of redacted ones. The change that left the row so
+    is None if it was before the log's first entry of the row.
     """
 
     record_id: str
@@ -64,7 +64,7 @@ class PastRow:
 
     @property
     def is_erased(self) -> bool:
-        """True if ``svc_pg.audit.erase`` took away what the row was."""
+        """True if ``svc_pg.audit.erase`` erased the row's values."""
         return self.redacted_fields == ["*"] and str(self.other_data) == ERASED
 
 
@@ -122,7 +122,7 @@ class AsOf(Listing[PastRow]):
         return replace(self, key=key)
 
     def as_json(self) -> Self:
-        """The same rows, each value a Snapshot of what PostgreSQL wrote: also those that Python has no type for."""
+        """The same rows, each value a Snapshot of PostgreSQL's JSON: also values of types that Python lacks."""
         point = _AGO if isinstance(self.time, timedelta) else _AT
         select = _JSON.format(_source(self.table), point).as_string(None)
         return replace(self, keyset=_keyset(select, _json_row))
@@ -178,7 +178,7 @@ def as_of(table: str, time: PointInTime) -> AsOf:
 
     A transaction counts from when its entries were written, not from its commit. Rows that were there before capture
     began, and never changed since, are not among them unless ``install --backfill`` recorded them. Raises ConfigError
-    for a name that is no table's, and QueryError for a time that is none.
+    for an unusable table name, and QueryError for an unusable time.
     """
     name = TableName.parse(table)
     when = time_or_age(_read(time))

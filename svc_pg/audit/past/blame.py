@@ -1,4 +1,4 @@
-"""Tell for each field of a record who last changed it, and when."""
+"""Find the last change of each field of a record, with its actor and time."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,8 +27,8 @@ select field, value, is_redacted, entry_id::text as entry_id, changed_at, operat
 class FieldOrigin:
     """A field of a record as it is now, and the entry that last changed it.
 
-    Without an entry, the log does not tell who did: it knows the field, by this name, only since ``known_since``, which
-    is None if no entry has it. The operation SNAPSHOT means that it had this value when capture began. If
+    Without an entry the change is unknown: the log has the field, under this name, only since ``known_since``, which is
+    None if no entry has it. The operation SNAPSHOT means that the field had this value when capture began. If
     ``is_redacted``, the log has no value, or a disguised one.
     """
 

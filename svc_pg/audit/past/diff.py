@@ -1,4 +1,4 @@
-"""The difference that an entry tells: by field, and as a JSON Patch (RFC 6902)."""
+"""The difference between an entry's snapshots: by field, and as a JSON Patch (RFC 6902)."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from svc_pg.formats.json_writer import encode
 
 _MISSING: Final = object()
 _DEEPEST: Final = 20
-"""Deeper differences are told as a replacement at this depth."""
+"""Deeper differences become a replacement at this depth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Read what a transaction or an entry changed in sum, and the facts of the tables that it changed."""
+"""Read the net changes of a transaction or an entry, and the facts of the changed tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ select n.nspname as schema, c.relname as "table",
 class NetChange:
     """A record before and after; None if it was not there. A record_id of None is a TRUNCATE, or a row without key.
 
-    ``later_entry`` has since then changed the same fields, or made or ended the row. If it ``is_of_another_table``, its
-    table was renamed, and another one has the name now.
+    ``later_entry`` is a later change of the same fields, or the row's later INSERT or DELETE. If it
+    ``is_of_another_table``, its table was renamed, and another one has the name now.
     """
 
     table_name: str
@@ -82,7 +82,7 @@ class NetChange:
 class Referring:
     """A foreign key: ``columns`` of ``table`` refer to the columns ``of`` another one.
 
-    If it ``deletes``, a row that goes takes those that refer to it along, or changes them.
+    If it ``deletes``, the deletion of a row deletes or changes the rows that refer to it.
     """
 
     table: TableName
@@ -121,7 +121,7 @@ def net_changes(*, transaction: int | None = None, entry: int | None = None) -> 
 
 
 def facts_of(tables: Sequence[TableName]) -> Query[TableFacts]:
-    """The facts of these tables, of those that exist."""
+    """The facts of these tables, as far as they exist."""
     return Query(_FACTS, ([name.schema for name in tables], [name.table for name in tables]), _facts)
 
 

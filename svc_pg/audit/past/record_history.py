@@ -58,7 +58,7 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state of a record, and the entry that tells it.
+    """A state of a record, and the entry that recorded it.
 
     It was there from ``valid_from`` to ``valid_to``, which is None for the state of now. Both are equal, and
     ``after_data`` is None, if the entry ended the record: a DELETE, or an UPDATE that gave it the key ``moved_to``. If
@@ -89,7 +89,7 @@ class State:
 
     @property
     def is_erased(self) -> bool:
-        """True if ``svc_pg.audit.erase`` took away what the state was."""
+        """True if ``svc_pg.audit.erase`` erased the state's values."""
         return is_erased(self)
 
 

@@ -1,4 +1,4 @@
-"""Print the SQL that takes back what a transaction or an entry did, if nothing has changed it since."""
+"""Generate the SQL that reverts a transaction or an entry, unless later changes forbid it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -109,7 +109,7 @@ def _reverted(what: str, changes: Sequence[NetChange], facts: Sequence[TableFact
 
 
 def _rejoined(changes: Sequence[NetChange]) -> list[NetChange]:
-    """The changes; a row that moved is one, though the log has the end of its old key and the beginning of its new."""
+    """The changes, with the end of an old key and the beginning of the new one joined if a row changed its key."""
     left = {(change.table_name, change.record_id): change for change in changes}
     for key in list(left):
         while (change := left.get(key)) and (before := _moved(change, left)):
@@ -129,7 +129,7 @@ def _rejoined(changes: Sequence[NetChange]) -> list[NetChange]:
 
 
 def _moved(change: NetChange, others: Mapping[tuple[str, str | None], NetChange]) -> NetChange | None:
-    """The end of the key that a row had before it began with this one."""
+    """The change that ended the row's former key."""
     before = others.get((change.table_name, change.moved_from)) if change.moved_from else None
     is_beginning = change.before_data is None and change.after_data is not None
     if before is None or before is change or not is_beginning or before.after_data is not None:
@@ -189,7 +189,7 @@ def _image(data: RawJson | None, redacted: set[str]) -> dict[str, Any] | None:
 
 
 def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -> Iterator[Refusal]:
-    """The values that are needed and that the log does not have."""
+    """The needed values that the log lacks."""
     redacted = {*(change.redacted_fields or ())} - {*leave}
     needed = {*(change.changed_fields or ())}
     refusal = partial(Refusal, table=change.table_name, record=change.record_id)

@@ -1,4 +1,4 @@
-"""Compose the SQL that takes rows back: what must be there before, the changes in their order, and the result."""
+"""Compose the SQL that reverts rows: checks of the rows before, the changes in order, and checks of the result."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

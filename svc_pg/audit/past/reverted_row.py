@@ -1,4 +1,4 @@
-"""SQL about a row of which the log tells values: which row it is, what it must have, and what it is given."""
+"""SQL about a row from its recorded values: its key, its expected values and its new values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class RevertedRow:
 
 
 def is_marker(value: Any) -> bool:
-    """True if this stands in a snapshot for a value that is not recorded; see sql/audit/audit_without_capped.sql."""
+    """True if this is the marker of an unrecorded value in a snapshot; see sql/audit/audit_without_capped.sql."""
     markers = {"oversized", "unsupported"}
     return isinstance(value, dict) and {"bytes", "sha256"} <= value.keys() and not markers.isdisjoint(value)
 

@@ -110,7 +110,7 @@ class AuditQuery(Selection):
         severity: Sequence[str] = (),
         compliance: Sequence[str] = (),
     ) -> Self:
-        """Leave out entries with one of these values; entries that have no such value stay."""
+        """Leave out entries with one of these values; entries without a value stay."""
         _check_one_of("an operation", operation, OPERATIONS)
         _check_one_of("a severity", severity, SEVERITIES)
         excluded: dict[Column, Sequence[str]] = {
@@ -178,7 +178,7 @@ class AuditQuery(Selection):
     def list(self, conn: Any) -> Page[Entry]:
         """Run on a connection or cursor of psycopg, sqlite3 or another driver, a session, or SQLAlchemy's or Django's.
 
-        Never commits. Raises NotInstalledError, and QueryError for what only PostgreSQL answers.
+        Never commits. Raises NotInstalledError, and QueryError for conditions that only PostgreSQL supports.
         """
         log = log_of(sync_connection(conn, twin="await query.alist(conn)"))
         return log.run(log.page(self))

@@ -1,4 +1,4 @@
-"""Read the entries of a record in the order of change, which the images tell and the ids may not."""
+"""Read the entries of a record in the order of change, which follows from the images, not always from the ids."""
 
 from typing import Final, LiteralString, TypeVar
 

@@ -79,7 +79,7 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
     """Count what ``query`` selects among the newest 10,000 entries of its range.
 
     Its order, limit and cursor are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
-    selects, for those who may know of no other. Never commits. Raises NotInstalledError.
+    selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
     chosen = newest(query, size=MAX_ENTRIES)
     rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))

@@ -1,4 +1,4 @@
-"""The position of a reader who follows the log: the text of a cursor, for every database."""
+"""The position of a follower of the log: the text of a cursor, for every database."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +28,7 @@ class Position:
 
 
 def read(cursor: str) -> Position:
-    """The position that a cursor tells. Raises QueryError."""
+    """Read the position in a cursor. Raises QueryError."""
     if cursor in (NOW, START):
         return Position("")
     after, until, row = (str(part) for part in decode(cursor, str, str, str))

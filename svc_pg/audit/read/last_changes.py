@@ -1,4 +1,4 @@
-"""The last changes of a record as plain values, for a page of the application that tells who changed it."""
+"""The last changes of a record as plain values, for a page of the application that shows its history."""
 
 from typing import Any, Final
 
@@ -49,7 +49,7 @@ def _check(limit: int) -> None:
 
 
 def _last_changes(log: AuditLog, table: str, record: object, limit: int) -> Effects[list[Change]]:
-    """Raises QueryError for a slip in a table's name, which would look like a record without changes."""
+    """Read the changes. Raises QueryError for an unknown table, which would look like a record without changes."""
     name = TableName.parse(table)
     found = yield from log.last_changes(name, record_id(record), limit)
     if not found and not (yield from log.knows(name)):

@@ -28,5 +28,5 @@ class OtherNames:
 
 
 def other_names(table: str) -> Query[OtherNames]:
-    """The other names of the table that entries call so."""
+    """The other names of the table with this name in entries."""
     return Query(_OTHER_NAMES, {"table": table}, OtherNames)

@@ -51,7 +51,7 @@ def newest(query: AuditQuery, *, size: int) -> Sample:
 
 
 def spread(query: AuditQuery, *, percent: float) -> Sample:
-    """The entries that ``query`` selects in so many of the blocks in which its range is stored."""
+    """The entries that ``query`` selects in a number of the blocks in which its range is stored."""
     wanted, looked_at = filter_of(query.conditions), filter_of(query.range)
     text = _LOOKED_AT + _condition(wanted) + _SPREAD + looked_at.clause + "\n),\n" + _WHOLE
     return Sample(text, (*wanted.params, percent, *looked_at.params))

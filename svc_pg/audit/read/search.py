@@ -1,4 +1,4 @@
-"""Search snapshots and contexts, stretch by stretch: no answer takes longer than its stretch, however long the log."""
+"""Search snapshots and contexts, stretch by stretch, so that the time of an answer does not grow with the log."""
 
 import json
 from collections.abc import Awaitable
@@ -18,9 +18,9 @@ from svc_pg.errors import QueryError
 
 MAX_ENTRIES: Final = 10_000
 MAX_CONTEXTS: Final = 100_000
-"""Of a search of contexts alone, which are small."""
+"""The limit for a search of contexts alone, which are small."""
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""Of the snapshots as they are stored."""
+"""The limit for the stored size of snapshots."""
 
 Found = TypeVar("Found")
 
@@ -71,7 +71,7 @@ class _End:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch(Generic[Row]):
-    """A page from a stretch, and whether this is all that it can be: full, or of all that is left."""
+    """A page from a stretch; True if it is final, because it is full or the log ends there."""
 
     page: Page[Row]
     is_full: bool
@@ -96,7 +96,7 @@ def with_text(query: AuditQuery, words: str) -> AuditQuery:
 
 
 def with_fact(query: AuditQuery, value: str) -> AuditQuery:
-    """Entries of whose context a member has this value."""
+    """Entries with this value among the members of their context."""
     if not value.strip():
         raise QueryError("a search needs a value")
     return query.with_fact(value)

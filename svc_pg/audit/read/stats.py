@@ -96,7 +96,7 @@ async def astats(
 
     Without ``bucket``, times are by minute up to three hours, by hour up to seven days, else by day. The order, limit
     and cursor of the query are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
-    selects, for those who may know of no other. Never commits. Raises NotInstalledError.
+    selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
     exact = await _counted(conn, newest(query, size=MAX_ENTRIES), bucket)
     if exact[0].looked_at < MAX_ENTRIES:

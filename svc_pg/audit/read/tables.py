@@ -41,7 +41,7 @@ select a.name, a.capture
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of enrichment: what an entry gets if its operation is this one, or any for ``*``, and ``when`` holds."""
+    """A rule of enrichment, for entries of this operation, or of any for ``*``, if ``when`` holds."""
 
     operation: Operation
     label: str | None

@@ -1,4 +1,4 @@
-"""Read everything that one transaction did, in every audited table."""
+"""Read all changes of one transaction, in all audited tables."""
 
 from typing import Any, Final
 

@@ -110,7 +110,7 @@ def table_names(conn: Connection[Any]) -> list[TableName]:
 
 
 def _moved(conn: Connection[Any], name: TableName) -> str | None:
-    """A table that was renamed still has the triggers that record it under its old name."""
+    """The hint for a renamed table, whose triggers still record it under its old name."""
     query = Query(_RECORDED_AS, (names_of(name).capture,), TableName)
     return next((f"It is now {table}: name it so." for table in fetch(conn, query)), None)
 

@@ -112,7 +112,7 @@ def _columns(row: Row, columns: Iterable[str]) -> Composable:
 
 
 def _guarded(redacted: Set[str], value: Composable) -> Composable:
-    """Null if a redacted column is gone, which may have another name now; then only the key is sent."""
+    """Null if a redacted column is gone, because it may have been renamed; then only the key is sent."""
     return _GUARDED.format(texts(sorted(redacted)), sql.Literal(len(redacted)), value)
 
 

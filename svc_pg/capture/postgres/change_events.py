@@ -122,7 +122,7 @@ select from {table} as after left join {table} as before on false where ({when}
 
 
 def _sender(table: Table, rules: Sequence[OnChange]) -> SchemaObject:
-    """The function that may send, for that of the triggers, which may not."""
+    """The function with the right to send, called by that of the triggers, which lacks it."""
     function, table_name = names_of(table.name).send_changes, str(table.name)
     events = sorted({rule.event for rule in rules})
     body = render("events/send_changes.sql.j2", function=function, table_name=table_name, events=events)

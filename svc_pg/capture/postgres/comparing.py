@@ -1,4 +1,4 @@
-"""Render the statements that compare a table with the log, and write what the log lacks."""
+"""Render the statements that compare a table with the log, and write the missing entries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SETTINGS: Final = render("capture/backfill_settings.sql")
 """The settings of captures, for the images."""
 
 _MOST_ROWS_OF_PAGE: Final = 291
-"""The rows that fit into a page of 8 KiB; more fit into larger ones, which 13 and 14 do not read by range."""
+"""The most rows in a page of 8 KiB; larger pages hold more, but 13 and 14 do not read them by range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Comparison:
 
     @classmethod
     def of(cls, rules: TableRules, *, has_plain_key: bool) -> "Comparison":
-        """With ``has_plain_key`` the types of the columns of the key are PostgreSQL's own."""
+        """The statements for a table; ``has_plain_key`` if the types of its key columns are PostgreSQL's own."""
         live = _live(rules) if has_plain_key else None
         values = {"ignored": rules.ignored, "compares": tells_all(rules), "live": live}
         return cls(snapshot_values(rules) | values)
@@ -68,7 +68,7 @@ def pages_from(first: int, count: int, *, by_range: bool) -> Composable:
 
 
 def tells_all(rules: TableRules) -> bool:
-    """True if the rules let the log tell every change of the table, so that any difference is one without an entry."""
+    """True if the rules record every change of the table, so that any difference means a missing entry."""
     return rules.audited.record_when is None
 
 

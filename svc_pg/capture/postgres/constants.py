@@ -1,7 +1,7 @@
 """Refuse constants in conditions that would run code of others while PostgreSQL parses them.
 
 The text of an array, range or row becomes a value when it is parsed, and the domains inside check it: by functions of
-whoever made them, with the rights of the installer.
+their owners, with the rights of the installer.
 """
 
 import re
@@ -26,7 +26,7 @@ class _Domain:
 
 
 def check_constants(conn: Connection[Any], table: TableName, condition: str) -> None:
-    """Raise ConfigError if a constant of the condition may be checked by a domain of somebody else."""
+    """Raise ConfigError if a constant of the condition may be checked by a domain of another owner."""
     if not _CONTAINER.search(condition):
         return
     for domain in fetch(conn, Query(render("installed/foreign_domains.sql.j2"), tuple(table), _Domain)):

@@ -159,7 +159,7 @@ _WRITTEN: Final = """coalesce((
 
 
 def _tests(value: Composable, test: ValueTest) -> Iterable[Composable]:
-    """Comparisons of a jsonb value; none of them can fail, whatever type the value has."""
+    """Comparisons of a jsonb value, which cannot fail for a value of any type."""
     if test.is_null is not None:
         is_null = SQL("coalesce({0} = 'null'::jsonb, true)").format(value)
         yield is_null if test.is_null else SQL("(not {})").format(is_null)

@@ -1,4 +1,4 @@
-"""Refuse tables for which PostgreSQL itself would run code of others, with the rights of whoever asks."""
+"""Refuse tables for which PostgreSQL itself would run code of others, with the rights of the caller."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class _Code:
     owner: str
 
 
-# A function of somebody else who is no superuser, that a definition (class, oid) calls, by itself or as an operator
+# A function of another owner, no superuser, that a definition (class, oid) calls, by itself or as an operator
 _CALLED: Final[LiteralString] = """ as "user",
        p.oid::regprocedure::text as function, o.rolname::text as owner
   from definition f
@@ -50,7 +50,7 @@ definition (class, oid) as (
     select 'pg_statistic_ext'::regclass, s.oid from pg_statistic_ext s join relation r on r.oid = s.stxrelid
 )
 select pg_describe_object(f.class, f.oid, 0)"""
-# PostgreSQL computes what is constant in a partition key when it makes or drops a trigger
+# PostgreSQL computes the constants in a partition key when it makes or drops a trigger
 _PARTITION_KEYS: Final[LiteralString] = """
 with wanted as (
     select c.oid
@@ -79,7 +79,7 @@ def check_planned(conn: Connection[Any], table: TableName) -> None:
 
 
 def check_partition_keys(conn: Connection[Any], tables: Iterable[TableName]) -> None:
-    """Raise InstallError if a trigger on one of these tables would run code of somebody else."""
+    """Raise InstallError if a trigger on one of these tables would run code of another owner."""
     names = sorted(set(tables))
     if not names:
         return

@@ -29,7 +29,7 @@ _MOST_COLUMNS: Final = 1600 - len(OWN_COLUMNS)  # a view has no more
 
 
 def history_objects(rules: TableRules) -> list[SchemaObject]:
-    """The functions and the view; none without a key, which tells the states of one record from those of others."""
+    """The functions and the view; none without a key, because nothing would identify a record."""
     table = rules.table
     if not rules.key or not table.types or len(table.columns) > _MOST_COLUMNS:
         return []
@@ -93,5 +93,5 @@ def own_columns(columns: Iterable[str]) -> Mapping[str, str]:
 
 
 def _definitions(types: Mapping[str, str]) -> Composable:
-    """Columns with their types, which are names that PostgreSQL gave to types of its own."""
+    """Columns with their types, which are names of PostgreSQL's own types."""
     return SQL(", ").join(SQL("{} {}").format(Identifier(column), SQL(kind)) for column, kind in types.items())

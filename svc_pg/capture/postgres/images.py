@@ -1,4 +1,4 @@
-"""Render the image of a row: its values as jsonb, without a call of code that anybody but PostgreSQL wrote.
+"""Render the image of a row: its values as jsonb, without a call of code that is not PostgreSQL's own.
 
 ``to_jsonb`` calls the cast to json that the owner of a type may make. So the values of types that are not PostgreSQL's
 own are taken out of the row first, and added as the text that their output function prints: ``format`` calls no cast,
@@ -15,9 +15,9 @@ from svc_pg.capture.postgres.expressions import texts
 from svc_pg.capture.table import Table
 
 _MOST_PAIRS: Final = 50
-"""A function takes 100 arguments."""
+"""The most pairs in a call: a function takes 100 arguments."""
 _SAFE_BYTES: Final = 500_000
-"""No compression packs a value that jsonb cannot hold, of 256 MB, into a row of this size."""
+"""A row below this size is safe: no compression packs a value too large for jsonb (256 MB) into it."""
 _COMMA: Final = SQL(", ")
 _TO_JSONB: Final = SQL("to_jsonb({})")
 _ROW_TO_JSON: Final = SQL("row_to_json({})")
@@ -61,7 +61,7 @@ def careful_image(row: Composable) -> Composable:
 
 
 def query_image(table: Table, row: Composable, *, is_careful: Composable) -> Composable:
-    """The image of a row in a query, which cannot catch an error: it looks at the row before.
+    """The image of a row in a query, which cannot catch an error, so it checks the row first.
 
     A column may be gone. If ``is_careful`` is true, one that is newer than the rules may be of any type.
     """
@@ -80,7 +80,7 @@ def query_image(table: Table, row: Composable, *, is_careful: Composable) -> Com
 
 
 def locked_image(table: Table, row: Composable) -> Composable:
-    """The image of a row in a query of a table that nobody can change meanwhile."""
+    """The image of a row in a query of a table that is locked against changes."""
     relation = SQL("{}::regclass").format(Literal(Identifier(*table.name).as_string()))
     if not _printed(table):
         return _TOLERANT.format(row, relation)
@@ -113,7 +113,7 @@ def _printed(table: Table) -> Sequence[str]:
 
 
 def _has_printed_domain(table: Table) -> bool:
-    """True if a value cannot be taken out of its row, because a domain may refuse NULL, by code of its own."""
+    """True if a value cannot be taken out of its row, because its domain may refuse NULL, by code of its own."""
     return not set(table.domains).isdisjoint(_printed(table))
 
 
@@ -125,7 +125,7 @@ def _without_printed(table: Table, row: Composable) -> Composable:
 
 
 def _with_query_texts(table: Table, image: Composable, row: Composable) -> Composable:
-    """The name of a column that is gone since is that of a null, instead of being an error."""
+    """Add the printed values to an image; a column that is gone reads as null instead of as an error."""
     if not _printed(table):
         return image
     printed = [SQL("{} as {}").format(text, Identifier(name)) for name, text in _texts(table, Identifier).items()]

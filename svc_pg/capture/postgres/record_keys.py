@@ -15,7 +15,7 @@ _SHORT_TYPES: Final = re.compile(
     r"boolean|smallint|integer|bigint|real|double precision|uuid|date|oid|inet|cidr|macaddr8?"
     r"|time(stamp)?(\(\d\))? with(out)? time zone|character varying\(\d\d?\)"
 )
-"""The types whose values have short texts."""
+"""The types with short texts."""
 
 
 def record_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
@@ -33,7 +33,7 @@ def record_id(rules: TableRules, image: Composable | None, *, has_truncate: bool
 
 
 def _bounded(rules: TableRules, key: Composable) -> Composable:
-    """The text of a key, or a mark in its place if an index might refuse it."""
+    """The text of a key, or a digest in its place if it may be too long for an index."""
     types = (rules.table.types.get(column, "") for column in rules.key)
     if rules.table.name.schema == "svc" or all(_SHORT_TYPES.fullmatch(each) for each in types):
         return key
@@ -45,8 +45,8 @@ def lasting_id(
 ) -> Composable:
     """The key in a snapshot of a trigger, also if a column of the primary key was renamed after the install.
 
-    A redacted column may have the name of the key since then. So if a column that redaction names is gone, or one is
-    new, the catalog says which is the key.
+    A redacted column may have the name of the key since then. So if a redacted column is gone, or a column is new, the
+    key is read from the catalog.
     """
     named = record_id(rules, image, has_truncate=has_truncate)
     if not rules.key or image is None:
@@ -68,7 +68,7 @@ def moved_from(rules: TableRules, newer: Composable) -> Composable:
 
 
 def pairing(rules: TableRules) -> Composable:
-    """The condition under which two snapshots are of one record."""
+    """The condition that two snapshots are of one record."""
     equal = (SQL("v_before -> {0} = v_after -> {0}").format(Literal(column)) for column in rules.key)
     return SQL(" and ").join(equal)
 

@@ -29,8 +29,8 @@ def recorded(rules: TableRules, operation: Operation) -> Composable | None:
 def _other_than_ignored(rules: TableRules) -> Composable:
     """True if an update changed more than ignored columns.
 
-    One that only changes how values are written has no changed fields. At level ``row`` the trigger compares the rows,
-    except if an ignored column is json of a domain: rows keep it, so only the images tell.
+    An update that only changes the spelling of values has no changed fields. At level ``row`` the trigger compares the
+    rows, except if an ignored column is json of a domain: rows keep it, so only the images tell.
     """
     table, ignored = rules.table, texts(rules.ignored)
     others = [column for column in table.json_columns if column not in rules.ignored]
@@ -51,7 +51,7 @@ def _other_than_ignored(rules: TableRules) -> Composable:
 
 
 def without_ignored(rules: TableRules) -> str | None:
-    """JSON that, put into a row, leaves nothing of its ignored columns; None if there are none.
+    """JSON that, put into a row, clears its ignored columns; None if there are none.
 
     So two rows are compared without a call of the capture function, and without naming a column: a trigger that names
     one is dropped with it. A column of a domain keeps its value, because the domain may refuse NULL.

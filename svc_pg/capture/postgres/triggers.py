@@ -47,7 +47,7 @@ def snapshot_values(rules: TableRules) -> dict[str, object]:
 
 
 def _record_view(rules: TableRules) -> SchemaObject:
-    """The view through which the capture function writes: see ``sql/access/access_changes.sql.j2`` for who may."""
+    """The view through which the capture function writes; ``sql/access/access_changes.sql.j2`` grants its use."""
     view, table_name = names_of(rules.table.name).record, str(rules.table.name)
     sql = render(
         "capture/record_view.sql.j2",
@@ -154,7 +154,7 @@ def _image(rules: TableRules, image: Composable) -> Composable:
 
 
 def _recorded(rules: TableRules, image: Composable, newer: Composable) -> Composable:
-    """The part of a snapshot that may be recorded; ``newer`` is that of columns which the rules do not know."""
+    """The part of a snapshot that may be recorded; ``newer`` is the part of columns unknown to the rules."""
     if rules.has_redact_function:
         function = Identifier(names_of(rules.table.name).redact)
         image = SQL("svc.{}({}, {})").format(function, image, newer)
@@ -168,7 +168,7 @@ def _newer(rules: TableRules) -> Composable:
 
 
 def _redacted_fields(rules: TableRules, newer: Composable) -> Composable:
-    """The fields that are removed or masked in an entry, newer columns among them; ``*`` if all are."""
+    """The removed or masked fields of an entry, newer columns among them; ``*`` if all are."""
     if not rules.has_redact_function:
         return SQL("null::text[]")
     row = SQL("coalesce(v_after, v_before)")

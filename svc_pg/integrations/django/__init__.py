@@ -1,4 +1,4 @@
-"""svc-pg in Django: the actor of every transaction, who changed a record in a template, and the log in the admin.
+"""svc-pg in Django: the actor of every transaction, a template tag for the changes of a record, the log in the admin.
 
 Each part stands by itself: ``actor_middleware`` goes into MIDDLEWARE; for the template tag ``who_changed`` and the
 admin, ``"svc_pg.integrations.django"`` goes into INSTALLED_APPS.

@@ -1,4 +1,4 @@
-"""The actor of one view of Django, where only the view knows its user: with tokens of an API, for example."""
+"""The actor of one view of Django, if only the view knows its user, for example by a token of an API."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,8 +20,8 @@ def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
     """Decorate a view that runs as its user: ``@acting_as(lambda request: request.auth.owner)``.
 
     For a method of a class, ``@method_decorator(acting_as(...))``. ``user`` returns an id, an ``audit.Actor``, an
-    object with an ``id``, or None for nobody, who changes no actor. Requests whose ``request.user`` is known before
-    their view need only ``actor_middleware``. ``SVC_ACTOR_RECORDS_REQUEST`` holds here too.
+    object with an ``id``, or None, which changes no actor. Requests whose ``request.user`` is known before their view
+    need only ``actor_middleware``. ``SVC_ACTOR_RECORDS_REQUEST`` holds here too.
     """
 
     def decorate(view: Any) -> Any:

@@ -33,7 +33,7 @@ else:  # Django's classes take no parameters
     _AnyAdmin = object
 
 HISTORY: Final = 50
-"""The most changes that the history of an object shows; the list of entries has the others."""
+"""The most changes in the history of an object; the list of entries has the others."""
 _MAX_CHARACTERS: Final = 64 * 1024
 _FIELDS: Final = (
     "timestamp",
@@ -107,15 +107,15 @@ class EntryAdmin(_EntryAdmin):
         show_facets = admin.ShowFacets.NEVER  # each would count
 
     def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
-        """Nobody writes entries here."""
+        """Entries cannot be added here."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Entry | None = None) -> bool:
-        """Nobody changes entries."""
+        """Entries cannot be changed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Entry | None = None) -> bool:
-        """Nobody deletes entries."""
+        """Entries cannot be deleted."""
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
@@ -138,7 +138,7 @@ class EntryAdmin(_EntryAdmin):
         queryset: models.QuerySet[Any],
         search_term: str,
     ) -> tuple[models.QuerySet[Any], bool]:
-        """The entries of an actor."""
+        """Search by actor."""
         return (queryset.filter(actor_id=search_term) if search_term else queryset), False
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Entry | None:
@@ -153,7 +153,7 @@ class EntryAdmin(_EntryAdmin):
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """An entry has no history, but its record has: its entries."""
+        """Redirect to the entries of the record, because an entry itself has no history."""
         entry = self.get_object(request, unquote(object_id))
         if entry is None or not self.has_view_permission(request, entry):
             return super().history_view(request, object_id, extra_context)
@@ -167,7 +167,7 @@ class EntryAdmin(_EntryAdmin):
 
     @admin.display(description="record")
     def record(self, entry: Entry) -> str:
-        """The table and key, which lead to all entries of the record."""
+        """The table and key, with a link to all entries of the record."""
         if entry.record_id is None:
             return theirs(entry.table_name)
         text = format_html("{} {}", theirs(entry.table_name), theirs(entry.record_id))
@@ -175,7 +175,7 @@ class EntryAdmin(_EntryAdmin):
 
     @admin.display(description="actor")
     def who(self, entry: Entry) -> str:
-        """The actor, who leads to all entries of the same; without one, the user of the database."""
+        """The actor, with a link to all its entries; without an actor, the user of the database."""
         if entry.actor_id is None:
             return format_html("{} (a user of the database)", theirs(entry.db_user)) if entry.db_user else "-"
         name = getattr(entry, "actor", None) or records.names_of({entry.actor_id}).get(entry.actor_id, entry.actor_id)
@@ -188,17 +188,17 @@ class EntryAdmin(_EntryAdmin):
 
     @admin.display(description="label")
     def words(self, entry: Entry) -> str:
-        """The label that a rule gave."""
+        """The rule's label."""
         return theirs(entry.label or "") or "-"
 
     @admin.display(description="compliance")
     def tags(self, entry: Entry) -> str:
-        """The tags that a rule gave."""
+        """The rule's tags."""
         return format_html_join(", ", "{}", ((theirs(tag),) for tag in entry.compliance or ())) or "-"
 
     @admin.display(description="description")
     def reason(self, entry: Entry) -> str:
-        """The description that a rule gave."""
+        """The rule's description."""
         return theirs(entry.description or "") or "-"
 
     @admin.display(description="changed fields")
@@ -224,12 +224,12 @@ class EntryAdmin(_EntryAdmin):
 
     @admin.display(description="context")
     def facts(self, entry: Entry) -> str:
-        """The facts that the application gave about the request."""
+        """The application's facts about the request."""
         return _json(entry, "context_text")
 
     @admin.display(description="transaction")
     def transaction(self, entry: Entry) -> str:
-        """The transaction, which leads to everything that it changed."""
+        """The transaction, with a link to all its changes."""
         return "-" if entry.xact_id is None else self._link(str(entry.xact_id), {"xact_id": str(entry.xact_id)})
 
     def _link(self, text: str, wanted: Mapping[str, str]) -> str:
@@ -242,7 +242,7 @@ def _json(entry: Entry, name: str) -> str:
 
 
 def _of_record(entry: Entry) -> dict[str, str]:
-    """The filters of the entries of the same record, or table if it has no key."""
+    """The filters for the entries of the same record, or of the same table if it has no key."""
     key = {} if entry.record_id is None else {"record_id": str(entry.record_id)}
     return {"table_name": str(entry.table_name), **key}
 

@@ -1,4 +1,4 @@
-"""The Django application ``svc_pg``. It has no migrations: ``svc-pg install`` makes all that it reads."""
+"""The Django application ``svc_pg``. It has no migrations: ``svc-pg install`` makes the tables that it reads."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""Bounds of the questions that the admin may ask the log."""
+"""Time limits of the admin's queries of the log."""
 
 import sqlite3
 import time
@@ -15,7 +15,7 @@ from svc_pg.database.sqlstates import sqlstate
 STATEMENT_TIMEOUT = timedelta(seconds=5)
 _QUERY_CANCELED: Final = "57014"
 _LATE: Final = frozenset({1969, 3024})
-"""The numbers of MariaDB and MySQL."""
+"""The error numbers of MariaDB and MySQL."""
 _STEPS: Final = 20_000
 """Instructions of SQLite's virtual machine between two looks at the clock: some milliseconds."""
 
@@ -28,8 +28,8 @@ class LogIsSlow(Exception):
 def bounded(using: str) -> Iterator[None]:
     """A transaction, or a savepoint, in which a statement ends after 5 s, unless the connection has its own limit.
 
-    On SQLite all statements together end after that, and a progress handler of the application's is gone. Raises
-    LogIsSlow if one does.
+    On SQLite the limit holds for all statements together, and the application's progress handler is lost. Raises
+    LogIsSlow if a statement meets the limit.
     """
     limits = {"sqlite": _sqlite, "mysql": _mysql}
     try:

@@ -20,7 +20,7 @@ LARGE: Final = ("before_data", "after_data", "context")
 
 
 class EntryList(ChangeList):
-    """Entries, newest first. ``older`` leads to the next page, and ``newest`` to the first, if there are such."""
+    """Entries, newest first. ``older`` leads to the next page, and ``newest`` to the first, if there is one."""
 
     older: str | None = None
     newest: str | None = None
@@ -28,7 +28,7 @@ class EntryList(ChangeList):
     """True if the database did not find the entries in time."""
 
     def get_queryset(self, request: HttpRequest, *args: Any, **kwargs: Any) -> models.QuerySet[Any]:
-        """The entries that the filters let through; the cursor is no filter, and no link keeps it."""
+        """The entries that pass the filters; the cursor is no filter, and no link keeps it."""
         for params in (self.params, getattr(self, "filter_params", {})):
             params.pop(AFTER, None)
         return super().get_queryset(request, *args, **kwargs)
@@ -66,7 +66,7 @@ class EntryList(ChangeList):
 
 
 def _beyond(entries: models.QuerySet[Any], cursor: str | None) -> models.QuerySet[Any]:
-    """The entries after the one with this id; the first condition prunes partitions, which the second alone does not.
+    """The entries after the one with this id; the condition on ``timestamp__lte`` is there to prune partitions.
 
     The database compares its own times: those of Django may have no zone.
     """

@@ -1,4 +1,4 @@
-"""The filters of entries in the admin. None of them counts, and none reads the whole log."""
+"""The filters of entries in the admin, which neither count nor read the whole log."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ select name from named where name is not null limit 200
 
 
 class _ColumnFilter(admin.SimpleListFilter):
-    """Entries with one of some values in the column that ``parameter_name`` names."""
+    """Entries with one of several values in the column ``parameter_name``."""
 
     values: tuple[str, ...] = ()
 
@@ -33,7 +33,7 @@ class _ColumnFilter(admin.SimpleListFilter):
         return [(value, value) for value in self.values]
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """The entries with the chosen value; one that is not to be chosen is none."""
+        """The entries with the chosen value; any other value is ignored."""
         chosen = self.value()
         return queryset.filter(**{str(self.parameter_name): chosen}) if chosen in self._known() else queryset
 
@@ -58,7 +58,7 @@ class SeverityFilter(_ColumnFilter):
 
 
 class TableFilter(_ColumnFilter):
-    """By table: of those that have entries, the first 200."""
+    """By table: the first 200 that have entries."""
 
     title = "table"
     parameter_name = "table_name"
@@ -75,6 +75,6 @@ class TableFilter(_ColumnFilter):
             return []
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """The entries of any table that is asked for."""
+        """The entries of the table in the address, also of one that is not in the list."""
         chosen = self.value()
         return queryset if chosen is None else queryset.filter(table_name=chosen)

@@ -1,8 +1,8 @@
-"""The actor of Django requests, and of every change through Django's connections, whatever the database.
+"""The actor of Django requests, and of every change through Django's connections, on any database.
 
 Add ``"svc_pg.integrations.django.actor_middleware"`` to MIDDLEWARE, below AuthenticationMiddleware: the actor is the
-primary key of the authenticated ``request.user``, else what ``SVC_ACTOR_EXTRACTOR`` (an extractor or the dotted path
-of one) finds. ``SVC_ACTOR_RECORDS_REQUEST = True`` adds ``request_id`` and ``ip`` to the context. Processes without
+primary key of the authenticated ``request.user``, else the one that ``SVC_ACTOR_EXTRACTOR`` (an extractor or its dotted
+path) finds. ``SVC_ACTOR_RECORDS_REQUEST = True`` adds ``request_id`` and ``ip`` to the context. Processes without
 requests call ``audit_connections()`` in an AppConfig's ``ready`` and use ``audit.acting``.
 
 Works with ATOMIC_REQUESTS, ``atomic()`` and its savepoints. On PostgreSQL in autocommit, Django's default, a statement
@@ -112,7 +112,7 @@ def _find(request: HttpRequest, extractor: Extractor | None) -> Found | Awaitabl
 
 
 def context_of(request: HttpRequest) -> dict[str, object] | None:
-    """The context that names the request, if the settings ask for it and no block around has named it already."""
+    """The context with the facts of the request, if the settings ask for it and no outer block has set it already."""
     around = current_actor()
     if not getattr(settings, "SVC_ACTOR_RECORDS_REQUEST", False) or (around and "request_id" in (around.context or {})):
         return None
@@ -120,7 +120,7 @@ def context_of(request: HttpRequest) -> dict[str, object] | None:
 
 
 def streamed(response: HttpResponseBase, actor: Actor | None) -> HttpResponseBase:
-    """The response, whose parts are made as the actor."""
+    """The response, with its parts produced as the actor."""
     if isinstance(response, StreamingHttpResponse) and not isinstance(response, FileResponse):
         parts: Any = response.streaming_content
         response.streaming_content = _parts_async(parts, actor) if response.is_async else _parts(parts, actor)

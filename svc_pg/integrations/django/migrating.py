@@ -2,8 +2,8 @@
 
 ``SVC_CONFIG`` in the settings, a path or ``module:name`` as for the command line, makes ``manage.py migrate`` install
 into the default database, also into those of tests; ``SVC_ROLES = False`` does so without roles. On SQLite, MySQL and
-MariaDB, whose triggers name the columns of their tables, capture is removed first if there are migrations to run: what
-a migration itself writes is not recorded.
+MariaDB, whose triggers name the columns of their tables, capture is removed first if there are migrations to run, so
+writes of a migration itself are not recorded.
 """
 
 import logging

@@ -40,7 +40,7 @@ class TextsField(models.Field):  # type: ignore[type-arg] # a field has no types
 
 
 class MomentField(models.DateTimeField):  # type: ignore[type-arg] # as above
-    """A time, which SQLite and MySQL have in UTC, whatever time zone Django believes the database to be in."""
+    """A time, stored in UTC on SQLite and MySQL, independent of the time zone that Django assumes for the database."""
 
     def from_db_value(self, value: Any, _expression: object, connection: BaseDatabaseWrapper) -> Any:
         """The time, aware if the project's times are."""
@@ -82,7 +82,7 @@ class Entry(models.Model):
     xact_id = models.BigIntegerField("transaction", null=True)
 
     class Meta:
-        """Nothing is Django's to create."""
+        """Unmanaged: Django creates nothing."""
 
         managed = False
         db_table = _TABLES.get(connections[DEFAULT_DB_ALIAS].vendor, '"svc"."audit_logs"')

@@ -1,4 +1,4 @@
-"""The changes of a Django object, with the names of the users who made them."""
+"""The changes of a Django object, with the names of their users."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -15,11 +15,11 @@ from svc_pg.audit.read.last_changes import last_changes
 from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 
 Names = Callable[[Collection[str]], Mapping[str, str]]
-"""Takes ids of actors, and gives the names of those that it knows."""
+"""Takes ids of actors, and returns the known names by id."""
 
 
 def changes_of(record: models.Model, *, limit: int, table: str | None = None) -> list[Change]:
-    """The last changes of an object, whose table is ``table`` if the model does not tell."""
+    """The last changes of an object; ``table`` names its table if the model does not."""
     if record.pk is None:
         return []
     using = record._state.db or router.db_for_read(type(record), instance=record)
@@ -42,7 +42,7 @@ def table_of(record: models.Model | type[models.Model], *, using: str) -> str:
 
 
 def names_of(actors: Collection[str]) -> Mapping[str, str]:
-    """The names of actors, as ``SVC_ACTOR_NAMES`` finds them; by default, those that are primary keys of users."""
+    """The names of actors, found by ``SVC_ACTOR_NAMES``; by default those of users with these primary keys."""
     find: Names | str | None = getattr(settings, "SVC_ACTOR_NAMES", names_of_users)
     if find is None or not actors:
         return {}

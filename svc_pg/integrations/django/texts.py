@@ -1,4 +1,4 @@
-"""Texts of others in Django's admin: they turn around no words beside them, and show what nobody sees."""
+"""Texts of others in Django's admin: isolated from the words beside them, with invisible characters marked."""
 
 from django.utils.html import format_html
 

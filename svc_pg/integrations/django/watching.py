@@ -1,4 +1,4 @@
-"""Warn, once, of an actor that never reaches a connection of Django which writes."""
+"""Warn, once, if an actor never reaches a connection of Django that writes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from svc_pg.integrations.unwatched import is_in_question
 
 
 def watch_connection(connection: BaseDatabaseWrapper, **_signal: object) -> None:
-    """Look at what a connection writes: a receiver of ``connection_created``."""
+    """Watch the writes of a connection: a receiver of ``connection_created``."""
     if connection.vendor in ("postgresql", "mysql", "sqlite") and _look not in connection.execute_wrappers:
         connection.execute_wrappers.append(_look)
 

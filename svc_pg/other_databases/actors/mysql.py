@@ -1,4 +1,4 @@
-"""The actor on MySQL and MariaDB: variables of the session, which outlive its transactions."""
+"""The actor on MySQL and MariaDB: variables of the session, which last longer than a transaction."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
@@ -14,9 +14,9 @@ select hex(convert(@svc_actor_id using utf8mb4)) as actor_id, hex(convert(@svc_t
 
 
 def set_actor(actor: Actor | None) -> str:
-    """The statement that sets the session's actor; None stands for nobody.
+    """The statement that sets the session's actor; None removes it.
 
-    ASCII alone, so that neither the connection's character set nor the session's ``sql_mode`` reads it differently.
+    It is ASCII, so that it does not depend on the connection's character set or the session's ``sql_mode``.
     """
     return _set({name: text.encode().hex() for name, text in parameters(actor).items()})
 
@@ -28,7 +28,7 @@ def _set(hexadecimal: Mapping[str, str | None]) -> str:
 
 @contextmanager
 def block(conn: Any, who: Actor) -> Iterator[None]:
-    """Make ``who`` the session's actor, and restore the one before when the block ends, however it does."""
+    """Make ``who`` the session's actor, and restore the previous one at its end, also after an error."""
     with closing(conn.cursor()) as cursor:
         cursor.execute(_GET_ACTOR)
         before = _before(cursor.fetchall())
@@ -61,7 +61,7 @@ async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
 
 
 def _before(rows: Sequence[Any]) -> str:
-    """The statement that restores what was read."""
+    """The statement that restores the variables read before."""
     [row] = rows
     return _set(dict(zip(("actor_id", "tenant_id", "context"), values_of(row), strict=True)))
 
@@ -71,7 +71,7 @@ def _restore(conn: Any, before: str) -> None:
         _run(conn, before)
     except BaseException:
         with suppress(Exception):
-            conn.close()  # or what uses it next would act as the one who has left
+            conn.close()  # or the next user of the session would act as the previous one
         raise
 
 

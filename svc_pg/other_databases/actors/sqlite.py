@@ -1,8 +1,8 @@
 """The actor on SQLite: functions of the connection, which the triggers call as they write a row.
 
-Nothing is set, reset or left behind. A connection that does not register them has SQLite's own ``printf()``, which
-without arguments is NULL, so its entries have no actor. It has no ``svc_context()``, so if the triggers call that, its
-writes are refused.
+Nothing is set, reset or left behind. On a connection without them, ``printf()`` is SQLite's own, which without
+arguments is NULL, so its entries have no actor; ``svc_context()`` is missing, so if the triggers call it, writes are
+refused.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from svc_pg.errors import ConfigError
 
 @contextmanager
 def block(conn: Any, who: Actor) -> Iterator[None]:
-    """Run the block as the actor, on a connection that answers the triggers."""
+    """Run the block as the actor, on a connection with the functions of the triggers."""
     answer(conn)
     with acting_as(who):
         yield
@@ -82,7 +82,7 @@ class _AuditedConnection:
 
 
 def _teller() -> Callable[[], str | None]:
-    """The function that tells the triggers the current actor; it writes the JSON of an actor once, not once a row."""
+    """Make the function that returns the current actor to triggers; it writes an actor's JSON once, not once a row."""
     last: tuple[Actor | None, str | None] = (None, None)
 
     def tell() -> str | None:
@@ -107,5 +107,5 @@ def _json(actor: Actor | None) -> str | None:
 
 
 def _keyed_hash(text: bytes | None, key: bytes) -> str | None:
-    """HMAC-SHA-256 (RFC 2104), as PostgreSQL's ``svc.audit_hash``, of a text as a blob: it may be no valid UTF-8."""
+    """HMAC-SHA-256 (RFC 2104), as PostgreSQL's ``svc.audit_hash``, of a blob: a text may be invalid UTF-8."""
     return None if text is None else hmac.digest(key, text, hashlib.sha256).hex()

@@ -1,4 +1,4 @@
-"""The expressions that a database must offer so that rules become triggers: for databases other than PostgreSQL."""
+"""The SQL expressions that turn rules into triggers, as an interface for databases other than PostgreSQL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ RowName = Literal["old", "new"]
 Operation = Literal["INSERT", "UPDATE", "DELETE"]
 
 Variable = Literal["actor_id", "tenant_id", "rule"]
-"""A fact that the template of a trigger gives a name."""
+"""A named fact in the templates of triggers."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = ("INSERT", "UPDATE", "DELETE")
 VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
@@ -23,7 +23,7 @@ VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("up
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that triggers can see. ``digits``: how many bits, or how many digits of a fraction of a second.
+    """A column that triggers can see. ``digits`` is the number of bits, or of digits of a second's fraction.
 
     On SQLite a column is of kind ``any`` unless it is boolean or JSON: it holds values of every type.
     """
@@ -43,25 +43,25 @@ class CaptureDialect(Protocol):
         """Quote a value."""
 
     def variable(self, name: Variable) -> Sql:
-        """The name of a fact in the templates; no column of a table can be taken for it."""
+        """The name of a fact in the templates, which cannot be confused with a column."""
 
     def json(self, row: RowName, column: Column) -> Sql:
         """The value as ``json_object`` takes it."""
 
     def text(self, row: RowName, column: Column) -> Sql:
-        """The value as a description and a record_id show it; null if it is null."""
+        """The value as text for a description or a record_id; null if it is null."""
 
     def redacted(self, row: RowName, column: Column, how: Redaction) -> Sql:
-        """The value that takes the column's place, as ``json_object`` takes it; not asked for ``remove``."""
+        """The value in the column's place, as ``json_object`` takes it; not called for ``remove``."""
 
     def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
-        """As ``json``, or the object that takes the place of a value whose JSON has more than ``limit`` bytes."""
+        """As ``json``, or an object in place of a value whose JSON has more than ``limit`` bytes."""
 
     def capped_text(self, row: RowName, column: Column, limit: int) -> Sql:
         """As ``text``, or the text of that object."""
 
     def differs(self, column: Column) -> Sql:
-        """True if the column changed: byte by byte, whatever its collation calls equal."""
+        """True if the column changed, compared byte by byte, not by its collation."""
 
     def test(self, row: RowName, column: Column, test: ValueTest) -> Sql:
         """True if the value satisfies all tests of ``test``."""

@@ -23,7 +23,7 @@ _ORDERS: Final[dict[str, LiteralString]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of an operation, as rules name them: before and after."""
+    """The rows before and after an operation, for the names ``before`` and ``after`` in rules."""
 
     columns: Mapping[str, Column]
     operation: Operation
@@ -36,7 +36,7 @@ class Rows:
 
 
 def applies(dialect: CaptureDialect, when: Condition | None, rows: Rows) -> Sql | None:
-    """The condition under which a rule applies, or a change is recorded; None if it always does, or always is."""
+    """The condition for a rule to apply, or for a change to be recorded; None if it always holds."""
     return None if when is None else _condition(dialect, when, rows)
 
 
@@ -64,7 +64,7 @@ def _test(dialect: CaptureDialect, rows: Rows, row: RowName | None, name: str, t
 
 
 def value_tests(dialect: CaptureDialect, test: ValueTest, value: Sql, is_of_type: Callable[[Scalar], Sql]) -> Sql:
-    """The tests of ``value``: each asks first, by ``is_of_type``, if the value is of the type of its limit.
+    """The tests of ``value``: each first checks, by ``is_of_type``, that the value has the type of its limit.
 
     So a text is never compared with a number, for which databases other than PostgreSQL would convert one of them.
     """

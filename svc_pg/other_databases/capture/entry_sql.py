@@ -19,11 +19,11 @@ NULL: Final = sql("null")
 class EntrySql:
     """The expressions of one operation's entry, over the trigger's rows and the variables of the template.
 
-    ``rule`` computes the number of the rule that applies, the variable that label, severity, compliance and description
-    read; it is None if none can apply, or the first always does. ``changed`` pairs a field's name with the condition
-    under which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. The entry is
-    written if ``recorded`` holds, or always if that is None. ``moved_from`` is the record_id before, if an UPDATE
-    changed it. Compliance and ``redacted`` are texts of JSON arrays.
+    ``rule`` computes the number of the applicable rule, a variable for label, severity, compliance and description; it
+    is None if no rule can apply, or the first always does. ``changed`` pairs a field's name with the condition under
+    which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. The entry is written
+    if ``recorded`` holds, or always if that is None. ``moved_from`` is the record_id before, if an UPDATE changed it.
+    Compliance and ``redacted`` are texts of JSON arrays.
     """
 
     operation: Operation
@@ -100,7 +100,7 @@ def moved_from(dialect: CaptureDialect, key: Sequence[Column]) -> Sql:
 
 
 def snapshot(dialect: CaptureDialect, row: RowName, rules: TableRules, columns: Sequence[Column]) -> Sql:
-    """The JSON object of the columns of a row that may be recorded."""
+    """The JSON object of a row's recorded columns."""
     members = []
     for column in columns:
         how = rules.redactions.get(column.name)
@@ -116,7 +116,7 @@ def json_list(texts: Sequence[str]) -> str:
 
 
 def changed_fields(dialect: CaptureDialect, changed: Sequence[tuple[str, Sql]]) -> list[Sql]:
-    """Texts whose concatenation, without its first two characters, is the inside of a JSON array of changed fields."""
+    """Texts whose concatenation, without its first two characters, is the content of a JSON array of changed fields."""
     empty = dialect.literal("")
     return [
         dialect.if_else(differs, dialect.literal(", " + json_list([name])[1:-1]), empty) for name, differs in changed
@@ -124,7 +124,7 @@ def changed_fields(dialect: CaptureDialect, changed: Sequence[tuple[str, Sql]]) 
 
 
 def noticed(changed: Sequence[tuple[str, Sql]], rules: TableRules) -> Sql:
-    """The condition that a column changed which the rules do not ignore."""
+    """The condition that a column changed that the rules do not ignore."""
     return chained(" or ", [differs for name, differs in changed if name not in rules.ignored] or [FALSE])
 
 
@@ -150,7 +150,7 @@ def _choice(dialect: CaptureDialect, conditions: Sequence[Sql | None]) -> Sql:
 
 
 def _chosen(dialect: CaptureDialect, number: Sql | None, expressions: Sequence[Sql]) -> Sql:
-    """The expression of the rule that applies: the first if there is no choice. One that is null for all stays null."""
+    """The expression of the applicable rule: the first if there is no choice. It is null if all are null."""
     if number is None:
         return expressions[0] if expressions else NULL
     branches = [

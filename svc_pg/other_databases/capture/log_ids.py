@@ -3,11 +3,11 @@
 from typing import Final
 
 HIGHEST_ID: Final = 2**53
-"""JSON's numbers hold no greater id, and no log counts that far: a million entries a second take 285 years."""
+"""The highest id that JSON's numbers hold. No log counts that far: a million entries a second take 285 years."""
 
 
 def beyond(highest: int) -> str:
-    """The reason why a log must be renumbered whose next or highest id is this."""
+    """The reason to renumber a log with this next or highest id."""
     return (
         f"somebody chose an id, and the log counts on from {highest}: at the end of its counter, every write of audited"
         " tables fails; install gives such entries new ids"

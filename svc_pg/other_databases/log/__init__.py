@@ -1,1 +1,1 @@
-"""The audit log in SQLite, MySQL and MariaDB: read, exported, followed and purged by SQL that all of them speak."""
+"""The audit log in SQLite, MySQL and MariaDB: read, exported, followed and purged by common SQL."""

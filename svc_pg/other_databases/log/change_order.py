@@ -1,7 +1,7 @@
-"""The order of change of one record's entries on SQLite, which its images tell and the ids may not.
+"""The order of change of one record's entries on SQLite, which follows from the images, not always from the ids.
 
-A trigger of the application that was made after ours fires before it, so what it changes in the same row is captured
-before the change that it answers. All entries of one statement have the same time.
+An application's trigger that is newer than ours fires before it, so its change of the same row is captured before the
+change that caused it. All entries of one statement have the same time.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ _MOST_TIMES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A record's entries of one time with the images before and after each: its id, and if it is the record's own."""
+    """A record's entries of one time (id, and true if it is the record's own), with the images before and after."""
 
     entries: Sequence[tuple[int, bool]]
     befores: Sequence[Image]
     afters: Sequence[Image]
 
     def without(self, ignored: Sequence[str]) -> "_Group":
-        """The group, its images without these columns."""
+        """The group with images without these columns."""
         befores, afters = ([noticed(image, ignored) for image in images] for images in (self.befores, self.afters))
         return _Group(self.entries, befores, afters)
 
@@ -39,7 +39,7 @@ class _Group:
 def by_change(
     dialect: LogDialect, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool, limit: int
 ) -> Effects[list[Key]]:
-    """The entries of each time are looked at as a whole, also at both ends of the page."""
+    """The entries of each time are read as a whole, also at both ends of the page."""
     seen: list[Key] = []
     later = found
     if edge is not None:
@@ -66,7 +66,7 @@ def _at(dialect: LogDialect, found: Filter, time: datetime, *, is_falling: bool)
 
 
 def _changed(dialect: LogDialect, keys: Sequence[Key], *, is_falling: bool) -> Effects[list[Key]]:
-    """The keys, with those of one record and time in the order of change; the others keep their places."""
+    """The keys, with keys of one record and time in the order of change; the others keep their places."""
     groups: dict[tuple[str, str | None, datetime], list[int]] = {}
     for position, key in enumerate(keys):
         groups.setdefault((key.table_name, key.record_id, key.timestamp), []).append(position)
@@ -83,7 +83,7 @@ def _changed(dialect: LogDialect, keys: Sequence[Key], *, is_falling: bool) -> E
 
 
 def _order_of(dialect: LogDialect, table: str, record: str | None, time: datetime) -> Effects[list[int]]:
-    """The ids of a record's entries of one time in the order of change, or of capture if the images do not tell."""
+    """The ids of a record's entries of one time in the order of change, or of capture if the images are ambiguous."""
     found = yield from _group_at(dialect, table, record, dialect.time(time))
     omissions = yield from omissions_of(table, dialect.time(time))
     order = None
@@ -99,7 +99,7 @@ def _order_of(dialect: LogDialect, table: str, record: str | None, time: datetim
 def _order_with_gaps(
     dialect: LogDialect, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
 ) -> Effects[list[int] | None]:
-    """The walk if changes of the ignored columns alone lie between the entries."""
+    """The walk if the gaps between the entries are changes of ignored columns alone."""
     seen = found.without(ignored)
     start = yield from _start_of(dialect, table, record, time, seen, ignored)
     if not start and not _ends(seen.befores, seen.afters):
@@ -115,7 +115,7 @@ def _order_with_gaps(
 def _start_of(
     dialect: LogDialect, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
 ) -> Effects[Sequence[Image]]:
-    """The state before entries that end as they began, which the entries before them tell; nothing if they do not."""
+    """The state before entries that end as they began, from the entries before them; empty if unknown."""
     if _ends(found.befores, found.afters):
         return ()
     at = dialect.time(time)
@@ -156,7 +156,7 @@ def _group_at(dialect: LogDialect, table: str, record: str | None, at: str) -> E
 
 
 def _ends(befores: Sequence[Image], afters: Sequence[Image]) -> dict[Image, int]:
-    """The images that begin more entries than they end, or fewer: none if a record ends as it began."""
+    """The images that do not begin as many entries as they end, with the surplus: none if a record ends as it began."""
     surplus = Counter(befores)
     surplus.subtract(afters)
     return {image: count for image, count in surplus.items() if count}
@@ -165,9 +165,9 @@ def _ends(befores: Sequence[Image], afters: Sequence[Image]) -> dict[Image, int]
 def walk(befores: Sequence[Image], afters: Sequence[Image], start: Sequence[Image]) -> list[int] | None:
     """The positions of entries in the order in which each begins with the image that the one before ends with.
 
-    The walk uses every entry once (an Euler path, by Hierholzer's algorithm), of many ways the first entry first. It
-    begins where the images tell, or if it ends where it began at ``start``, else with the first entry. None if there is
-    no such walk.
+    The walk uses every entry once (an Euler path, by Hierholzer's algorithm), and prefers earlier entries. Its
+    beginning follows from the images; if it ends as it began, it is ``start``, else the first entry. None if there is
+    no walk.
     """
     ends = _ends(befores, afters)
     if ends and sorted(ends.values()) != [-1, 1]:

@@ -18,7 +18,7 @@ from svc_pg.other_databases.log.keys import forged, time_of
 from svc_pg.other_databases.log.log_dialects import LogDialect
 
 MAX_ENTRIES: Final = 20_000
-"""The most entries of a range that are counted: the newest."""
+"""The most entries of a range to count: the newest ones."""
 
 _COLUMNS: Final[LiteralString] = (
     "id, timestamp, xact_id, table_name, operation, record_id, actor_id, tenant_id, label, severity, compliance,"
@@ -31,7 +31,7 @@ _ENDINGS: Final[dict[Bucket, str]] = {"minute": "", "hour": ":00", "day": "T00:0
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """So many entries of one minute have these values; ``tags`` are those of compliance."""
+    """The number of entries of one minute with these values; ``tags`` are those of compliance."""
 
     resource: str
     actor: str | None
@@ -46,7 +46,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """The newest entries of a range: how many were looked at, the oldest of them, and those that are selected."""
+    """The newest entries of a range: the number read, the oldest of them, and the selected ones."""
 
     looked_at: int
     oldest: datetime | None
@@ -80,7 +80,7 @@ def counted_facets(dialect: LogDialect, selection: Selection, *, tells_reach: bo
 
 
 def _tags(text: str | None) -> Sequence[str | None]:
-    """The tags of an entry; None stands for none, and for what somebody has forged."""
+    """The tags of an entry; None stands for none, and for forged ones."""
     try:
         found = json.loads(text or "[]")
     except ValueError:
@@ -91,7 +91,7 @@ def _tags(text: str | None) -> Sequence[str | None]:
 def counted_stats(
     dialect: LogDialect, selection: Selection, *, bucket: Bucket | None, tells_reach: bool
 ) -> Effects[AuditStats]:
-    """As ``svc_pg.audit.read.stats.astats``, with no estimates: of a longer range the newest 20,000 count."""
+    """As ``svc_pg.audit.read.stats.astats``, with no estimates: of a longer range only the newest 20,000 count."""
     counted = yield from _counted(dialect, selection, MAX_ENTRIES)
     is_complete = counted.looked_at < MAX_ENTRIES
     unit = bucket or _unit(counted)
@@ -160,6 +160,6 @@ def _by(groups: Iterable[_Group], name: str) -> Counter[Any]:
 
 
 def _greatest(counts: Counter[Any], most: int) -> list[Count]:
-    """The values with the most entries; of as many, in the order of their texts, entries without one last."""
+    """The values with the most entries; equal ones in the order of their texts, None last."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
     return [Count(value, entries) for value, entries in ranked[:most]]

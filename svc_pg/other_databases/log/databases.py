@@ -1,4 +1,4 @@
-"""The entries of one database, where the log is one for all databases of a server: on MySQL and MariaDB."""
+"""The entries of one database on MySQL and MariaDB, where one log serves all databases of a server."""
 
 from dataclasses import dataclass
 from typing import Final, LiteralString
@@ -15,7 +15,7 @@ _HOMES: Final = "select distinct home, audited_table from svc.installed_objects 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A database, the tables elsewhere that it audits, and those of its own that another one audits.
+    """A database, the tables that it audits in others, and its own tables that others audit.
 
     ``is_only``: no other database of the server is audited.
     """

@@ -1,4 +1,4 @@
-"""Errors of the drivers of SQLite, MySQL and MariaDB as the errors of svc-pg that they stand for."""
+"""Translate errors of the drivers of SQLite, MySQL and MariaDB to errors of svc-pg."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from svc_pg.database.dbapi import error_number
 from svc_pg.errors import AccessError, AppendOnlyError, SvcError, not_installed
 
 BUSY: Final = frozenset({1205, 1213, 3572})
-"""MySQL's numbers of a lock that others hold: waited too long, a deadlock, or nobody should wait."""
+"""MySQL's error numbers for locks: the wait was too long, a deadlock, or NOWAIT."""
 
 _NO_TABLE: Final = re.compile("no such table: (main.)?(svc_|sqlite_sequence)")
 _MISSING: Final = frozenset({1049, 1146})

@@ -28,12 +28,12 @@ from svc_pg.other_databases.log.log_dialects import (
 
 
 def log_dialect_of(conn: object) -> LogDialect:
-    """The words of the database that a connection leads to."""
+    """The log's dialect for a connection."""
     return SQLITE if dialect_of(conn) == "sqlite" else MYSQL
 
 
 def wanted(dialect: LogDialect, conditions: Sequence[Condition]) -> Effects[Filter]:
-    """The conditions in the words of the database. Raises QueryError if a table needs a schema.
+    """The conditions in the SQL of the database. Raises QueryError if a table needs a schema.
 
     On MySQL the entries are those of the connection's database, unless tables are named or all databases are wanted.
     """
@@ -52,7 +52,7 @@ def _names_tables(conditions: Sequence[Condition]) -> bool:
 
 
 def default_schema_of(dialect: LogDialect) -> Effects[str]:
-    """The schema of tables without one. Raises QueryError if the connection has no database."""
+    """The schema of unqualified tables. Raises QueryError if the connection has no database."""
     if dialect is not MYSQL:
         return "main"
     [[database]] = yield Statement("select database()")
@@ -85,7 +85,7 @@ def one(dialect: LogDialect, entry_id: int, fields: Sequence[str] = FIELDS) -> E
 
 
 def around(dialect: LogDialect, selection: Selection, entry_id: int, *, max_bytes: int) -> Effects[Page[Entry] | None]:
-    """The entry between those before and after it: see ``svc_pg.audit.read.around``. None if there is no such entry."""
+    """An entry with its neighbours: see ``svc_pg.audit.read.around``. None if there is no entry with this id."""
     found = yield from one(dialect, entry_id, selection.fields)
     if found is None:
         return None
@@ -96,7 +96,7 @@ def around(dialect: LogDialect, selection: Selection, entry_id: int, *, max_byte
 
 
 def entries_of(dialect: LogDialect, keys: Sequence[Key], fields: Sequence[str] = FIELDS) -> Effects[list[Entry]]:
-    """The entries at these places, in their order."""
+    """The entries at these positions, in their order."""
     if not keys:
         return []
     marks: LiteralString = ", ".join(["%s"] * len(keys))
@@ -108,7 +108,7 @@ def entries_of(dialect: LogDialect, keys: Sequence[Key], fields: Sequence[str] =
 def _keys_beyond(
     dialect: LogDialect, found: Filter, selection: Selection, *, is_falling: bool, limit: int
 ) -> Effects[list[Key]]:
-    """The places of the next entries, of one record in the order of change."""
+    """The positions of the next entries; of one record in the order of change."""
     if selection.edge is not None and not 0 <= selection.edge[1] <= HIGHEST:
         raise QueryError(f"{selection.edge[1]} is not the id of an entry")
     # MySQL lets no trigger change the table that is being changed
@@ -126,7 +126,7 @@ def _select(dialect: LogDialect, fields: Sequence[str], found: Filter) -> Statem
 
 
 def _reader(fields: Sequence[str]) -> Callable[[Sequence[Any]], Entry]:
-    """Makes an entry of a row."""
+    """Make the function that makes an entry of a row."""
     make = Entry if tuple(fields) == FIELDS else row_of(tuple(fields))
     readers = [_READERS.get(name, _as_it_is) for name in fields]
 
@@ -174,7 +174,7 @@ _TEXTS: Final[Mapping[str, LiteralString]] = {
     "redacted_fields": "redacted_fields",
     "context": "context",
 }
-"""Made of what applications write."""
+"""The fields that come from applications."""
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "id": str,
     "timestamp": time_of,

@@ -22,7 +22,7 @@ PART_BYTES: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some entries, and the time and id of the last one that was looked at; None if there was none."""
+    """Some entries, and the time and id of the last one read; None if there was none."""
 
     entries: Sequence[Entry]
     edge: tuple[datetime, int] | None

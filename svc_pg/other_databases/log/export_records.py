@@ -1,4 +1,4 @@
-"""An entry as a record of an export: byte by byte as PostgreSQL writes it, but for the stored JSON itself."""
+"""An entry as a record of an export: byte by byte as PostgreSQL writes it, except for the stored JSON itself."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from svc_pg.formats.json_writer import encode
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _QUOTED: Final = re.compile(r'[",\r\n]')
 _BETWEEN_VALUES: Final = str.maketrans("\r\n", "  ")
-"""Outside its texts, JSON that an application wrote may have line breaks, and inside them never."""
+"""Line breaks, which JSON of an application may have between its tokens, but never inside texts."""
 
 
 def json_record(entry: Entry) -> bytes:
@@ -24,7 +24,7 @@ def json_record(entry: Entry) -> bytes:
 
 
 def csv_record(entry: Entry) -> bytes:
-    """The entry as a record of CSV, without its end, and without what a spreadsheet would run."""
+    """The entry as a record of CSV, without its end, and without formulas that a spreadsheet would run."""
     return ",".join(_cell(_harmless(name, text)) for name, text in _texts(entry)).encode()
 
 

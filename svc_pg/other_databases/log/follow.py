@@ -1,4 +1,4 @@
-"""Follow the log: every entry once, by looking again and again, each time from where the last look ended."""
+"""Follow the log: every entry once, by polling, each time from the end of the last poll."""
 
 import time
 from collections.abc import Iterator
@@ -50,8 +50,8 @@ def following(
 ) -> Effects[Page[Entry]]:
     """The entries after ``cursor``, the oldest first, and always the next one: see ``svc_pg.audit.read.follow_pages``.
 
-    ``cursor`` is the one before, or ``start``, or ``now``. Raises QueryError if it is none, AccessError without the
-    right to see what is settled.
+    ``cursor`` is the previous one, or ``start``, or ``now``. Raises QueryError if it is invalid, AccessError without
+    the right to see the settled entries.
     """
     here = read(cursor)
     after, until, row = here.after, here.until, here.row
@@ -81,7 +81,7 @@ def _newest(dialect: LogDialect, selection: Selection) -> Effects[tuple[Page[Ent
 
 
 def _look(conn: object, steps: Effects[Result]) -> Result:
-    """A look at the log as it is now: without autocommit, a connection would see it as it was at the first look."""
+    """A poll of the log as it is now: without autocommit, a connection would see it as it was at the first poll."""
     driver: Any = driver_connection(conn)
     try:
         result = run(conn, steps)

@@ -1,7 +1,8 @@
 """The end of the settled part of the log, and the way on from an earlier end.
 
-SQLite has one writer at a time, so ids are given in the order of commits and all that is seen is settled. On MySQL an
-entry gets its time before its transaction commits, so readers stop at the start of the oldest running transaction.
+SQLite has one writer at a time, so ids are assigned in the order of commits and all visible entries are settled. On
+MySQL an entry gets its time before its transaction commits, so readers stop at the start of the oldest running
+transaction.
 """
 
 import re
@@ -19,14 +20,14 @@ from svc_pg.other_databases.log.log_dialects import SQLITE, LogDialect
 
 _CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
 _IN_TRANSACTION: Final = 1568
-"""MySQL's error when the characteristics of a running transaction would be changed."""
+"""MySQL's error for changing the characteristics of a running transaction."""
 
 _HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where name = 'svc_audit_logs'"
 _NOW: Final = "select cast(utc_timestamp(6) as char), @@global.read_only, @@global.innodb_read_only"
 _STATUS: Final = "show engine innodb status"
 _TRANSACTION: Final = re.compile(r"^---TRANSACTION [^,\n]+, ACTIVE [^\n]*?([0-9]+) sec", re.MULTILINE)
 _RECOVERED: Final = re.compile(r"^---TRANSACTION [^\n]*\(PREPARED\)[^\n]* recovered trx$", re.MULTILINE)
-"""A transaction of XA that has outlived its session: after a restart of the server, its age is counted from there."""
+"""An XA transaction without a session: after a restart of the server, its age counts from there."""
 _CUT: Final = "... truncated..."
 _MARGIN: Final = timedelta(seconds=1)
 
@@ -70,16 +71,16 @@ class Horizon:
 def horizon(dialect: LogDialect, after: str | None = None) -> Effects[Horizon]:
     """The horizon now; ``after`` is the cursor of an earlier one.
 
-    On MySQL the connection must be outside a transaction: inside, it would not see what others have committed since.
-    Raises QueryError if ``after`` is none of this log, and on MySQL AccessError without the right PROCESS, and
-    ConflictError if the server does not tell since when its transactions run, or ``after`` is given to a replica.
+    On MySQL the connection must be outside a transaction: inside, it would not see later commits of others. Raises
+    QueryError if ``after`` is no cursor of this log, and on MySQL AccessError without the right PROCESS, and
+    ConflictError if the server does not report the start of its transactions, or ``after`` is given to a replica.
     """
     earlier = None if after is None else position(dialect, after)
     if dialect is SQLITE:
         [[end]] = yield Statement(_HIGHEST_ID)
         found = Horizon(end, earlier, end)
     else:
-        # before the transactions are listed: what begins later writes later entries
+        # before the transactions are listed: later ones write later entries
         [[now, *settings]] = yield Statement(_NOW)
         is_read_only = not {str(setting) for setting in settings} <= {"0", "OFF"}  # a word on newer MariaDB
         if is_read_only and earlier is not None:
@@ -101,8 +102,8 @@ def horizon(dialect: LogDialect, after: str | None = None) -> Effects[Horizon]:
 def _oldest_start(status: str, now: datetime) -> datetime:
     """The start of the oldest running transaction, or now, less a second.
 
-    Read from InnoDB's own report: ``information_schema.innodb_trx`` is a copy that grows old while anybody reads it
-    more often than ten times a second, and tells starts in local time. The report tells ages, in whole seconds.
+    Read from InnoDB's own report: ``information_schema.innodb_trx`` is a copy that is not refreshed while it is read
+    more often than ten times a second, and has starts in local time. The report has ages, in whole seconds.
     """
     if _CUT in status:
         raise ConflictError("the server runs so many transactions that its report does not tell of all")
@@ -129,7 +130,7 @@ def position(dialect: LogDialect, cursor: str) -> int | datetime:
 
 
 def outside_transaction(conn: object) -> Effects[None]:
-    """Refuse a connection that is inside a transaction, in which it may see an old state or what is not committed.
+    """Refuse a connection inside a transaction, in which it may see an old state or uncommitted entries.
 
     Raises TransactionError. A connection of sqlite3 with ``autocommit=False`` always is inside one, and is not refused.
     """

@@ -1,4 +1,4 @@
-"""Entries that no trigger writes: about a purge, and about what an application captures itself."""
+"""Entries that no trigger writes: about a purge, and from ``capture_log``."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -51,7 +51,7 @@ def insert_entry(
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The keys whose values differ, in the order of PostgreSQL: that of their bytes."""
+    """The keys whose values differ, in PostgreSQL's order: by their bytes."""
     names = {*before, *after}
     absent = object()
     changed = [name for name in names if not _is_same(before.get(name, absent), after.get(name, absent))]

@@ -1,4 +1,4 @@
-r"""Texts of the log that are not valid UTF-8, as an application may write them to SQLite: recorded as they are.
+r"""Texts of the log that are invalid UTF-8, which an application may write to SQLite: recorded unchanged.
 
 Each byte that is not part of a character is read as ``\x`` and two digits, which JSON has as ``\\x``.
 """
@@ -10,14 +10,14 @@ _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
 class _Invalid(str):
-    """A text with such bytes; ``original`` has them as lone surrogates."""
+    """A text with invalid bytes; ``original`` has them as lone surrogates."""
 
     __slots__ = ("original",)
     original: str
 
 
 def read_text(data: bytes) -> str:
-    """The text that these bytes mean."""
+    """Decode a text."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -28,7 +28,7 @@ def read_text(data: bytes) -> str:
 
 
 def in_json(text: str) -> str:
-    """A text of JSON that ``read_text`` has read."""
+    """The text from ``read_text`` as a JSON document."""
     return _marked(text.original, r"\\x") if isinstance(text, _Invalid) else text
 
 

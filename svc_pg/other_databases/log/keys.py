@@ -1,4 +1,4 @@
-"""The positions of entries in the log, by which a page is chosen before anything large is read."""
+"""The positions of entries in the log, to choose a page before anything large is read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Key:
 
 
 def within(keys: Sequence[Key], max_bytes: int | None) -> Sequence[Key]:
-    """The first keys of entries that have up to ``max_bytes`` together, at least one."""
+    """The keys of the first entries with up to ``max_bytes`` together, at least one."""
     used = 0
     for position, key in enumerate(keys):
         used += key.size
@@ -66,7 +66,7 @@ def _key(entry_id: int, time: Any, table: str, record: str | None, size: int) ->
 
 
 def forged(entry_id: int | None) -> QueryError:
-    """The error for an entry that cannot be read: whoever can write the file of SQLite can write what they like."""
+    """The error for an unreadable entry, which a writer of SQLite's file can forge."""
     which = "an entry" if entry_id is None else f"entry {entry_id}"
     return QueryError(
         f"{which} of the log was not written by svc-pg: it cannot be read",
@@ -75,6 +75,6 @@ def forged(entry_id: int | None) -> QueryError:
 
 
 def time_of(text: Any) -> datetime:
-    """A time as the log has it, with its zone."""
+    """A time of the log, with its zone."""
     time = text if isinstance(text, datetime) else datetime.fromisoformat(text)
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The last changes of a record, each made of an entry that is read alone: snapshots may be large."""
+"""The last changes of a record; each entry is read alone, because snapshots may be large."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta

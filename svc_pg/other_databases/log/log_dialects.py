@@ -1,4 +1,4 @@
-"""The words of SQLite and of MySQL for what is asked of the audit log: few of them differ."""
+"""The SQL of SQLite and of MySQL for queries of the audit log, as far as it differs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -38,20 +38,20 @@ Phrase = tuple[LiteralString, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class LogDialect:
-    """The words that differ.
+    """The SQL that differs.
 
     - ``log_name``: the log's own name in an entry
     - ``timestamp``: the time of an entry
-    - ``equals``: compares exactly, whatever the collation says
+    - ``equals``: compares exactly, regardless of the collation
     - ``has``: looks for a text in a JSON array
     - ``ago``: a time before the database's now
-    - ``time``: writes a time as the log has it
+    - ``time``: writes a time in the log's format
     - ``size``: the size of a text in bytes
-    - ``text``: reads a text that applications made, as bytes: on SQLite it need not be valid UTF-8
+    - ``text``: reads a text of an application as bytes, because on SQLite it may be invalid UTF-8
     - ``context``: the actor, the tenant and the context of the session, as triggers read them; on MySQL parameters
     - ``begin``: begins a transaction that may write
-    - ``open_guard``, ``close_guard``: from the one to the other, entries from before a time may be deleted
-    - ``undo``: takes back what the transaction did, the open guard included
+    - ``open_guard``, ``close_guard``: between them, entries from before a time may be deleted
+    - ``undo``: rolls the transaction back, the open guard included
     - ``leftovers``: deletes copies of rows that no entry needs
     - ``delete_old``: deletes some entries of a table from before a time, the oldest first
     - ``deleted``: the number of those entries
@@ -138,7 +138,7 @@ MYSQL: Final = LogDialect(
     ago=lambda age: ("utc_timestamp(6) - interval %s microsecond", (age // _MICROSECOND,)),
     time=_naive,
     size=lambda column: "coalesce(length(" + column + "), 0)",
-    # bytes, in which the server does not write ? for what a connection's character set has not
+    # bytes, in which the server replaces no character that the connection's character set lacks by ?
     text=lambda column: "cast(" + column + " as binary)",
     no_compliance="coalesce(json_length(compliance), 0) = 0",
     context="%s, %s, %s",
@@ -163,12 +163,12 @@ _WITHOUT: Final[dict[Missable, LiteralString]] = {
 
 
 def filter_of(dialect: LogDialect, conditions: Iterable[Condition], *, default_schema: str) -> Filter:
-    """The conditions, and their parameters. Raises UnsupportedQueryError for those that only PostgreSQL answers."""
+    """The conditions, and their parameters. Raises UnsupportedQueryError for conditions of PostgreSQL alone."""
     return reduce(partial(_with, dialect, default_schema), conditions, ALL)
 
 
 def names_default_schema(conditions: Iterable[Condition]) -> bool:
-    """True if a table among the conditions is one of the default schema."""
+    """True if a table of the default schema is among the conditions."""
     tables = [
         name
         for condition in conditions
@@ -179,7 +179,7 @@ def names_default_schema(conditions: Iterable[Condition]) -> bool:
 
 
 def real_name(table: str, default_schema: str) -> str:
-    """The name of a table as entries have it."""
+    """The name of a table in entries."""
     return str(TableName.parse(table).within(default_schema))
 
 

@@ -1,4 +1,4 @@
-"""The tables of SQLite whose rules leave changes out of the log, or once did: entries need not follow each other."""
+"""The tables of SQLite whose rules omit changes, or once did, so that consecutive entries may not match."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ select case when json_valid(ignored) then ignored else '[]' end, is_conditional 
 
 @dataclass(frozen=True, slots=True)
 class Omissions:
-    """The columns whose change alone had no entry at some time; ``is_conditional`` if any change may have had none."""
+    """The columns whose change alone had no entry at some time; ``is_conditional`` if any change may lack one."""
 
     ignored: Sequence[str]
     is_conditional: bool

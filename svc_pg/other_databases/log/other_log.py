@@ -35,7 +35,7 @@ _INSTALLED: Final[Mapping[Dialect, LiteralString]] = {
 
 
 def log_on(conn: Any, dialect: Dialect) -> "OtherLog":
-    """The log that a connection leads to."""
+    """The log of a connection's database."""
     is_sqlite = dialect == "sqlite"
     return OtherLog(
         conn,
@@ -47,7 +47,7 @@ def log_on(conn: Any, dialect: Dialect) -> "OtherLog":
 
 @dataclass(frozen=True, slots=True)
 class OtherLog:
-    """An ``AuditLog``. ``installed`` asks for the time of its first install."""
+    """An ``AuditLog``. ``installed`` reads the time of its first install."""
 
     conn: Any
     dialect: LogDialect
@@ -130,7 +130,7 @@ class OtherLog:
         return (yield from exporting(self.dialect, selection, form, add, after=after, is_settled=is_settled))
 
     def expected(self, _selection: Selection, *, after: str | None) -> Effects[int | None]:  # noqa: ARG002
-        """Nothing: the planners of these databases tell no numbers that one could show."""
+        """None: the planners of these databases give no usable estimates."""
         yield from ()
         return None
 

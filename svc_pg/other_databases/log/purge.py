@@ -44,7 +44,7 @@ def purging(
 ) -> Effects[PurgeReport]:
     """Remove all entries that are older than ``ages``: see ``svc_pg.audit.purge``.
 
-    What is left when ``is_over``, or when others hold the log for too long, is postponed.
+    The rest is postponed when ``is_over``, or if others lock the log for too long.
     """
     before = yield from _ago(dialect, ages.default)
     tables: Counter[str] = Counter()
@@ -69,7 +69,7 @@ def purging(
 
 
 def _leftovers(dialect: LogDialect) -> Effects[None]:
-    """Delete them, unless others write at the moment: the next purge does."""
+    """Delete leftovers, unless others write at the moment; then the next purge does."""
     try:
         for statement in dialect.leftovers:
             yield Statement(statement)
@@ -79,7 +79,7 @@ def _leftovers(dialect: LogDialect) -> Effects[None]:
 
 
 def _ago(dialect: LogDialect, age: timedelta | None) -> Effects[datetime | None]:
-    """The time before which entries of this age are; None of those that never go."""
+    """The time before which entries have this age; None if they are kept forever."""
     if age is None:
         return None
     text, params = dialect.ago(age)
@@ -88,7 +88,7 @@ def _ago(dialect: LogDialect, age: timedelta | None) -> Effects[datetime | None]
 
 
 def _old(dialect: LogDialect, ages: Ages, before: datetime | None, here: Home | None) -> Effects[list[_Old]]:
-    """The old entries by table, ``here`` alone; ``before`` is the time of those whose age is the log's own."""
+    """The old entries by table, of database ``here`` alone; ``before`` is the time for the log's own age."""
     default_schema = "" if ages.are_equal else (yield from default_schema_of(dialect))
     names = yield Statement("select distinct table_name from " + dialect.log)  # noqa: S608 - a constant
     found: list[_Old] = []
@@ -148,7 +148,7 @@ def _batch(dialect: LogDialect, old: _Old, size: int) -> Effects[int]:
 
 
 def _end(dialect: LogDialect) -> Effects[None]:
-    """Leave nothing of a batch that failed: neither its transaction nor, on MySQL, the session's open guard."""
+    """Undo a failed batch: its transaction and, on MySQL, the session's open guard."""
     for ending in dialect.undo:
         try:
             _: Answer = yield Statement(ending)

@@ -27,7 +27,7 @@ def session_values() -> Effects[tuple[str | None, str | None, str | None]]:
 
 
 def _text(charset: str, converted: str | None, as_it_is: str | None) -> str | None:
-    """The text of a variable; the other two are hexadecimal."""
+    """The text of a variable, from its two hexadecimal forms."""
     found = as_it_is if charset == "binary" else converted
     if not found:
         return None

@@ -30,7 +30,7 @@ class DjangoApp:
 class DjangoProject:
     """The apps with migrations by their labels, the label of the app of each table, and the default database.
 
-    ``address`` is that of a database of SQLite, MySQL or MariaDB; of another it is None.
+    ``address`` is set for SQLite, MySQL and MariaDB; for others it is None.
     """
 
     apps: dict[str, DjangoApp]
@@ -40,7 +40,7 @@ class DjangoProject:
 
 @cache
 def read_project(folder: Path) -> DjangoProject:
-    """Ask the project whose ``manage.py`` is in ``folder``. Raises ConfigError if it cannot be loaded."""
+    """Load the project with its ``manage.py`` in ``folder``. Raises ConfigError if that fails."""
     done = subprocess.run(  # noqa: S603 - the project's own program, as its developer runs it
         [sys.executable, "manage.py", "shell", "-c", _PROGRAM], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -97,7 +97,7 @@ def _address() -> str | None:
 
 
 def _tls(options: Mapping[str, Any]) -> dict[str, str]:
-    """Django's options of TLS as an address has them, whichever driver they are for."""
+    """Django's TLS options as options of an address, for any driver."""
     given = options.get("ssl")  # mysqlclient's files; PyMySQL takes each by itself
     files = given if isinstance(given, dict) else {}
     found = {f"ssl_{part}": options.get(f"ssl_{part}") or files.get(part) for part in ("ca", "cert", "key")}

@@ -122,7 +122,7 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
 
 
 def alembic_ini(folder: Path) -> Path | None:
-    """The ``alembic.ini`` in ``folder``, or the one that Flask-Migrate puts into ``migrations``."""
+    """The ``alembic.ini`` in ``folder``, or Flask-Migrate's in ``migrations``."""
     return next((ini for ini in (folder / "alembic.ini", folder / "migrations" / "alembic.ini") if ini.exists()), None)
 
 
@@ -201,7 +201,7 @@ def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, ru
 
 
 def _refuse_unrun(script: Script, folder: Path, *, run: str) -> None:
-    """Raise ConfigError if a migration was made for the same state of the database: after it, another would not fit."""
+    """Raise ConfigError if a migration for the same state of the database exists, because only one of them can run."""
     for file in filter(Path.is_file, folder.glob("*.py")):  # an editor's lock is a link to nothing
         if script.made_for and script.made_for.encode() in file.read_bytes():
             raise ConfigError(
@@ -219,6 +219,6 @@ def _listed(statements: list[str]) -> str:
 
 
 def _literal(text: str) -> str:
-    """A literal of Python that people can read, if the text allows one."""
+    """A readable Python literal, if the text allows one."""
     is_raw = '"""' not in text and not text.endswith(('"', "\\")) and all(c.isprintable() or c == "\n" for c in text)
     return f'r"""{text}"""' if is_raw else repr(text)

@@ -14,7 +14,7 @@ _COMMENTS: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z))*")
 
 
 def statements(script: str) -> list[str]:
-    """Each statement without its semicolon, with the comments before it. Knows our own scripts, not all of SQL."""
+    """Each statement without its semicolon, with the comments before it. Parses our own scripts, not all of SQL."""
     found, start = [], 0
     for token in _TOKEN.finditer(script):
         if token[0] == ";":
@@ -26,14 +26,14 @@ def statements(script: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Texts of several statements, each to be run in one transaction if the database can do that.
+    """Texts of several statements, each to be run in one transaction if the database supports that.
 
-    ``upgrade`` makes the database equal to the configuration and records that, or fails if it does not fit: it has
-    run already, or the database is in another state than that for which it was made. ``downgrade`` removes the objects
-    that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
-    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
-    before. ``opening`` and ``closing`` stand around it in a file, and ``split`` takes the statements apart.
-    ``made_for`` is a fingerprint of the database's state, if it has one: of scripts with the same, only one can run.
+    ``upgrade`` makes the database equal to the configuration and records that, or fails if it has run already, or the
+    database is in another state than the script was made for. ``downgrade`` removes the objects that ``upgrade`` added
+    and keeps the data: for the first script all triggers, views and functions, for a later one the captures that it
+    added. After it ``upgrade`` can run again. ``tables`` are the audited tables that must exist before. ``opening`` and
+    ``closing`` stand around it in a file, and ``split`` takes the statements apart. ``made_for`` is a fingerprint of
+    the database's state, if it has one: only one script for a state can run.
     """
 
     upgrade: str
@@ -46,5 +46,5 @@ class Script:
 
     @property
     def file(self) -> str:
-        """The upgrade as the shell of the database reads it."""
+        """The upgrade as a file for the database's shell."""
         return "\n".join(part for part in (self.opening, self.upgrade, self.closing) if part)

@@ -1,9 +1,9 @@
 """Owners and privileges of the objects in schema ``svc``.
 
-Default privileges of the installing role would open new tables to others, and anybody may change a grant, so every
+Default privileges of the installing role would open new tables to others, and grants may be changed by others, so every
 install compares all owners and privileges with the rules in ``sql/access/access_changes.sql.j2``, and in the headers of
-the files that make functions and views, and corrects the differences. Rights that somebody has as a member of a role
-are no difference.
+the files that make functions and views, and corrects the differences. Rights through membership in a role are no
+difference.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The owner of everything, which is the roles of ``roles`` or the installer, and the grants to other roles."""
+    """The owner of all objects, either the roles of ``roles`` or the installer, and the grants to other roles."""
 
     has_roles: bool
     grants: Grants
@@ -34,7 +34,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """An object with a wrong owner or privileges, such as ``table svc.audit_logs``, and the SQL that corrects it.
+    """An object with a wrong owner or privileges, for example ``table svc.audit_logs``, and the SQL that corrects it.
 
     Others may follow a change that ``is_first``: a role that it makes owns something, and a revoke from a table also
     removes the grants on its columns.
@@ -46,7 +46,7 @@ class AccessChange:
 
 
 def wanted(installation: Installation, grants: Grants, *, roles: bool | None = None) -> Access:
-    """The access rules; ``roles`` None means as the database remembers, and with roles if it is new.
+    """The access rules. Default for ``roles``: as installed before, and with roles in a new database.
 
     Raises ConfigError if ``grants`` names a role that does not exist.
     """
@@ -67,7 +67,7 @@ def wanted(installation: Installation, grants: Grants, *, roles: bool | None = N
 def compare(conn: Connection[Any], access: Access, *, names: Sequence[str] | None = None) -> list[AccessChange]:
     """The differences: none if svc is not installed. The roles must exist.
 
-    With ``names`` only those of the functions, views and tables with these names.
+    With ``names`` only the differences of functions, views and tables with these names.
     """
     text = _rendered("access/access_changes.sql.j2", access, is_scoped=names is not None)
     params = [] if names is None else [names]
@@ -86,7 +86,7 @@ def apply(conn: Connection[Any], access: Access, *, names: Sequence[str] | None 
 
 
 def state(installation: Installation, access: Access) -> Literal["outdated", "tampered"]:
-    """The reason for differences: new rules since the last install (outdated), or else somebody changed the rights."""
+    """The reason for differences: new rules since the last install (outdated), or changes by others (tampered)."""
     return "tampered" if installation.access_sha256 == fingerprint(access) else "outdated"
 
 
@@ -96,7 +96,7 @@ def fingerprint(access: Access) -> str:
 
 
 def access_sql(access: Access) -> str:
-    """As ``apply``, but a statement for those who install by script."""
+    """As ``apply``, but as a statement for a script."""
     return _rendered("access/access.sql.j2", access, is_scoped=False)
 
 

@@ -1,4 +1,4 @@
-"""Record what tables hold and the log does not know: rows from before capture, and changes without an entry."""
+"""Record differences between tables and the log: rows from before capture, and changes without an entry."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -63,20 +63,20 @@ class _Ended:
 
 
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
-    """Compare every audited table with the log, and write entries for what the log does not know; return their number.
+    """Compare every audited table with the log, and write the missing entries; return their number.
 
-    A row that the log does not know, or last saw deleted, gets a SNAPSHOT entry. So does a row that the log knows
-    otherwise, with both images. A record that the log knows and the table lacks gets a DELETE entry with its last
-    image. From then on the log tells what is there; a second run writes nothing. Of a table without a key all rows are
-    written, if it has no entries since it was last truncated; of a partitioned one, if it has none. A table with
-    ``record_when`` gets the entries of those rows whose INSERT would be recorded, and of new records alone.
+    A row without an entry, or whose last entry is a DELETE, gets a SNAPSHOT entry. So does a row that differs from its
+    last image, with both images. A record of the log that the table lacks gets a DELETE entry with its last image. Then
+    the log matches the table; a second run writes nothing. Of a table without a key all rows are written, if it has no
+    entries since it was last truncated; of a partitioned one, if it has none. A table with ``record_when`` gets entries
+    of new records alone, if their INSERT would be recorded.
 
     Run it after ``install``, on a connection outside a transaction. It reads a table in pieces, each in one statement,
-    while writers go on; they wait only for the writing of a piece in which something is lacking. Raises the errors of
-    ``install`` if the configuration does not fit the tables, and InstallError if a right is missing: for row security,
-    too, which would hide rows; and if the planner would run code of others, such as the function of an index, with the
-    rights of this connection. What was written stays, and the next run goes on. A ``record_when`` in SQL is refused for
-    the same reason, before anything is written.
+    while writers go on; they wait only while a piece with missing entries is written. Raises the errors of ``install``
+    if the configuration does not fit the tables, and InstallError if a right is missing: for row security, too, which
+    would hide rows; and if the planner would run code of others, for example the function of an index, with the rights
+    of this connection. Written entries stay, and the next run continues. A ``record_when`` in SQL is refused for the
+    same reason, before anything is written.
     """
     with transaction(conn):
         audited = resolve(conn, config.audit.tables)
@@ -115,7 +115,7 @@ class _Backfill:
             )
 
     def run(self) -> int:
-        """Write what the log lacks; return the number of entries."""
+        """Write the missing entries; return their number."""
         if not self._rules.key:
             return self._write(self._name, lambda: self._keyless(self._rules))
         written = 0
@@ -188,13 +188,13 @@ class _Backfill:
             return fetch_one(self._conn, Query(text, (), _Ended))
 
     def _look(self, relation: TableName, text: Callable[[], str]) -> bool:
-        """The lock lets writers go on, and nobody give the planner code of his."""
+        """Take a look under a lock that lets writers go on, but lets no session give the planner other code to run."""
         with locked(self._conn, Patience()):
             self._lock(relation, "share update exclusive")
             return bool(scalar(self._conn, text()))
 
     def _write(self, relation: TableName, text: Callable[[], str]) -> int:
-        """Write in a transaction of its own, in which nobody changes the table or this part of it."""
+        """Write in a transaction of its own, with the table or this part of it locked against changes."""
         tries = TRIES
         while True:
             tries -= 1

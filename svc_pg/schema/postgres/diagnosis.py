@@ -23,7 +23,7 @@ from svc_pg.schema.postgres.transactions import transaction
 
 LOCKED: Final = (LockNotAvailable, DeadlockDetected)
 PASSING: Final = (*LOCKED, UniqueViolation, DuplicateSchema)
-"""Errors that another try may not meet; the last two if another install has made the schema first."""
+"""Errors that a retry may avoid; the last two if another install has created the schema first."""
 
 # By pg_inherits, because pg_partition_tree would wait for the very locks. If the locked table is unknown, it is one of
 # ours, or one with an ACCESS EXCLUSIVE lock, the only one that stops a look at its catalog.

@@ -94,7 +94,7 @@ def _is_orphan_of(entry: Status, tables: Collection[str | None]) -> bool:
 
 
 def _dropped(conn: Connection[Any], tables: Collection[str | None]) -> set[str | None]:
-    """Those of the tables that are no more."""
+    """The dropped ones among the tables."""
     names = {table: Identifier(*TableName.parse(table)).as_string() for table in tables if table}
     if not names:
         return set()
@@ -104,13 +104,13 @@ def _dropped(conn: Connection[Any], tables: Collection[str | None]) -> set[str |
 
 
 def _altered(each: AlteredObject) -> Status:
-    """An install builds indexes of the log after its transactions, and leaves columns to people: they may have data."""
+    """The status of an altered object. Install builds indexes after its transactions, and leaves columns to people."""
     is_kept = each.is_of_log or (each.kind == "column" and each.state == "tampered")
     return Status(each.kind, each.identity, each.state, each.sql or "", is_foreign=is_kept)
 
 
 def _searches(present: Installation, target: Target) -> list[Status]:
-    """The indexes of searches that are not as they should be; install builds them after its transactions."""
+    """The missing and superfluous indexes of searches; install builds them after its transactions."""
     built = present.around.search_indexes
     lacking = search_indexes.lacking(target.search, built)
     found = [Status("index", search_indexes.name(each), "missing", "", is_foreign=True) for each in lacking]

@@ -33,7 +33,7 @@ class EventState:
 def compare_events(
     conn: Connection[Any], installation: Installation, events: dict[str, EventDefinition]
 ) -> list[EventState]:
-    """The state of every defined event type, then those that the configuration does not name."""
+    """The state of every defined event type, then event types that the configuration does not name."""
     stored: dict[str, _EventType] = {}
     if installation.has("webhook_event_types"):
         stored = {row.name: row for row in fetch(conn, Query(_TYPES, (), _EventType))}

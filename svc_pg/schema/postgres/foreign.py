@@ -1,4 +1,4 @@
-"""Find what others put on the tables and roles of svc: rules, triggers, policies, defaults, settings, members."""
+"""Find foreign objects on the tables and roles of svc: rules, triggers, policies, defaults, settings, members."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,9 +18,9 @@ _NEEDED: Final = ("audit_logs", "audit_hash_key", "installation")
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A thing that can end or falsify a capture, and the SQL that takes it away.
+    """A foreign object that can end or falsify a capture, and the SQL that removes it.
 
-    It ``is_kept`` by an install if somebody may need it, or must first decide something.
+    It ``is_kept`` by an install if it may be needed, or needs a decision first.
     """
 
     kind: ForeignKind
@@ -30,7 +30,7 @@ class Foreign:
 
 
 def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) -> list[Foreign]:
-    """All foreign things that the role may see; none while a table of ours is missing."""
+    """All foreign objects that the role may see; none while a table of ours is missing."""
     if not all(installation.has(table) for table in _NEEDED):
         return []
     text = render(

@@ -1,4 +1,4 @@
-"""Find changes of audited tables that have no entry, as far as the catalog tells, and keep them until a backfill."""
+"""Find changes of audited tables without an entry, as far as the catalog shows them, and keep them until a backfill."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class Gap:
 
 
 def find(conn: Connection[Any], installation: Installation, tables: Iterable[str]) -> list[Gap]:
-    """The gaps of these tables: those that are kept, and those that the catalog tells now."""
+    """The gaps of these tables: those kept, and those that the catalog shows now."""
     if not installation.has("audit_gaps"):
         return []
     wanted = set(tables)
@@ -63,7 +63,7 @@ def find(conn: Connection[Any], installation: Installation, tables: Iterable[str
 
 
 def keep_sql(steps: Iterable[Status]) -> str:
-    """Keep what the catalog tells, and which capture functions the steps find replaced; then note what it says."""
+    """Keep the gaps that the catalog and replaced capture functions show; then note the catalog's state."""
     replaced = [
         (step.audited_table, step.identity)
         for step in steps
@@ -74,7 +74,7 @@ def keep_sql(steps: Iterable[Status]) -> str:
 
 
 def note(conn: Connection[Any], tables: Iterable[str | None]) -> None:
-    """Note what the catalog says of tables whose triggers were just made."""
+    """Note the catalog's state of tables whose triggers were just created."""
     wanted = sorted({table for table in tables if table and not table.startswith("svc.")})
     if wanted:
         text = render("installed/note_relations.sql.j2", is_of_some=True, keeps=False, is_exact=True)
@@ -96,7 +96,7 @@ def mend(conn: Connection[Any], ids: list[int]) -> None:
 
 
 def note_sql(*, keeps: bool = True) -> LiteralString:
-    """The statement that keeps the gaps of all tables, and then notes what the catalog says of them."""
+    """The statement that keeps the gaps of all tables, and then notes the catalog's state of them."""
     return render("installed/note_relations.sql.j2", is_of_some=False, keeps=keeps, is_exact=not keeps)
 
 

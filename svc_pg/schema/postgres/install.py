@@ -1,4 +1,4 @@
-"""Make a database equal to a configuration, or free of svc-pg, in transactions that each leave it consistent."""
+"""Make a database equal to a configuration, or free of svc-pg, in transactions that are each consistent."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -56,9 +56,9 @@ def install(
     Objects that the configuration no longer names are removed only with ``prune``. The lock of a table is tried three
     times, ``wait_for_table`` each.
 
-    With ``roles`` everything belongs to the roles of ``svc_pg.schema.postgres.roles``, made if missing; without
-    them to the installer, and whoever connects as that role can switch the log's guards off. Default: as it was
-    installed, and with roles in a new database.
+    With ``roles`` everything belongs to the roles of ``svc_pg.schema.postgres.roles``, made if missing; without them to
+    the installer, so that every connection as that role can disable the log's guards. Default: as it was installed, and
+    with roles in a new database.
 
     Last, outside a transaction, lost indexes of the log and those of ``config.audit.search`` are built without stopping
     captures, which waits for all older transactions.
@@ -114,7 +114,7 @@ def _install_schema(
 ) -> tuple[Plan, list[Status]]:
     """Plan, and take all steps except those of audited tables and removals; return the plan of these, and the steps.
 
-    In a new database the steps of our own audited tables, which nobody uses yet, are taken too.
+    In a new database the steps of our own audited tables, which are not in use yet, are taken too.
     """
     preflight.check_server(conn)
     around = look_around(conn)
@@ -174,7 +174,7 @@ def _install_table(conn: Connection[Any], config: Config, plan: Plan, table: str
 
 
 def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) -> Plan | None:
-    """Another plan if the table changed while its lock, which is held now, was waited for."""
+    """A new plan if the table changed during the wait for its lock, which is held now; else None."""
     try:
         if not plan.target.has_changed(conn, table):
             return None
@@ -185,7 +185,7 @@ def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) ->
 
 
 def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:
-    """Take the removals, and then all rights that were needed by what is gone or was replaced, such as to hash."""
+    """Take the removals, and then revoke the rights that removed or replaced objects needed, for example to hash."""
     done = take(conn, plan.next(conn).removals(prune=prune))
     gaps.note(conn, [step.audited_table for step in done if step.audited_table in plan.target.tables])
     access.apply(conn, plan.target.access)

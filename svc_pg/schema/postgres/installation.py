@@ -13,23 +13,23 @@ from svc_pg.errors import AccessError
 OWNERS: Final = ("svc_owner", "svc_writer")
 CAPTURE: Final = "svc_capture"
 CAPTURER: Final = "^svc_capture_.*_[0-9a-f]{8}$"
-"""The roles of superusers' tables, one for each: members of CAPTURE."""
+"""The pattern of the names of superusers' tables' roles, one for each table: members of CAPTURE."""
 CLOSED: Final = (*OWNERS, CAPTURE)
-"""The roles that nobody should be able to log in as."""
+"""The roles without login."""
 ROLES: Final = (*CLOSED, "svc_sender", "svc_reader", "svc_admin")
 OPTIONS_SINCE: Final = 160000
-"""The server version from which a membership says whether it inherits and may SET ROLE."""
+"""The server version from which a membership has the options to inherit and to SET ROLE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts that everybody may read in the catalog.
+    """The facts in the catalog that every role may read.
 
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
-    options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
-    ``relations`` are the tables of schema ``svc``. ``has_user_types`` is true if a role that is no superuser owns a
-    type outside that schema that is no domain, no array and no row. ``search_indexes`` has the method of each index of
-    searches in the log, None if it is not complete: every partition has its part.
+    options that remove them. ``lacking`` are the existing owners that the installer cannot act as. ``relations`` are
+    the tables of schema ``svc``. ``has_user_types`` is true if a role that is no superuser owns a type outside that
+    schema other than a domain, an array or a row. ``search_indexes`` has the method of each index of searches in the
+    log, None if a partition lacks its part.
     """
 
     server_version: int
@@ -59,10 +59,10 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The surroundings, and the record of what is installed: without a version if nothing is.
+    """The surroundings, and the record of the install, which has no version if nothing is installed.
 
-    ``revision`` rises with every transaction that changes what is installed. ``migrations`` are the names and
-    fingerprints of those that have run, by number.
+    ``revision`` rises with every transaction of an install. ``migrations`` are the names and fingerprints of the
+    migrations that have run, by number.
     """
 
     around: Surroundings
@@ -167,6 +167,6 @@ def read(conn: Connection[Any], around: Surroundings) -> Installation:
 
 
 def next_revision(conn: Connection[Any]) -> int:
-    """Count a transaction that changes what is installed; return its number."""
+    """Count a transaction of an install; return its number."""
     number: int = scalar(conn, "update svc.installation set revision = revision + 1 returning revision")
     return number

@@ -1,4 +1,4 @@
-"""The functions, views and triggers of a database in its catalog and in our record of it; create and remove them."""
+"""The functions, views and triggers of a database, in its catalog and in our record; create and remove them."""
 
 from collections.abc import Sequence
 from typing import Any, Final, LiteralString
@@ -31,7 +31,7 @@ delete from svc.installed_objects o using unnest($1::text[], $2::text[]) removed
 
 
 def found_sql(*, is_scoped: bool = False) -> LiteralString:
-    """The query of the functions, views and triggers in the catalog; with the parameters of a Scope, of these."""
+    """The query of functions, views and triggers in the catalog; with the parameters of a Scope, only those in it."""
     return render("installed/objects.sql.j2", is_scoped=is_scoped, overloaded=OVERLOADED)
 
 

@@ -15,7 +15,7 @@ from svc_pg.schema.status import Status
 
 
 def installer_on(conn: Any) -> "PostgresInstaller":
-    """The installer of the database that a connection leads to."""
+    """The installer of a connection's database."""
     return PostgresInstaller(conn)
 
 
@@ -49,11 +49,11 @@ class PostgresInstaller:
         return differences.status(self.conn, config, roles=roles)
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
-        """Remove what was installed."""
+        """Remove the installed objects."""
         return install.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
 
     def backfill(self, config: Config) -> dict[str, int]:
-        """Write entries of rows that the log does not know."""
+        """Write entries for differences between tables and the log."""
         return backfill.backfill(self.conn, config)
 
     def script(self, config: Config, *, prune: bool, roles: bool | None) -> Script | None:
@@ -61,5 +61,5 @@ class PostgresInstaller:
         return sql_script.script(self.conn, config, prune=prune, roles=roles)
 
     def removal(self, config: Config, tables: Sequence[str]) -> Script:  # noqa: ARG002 - as the others take them
-        """Nothing that anybody needs."""
+        """Not needed on PostgreSQL: raise ConfigError."""
         raise ConfigError("on PostgreSQL capture follows the columns of a table", hint="Leave out --drop-capture.")

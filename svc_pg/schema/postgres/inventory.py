@@ -1,4 +1,4 @@
-"""The tables, columns, indexes and constraints that migrations made: status tells which are not as they were then."""
+"""The inventory of tables, columns, indexes and constraints of the migrations, to detect later changes."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal, LiteralString
@@ -107,15 +107,15 @@ update svc.installed_inventory r
   from present p
  where p.kind = r.kind and p.identity = r.identity and r.postgres_major <> {_MAJOR};
 """  # noqa: S608 - constants
-"""Record the definitions anew if another version of PostgreSQL printed them."""
+"""Record the definitions anew if they are from another version of PostgreSQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlteredObject:
-    """An object that is missing, or there with another definition, or not valid.
+    """An object that is missing, has another definition, or is not valid.
 
-    ``sql`` restores it, and is None if nothing but a backup can. An index that ``is_of_log`` is built after an install,
-    by its ``method``; first the one that is there is dropped, if it ``is_another``.
+    ``sql`` restores it, and is None if only a backup can. An index that ``is_of_log`` is built after an install, by its
+    ``method``; if it ``is_another``, the present index is dropped first.
     """
 
     kind: InventoryKind
@@ -128,16 +128,16 @@ class AlteredObject:
 
 
 def altered(conn: Connection[Any], installation: Installation) -> list[AlteredObject]:
-    """The objects that are not as recorded; of a missing table, only the table."""
+    """The objects that differ from the record; of a missing table, only the table."""
     if not installation.has("installed_inventory"):
         return []
     return fetch(conn, Query(_ALTERED, (), AlteredObject))
 
 
 def build_indexes(conn: Connection[Any], installation: Installation) -> list[AlteredObject]:
-    """Build the indexes of the log that are not as recorded, while captures go on; return them.
+    """Build the indexes of the log that differ from the record, while captures go on; return them.
 
-    ``conn`` must be outside a transaction. Raises InstallError; what was built stays, and the next call goes on.
+    ``conn`` must be outside a transaction. Raises InstallError; finished indexes stay, and the next call continues.
     """
     with transaction(conn):
         lost = [each for each in altered(conn, installation) if each.is_of_log and each.method]

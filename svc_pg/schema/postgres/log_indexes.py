@@ -35,7 +35,7 @@ class _Lacking:
 
 @contextmanager
 def building(conn: Connection[Any]) -> Iterator[None]:
-    """Build outside transactions. Raises InstallError if PostgreSQL refuses; the next install goes on from there."""
+    """Build outside transactions. Raises InstallError if PostgreSQL refuses; the next install continues."""
     before = conn.autocommit
     conn.autocommit = True
     try:
@@ -51,10 +51,10 @@ def building(conn: Connection[Any]) -> Iterator[None]:
 
 
 def build(conn: Connection[Any], name: str, method: SQL, *, anew: bool = False) -> None:
-    """Build the index ``name``, such as ``audit_logs_text``, or what it lacks; with ``anew`` drop it first.
+    """Build the index ``name``, for example ``audit_logs_text``, or its missing parts; with ``anew`` drop it first.
 
-    Writes go on: only the index of the parent table, which is empty, waits for those under way. Waits for all
-    transactions that are older.
+    Writes go on: only the index of the parent table, which is empty, waits for those under way. Waits for all older
+    transactions.
     """
     whole = _identifier(name)
     if anew:

@@ -1,4 +1,4 @@
-"""Check the partitions of the audit log: this month's exists, each has its guards, and nobody has detached one."""
+"""Check the partitions of the audit log: this month's exists, each has its guards, and none is detached."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal

@@ -15,7 +15,7 @@ OLDEST: Final = 130000
 
 
 def check_server(conn: Connection[Any]) -> None:
-    """Raise InstallError if nothing can be installed on this server or in this database, nor looked at."""
+    """Raise InstallError if this server or this database can be neither installed into nor inspected."""
     if conn.info.server_version < OLDEST:
         raise InstallError(
             f"the server is PostgreSQL {conn.info.parameter_status('server_version')}, and svc-pg needs 13 or later"
@@ -29,9 +29,9 @@ def check_server(conn: Connection[Any]) -> None:
 
 
 def check_rights(conn: Connection[Any], around: Surroundings) -> None:
-    """Raise InstallError if the session is read-only, or can neither make schema ``svc`` nor act as its owner.
+    """Raise InstallError if the session is read-only, or can neither create schema ``svc`` nor act as its owner.
 
-    An installer who may becomes a member of the owner, and then takes the install lock, which was refused before.
+    If allowed, the installer becomes a member of the owner, and then takes the install lock, refused before.
     """
     if around.is_standby:
         raise InstallError(

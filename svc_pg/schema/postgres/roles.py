@@ -1,9 +1,9 @@
-"""The roles that own the schema and hold its privileges: created if they are missing, by an installer that may.
+"""The roles that own the schema and hold its privileges, created if missing by an installer with that right.
 
 - ``svc_owner`` owns the schema, its tables and functions; ``svc_writer`` the views through which entries are written,
   and can insert entries into the audit log, and nothing else. The triggers of a table run as its owner; if that is a
-  superuser, as a role of the table's own, a member of ``svc_capture``, which can do nothing else. Nobody logs in as one
-  of these, and nobody but the installer should be a member.
+  superuser, as a role of the table's own, a member of ``svc_capture``, which can do nothing else. None of these can log
+  in, and only the installer should be a member.
 - ``svc_sender`` calls ``svc.send``, ``svc_reader`` reads, ``svc_admin`` administers and delivers: ``svc-pg worker`` and
   the console connect as a member of it. Make your own roles members of these, or name them under ``[grants]``, which
   applies to one database only.
@@ -26,7 +26,7 @@ from svc_pg.schema.postgres.installation import CAPTURE, CAPTURER, OWNERS, ROLES
 
 @dataclass(frozen=True, slots=True)
 class RoleState:
-    """One role and its state; ``tampered`` is a role with powers that svc-pg did not give it."""
+    """One role and its state; ``tampered`` is a role with more powers than svc-pg gave it."""
 
     name: str
     state: Literal["ok", "missing", "tampered"]
@@ -34,7 +34,7 @@ class RoleState:
 
 
 def compare(around: Surroundings, *, has_roles: bool) -> list[RoleState]:
-    """The state of every role, and of those of superusers' tables that have powers."""
+    """The state of every role, and of roles of superusers' tables with powers."""
     of_tables = sorted(role for role in around.excess if role not in ROLES)
     return [_state(role, around) for role in (*(ROLES if has_roles else ()), *of_tables)]
 
@@ -55,7 +55,7 @@ def _role_sql(role: str, around: Surroundings, *, grantee: str | None, is_missin
 
 
 def join(conn: Connection[Any], around: Surroundings) -> None:
-    """Give the installer the rights of those owners that exist. Raises InstallError if that is impossible."""
+    """Give the installer the rights of the existing owners. Raises InstallError if that is impossible."""
     if not around.lacking:
         return
     try:
@@ -75,8 +75,8 @@ def join(conn: Connection[Any], around: Surroundings) -> None:
 def drop_unused(conn: Connection[Any], *, has_roles: bool) -> list[str]:
     """Drop the roles that no database of the cluster needs and that the installer may drop; return their names.
 
-    Without roles ``svc_capture`` and its members are the only ones that an install may have made. It goes after
-    ``svc_owner``, because a database that needs it may not have used it yet.
+    Without roles, ``svc_capture`` and its members are the only roles that an install may have created. It is dropped
+    after ``svc_owner``, because a database that needs it may not have used it yet.
     """
     dropped: list[str] = []
     existing = look_around(conn).roles

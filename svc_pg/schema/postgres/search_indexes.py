@@ -1,4 +1,4 @@
-"""The indexes of searches in the audit log, which the configuration asks for: built while captures go on."""
+"""The configured indexes of searches in the audit log, built while captures go on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
@@ -10,7 +10,7 @@ from svc_pg.config.audit import Search
 from svc_pg.schema.postgres import log_indexes
 
 DROP: Final = "drop index if exists svc.audit_logs_contains, svc.audit_logs_text"
-"""Drop all of them: one needs a function of ours."""
+"""Drop all of them, because one needs a function of ours."""
 
 # As PostgreSQL prints them
 _METHODS: Final[dict[Search, LiteralString]] = {
@@ -25,7 +25,7 @@ def name(search: str) -> str:
 
 
 def lacking(wanted: Sequence[Search], present: Mapping[str, str | None]) -> list[Search]:
-    """The searches without index: ``present`` has the method of each that is there, and None if it is not whole."""
+    """The searches without an index: ``present`` has the method of each present index, None if it is incomplete."""
     return [search for search in wanted if present.get(search) != _METHODS[search]]
 
 
@@ -34,7 +34,7 @@ def ensure(
 ) -> list[str]:
     """Build the wanted indexes, partition by partition, and with ``prune`` drop the others; return their names.
 
-    ``conn`` must be outside a transaction. Raises InstallError; what was built stays, and the next call goes on.
+    ``conn`` must be outside a transaction. Raises InstallError; finished indexes stay, and the next call continues.
     """
     built = lacking(wanted, present)
     unwanted = sorted(search for search in present if search not in wanted and prune)

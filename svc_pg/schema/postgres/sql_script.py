@@ -72,7 +72,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
 
 
 def _steps(steps: Iterator[Status]) -> Iterator[str]:
-    """The steps; before the first of a table, what the log may lack of it is kept."""
+    """The steps; before the first step of a table, its gaps in the log are kept."""
     is_kept = False
     for step in steps:
         if step.audited_table is not None and not is_kept:
@@ -115,7 +115,7 @@ def _record(made: list[SchemaObject]) -> Iterator[str]:
 
 
 def _downgrade(objects: list[Status], *, is_first: bool) -> str:
-    """The reverse: of a later script only whole captures, since functions that it replaced may call those it made."""
+    """The reverse: for a later script only whole captures, because replaced functions may call new ones."""
     kept = {(guard.kind, guard.identity) for guard in guards()}
     made = [
         f"{step.kind} {step.identity}"

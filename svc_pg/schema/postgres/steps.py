@@ -24,8 +24,8 @@ class Plan:
     """The target, the steps to it, also by the table whose changes they concern, and the installation before them.
 
     ``lacks_log_indexes`` is true if indexes of the log have to be built after the transactions, other than those of
-    searches. ``revision`` is the one that was looked at, or counted since. As long as nobody else installs, the steps
-    hold, so one look is enough for all transactions of an install.
+    searches. ``revision`` is the one read, or counted since. Without another install the steps stay valid, so one look
+    is enough for all transactions of an install.
     """
 
     target: Target
@@ -47,7 +47,7 @@ class Plan:
         return cls(target, steps, by_table, present, present.revision, lacks)
 
     def removals(self, *, prune: bool) -> list[Status]:
-        """The steps that are taken last: all removals but overloads, and those beside what is new of a table."""
+        """The last steps: all removals except overloads and removals of a table that also gets new objects."""
         return [
             step
             for step in self.steps
@@ -56,7 +56,7 @@ class Plan:
         ]
 
     def next(self, conn: Connection[Any]) -> "Plan":
-        """The plan for the next transaction, which is counted; made anew if somebody else has installed meanwhile."""
+        """The plan for the next transaction, which is counted; a new one if another install ran meanwhile."""
         revision = next_revision(conn)
         if revision == self.revision + 1:
             return replace(self, revision=revision)
@@ -66,12 +66,12 @@ class Plan:
 
 
 def _table(step: Status, target: Target) -> str | None:
-    """The table with which a step is taken: captures of a renamed one end where the new ones begin."""
+    """The table of a step; for captures of a renamed table its new name, so that both change together."""
     return step.moved_to if step.moved_to in target.tables else step.audited_table
 
 
 def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
-    """Execute the steps in order, those of a kind together, and return them; rights and partitions come after all."""
+    """Execute the steps in order, each kind together, and return them; rights and partitions come last."""
     known = by_name(migrations.released())
     taken = [step for step in steps if step.kind != "access"]
     for work, group in groupby((step for step in taken if step.kind != "partition"), key=_work):

@@ -50,7 +50,7 @@ class Target:
     """The objects of the schema itself, those of each table and the event types, by name, and the access rules.
 
     ``tables`` holds the application's tables whose changes are recorded or sent, and our own audited ones. ``covered``
-    are their partitions, each with whether its changes are sent; ``facts`` are those of the application's tables.
+    are their partitions, each with true if its changes are sent; ``facts`` are those of the application's tables.
     """
 
     schema: list[SchemaObject]
@@ -62,7 +62,7 @@ class Target:
     facts: Mapping[str, Table] = field(default_factory=dict)
 
     def has_changed(self, conn: Connection[Any], table: str) -> bool:
-        """True if the table is not as it was when its objects were made. Raises UnknownTableError if it is gone."""
+        """True if the table has changed since its objects were made. Raises UnknownTableError if it is gone."""
         known = self.facts.get(table)
         return known is not None and read_tables(conn, [known.name]) != {known.name: known}
 
@@ -75,7 +75,7 @@ class Target:
 def target_of(
     conn: Connection[Any], installation: Installation, config: Config, *, roles: bool | None = None
 ) -> Target:
-    """Render everything; ``roles`` None means as the database remembers.
+    """Render everything. Default for ``roles``: as installed before.
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
@@ -117,7 +117,7 @@ def _object(kind: ObjectKind, template: PurePosixPath, sql: str) -> SchemaObject
 
 
 def guards() -> list[SchemaObject]:
-    """The objects that keep the log append-only and know of a restore: all that an uninstall leaves beside the data."""
+    """The objects that keep the log append-only and detect a restore, which an uninstall leaves with the data."""
     kept = (
         "audit/audit_guard.sql.j2",
         "audit/audit_guard_holds.sql.j2",
@@ -145,7 +145,7 @@ def _guard_triggers() -> Sequence[SchemaObject]:
 
 @cache
 def _tenant_triggers() -> Sequence[SchemaObject]:
-    """The triggers that end the access of a tenant that is deleted."""
+    """The triggers that end the access of a deleted tenant."""
     return [
         SchemaObject(
             "trigger",
@@ -164,7 +164,7 @@ def _of_own_tables() -> Mapping[str, Sequence[SchemaObject]]:
 def _of_tables(
     conn: Connection[Any], config: Config
 ) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The tables; the objects that record the changes of each, then those that send them; and the partitions."""
+    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions."""
     audited = resolve(conn, config.audit.tables)
     sent = by_table(config.webhooks.change_events)
     tables = read_tables(conn, [*audited, *sent])

@@ -46,7 +46,7 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
 def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
     """A transaction that holds the install lock. Raises InstallError if another install keeps it too long.
 
-    An installer that only becomes a member of the owner in it has to execute ``ALONE`` then.
+    An installer that becomes a member of the owner only inside it has to execute ``ALONE`` then.
     """
     seconds = f"{max(patience.for_install.total_seconds(), 0.001):g}"
     lock = render("include/lock_install.sql.j2", seconds=seconds, for_table=_limit(patience.for_table))

@@ -1,7 +1,7 @@
-"""Find out which field of an entry was changed: the one whose former value, put back, gives the sealed digest.
+"""Find the changed field of an entry: with its former value put back, the entry has the sealed digest again.
 
-A digest does not tell what it was made of, but the log does: an actor is that of the transaction's other entries, a
-snapshot that of the record's next or last one. If one such value makes the digest right, it is the one that was there.
+A digest does not reveal its content, but other entries hold candidates: the actor of the transaction's other entries,
+and the snapshots of the record's next and last one. If one makes the digest right, it is the former value.
 """
 
 import json
@@ -55,7 +55,7 @@ select distinct on (f.id) f.id, c.field, c.value as sealed,
 
 @dataclass(frozen=True, slots=True)
 class ChangedField:
-    """The only field of an entry that was changed: its value when it was sealed, and the present one."""
+    """The only changed field of an entry: its value when it was sealed, and the present one."""
 
     id: int
     field: str

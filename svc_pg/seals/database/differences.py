@@ -1,4 +1,4 @@
-"""Name what happened to the entries that are not as they were sealed."""
+"""Describe the changes to entries that are not as they were sealed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from svc_pg.seals.verification.leaf import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """An entry that is in the log, but not among those of its seal."""
+    """An entry of the log that is not among the entries of its seal."""
 
     id: int
     xact_id: int
@@ -28,11 +28,11 @@ class Differences:
     findings: list[Finding] = field(default_factory=list)
 
     def __len__(self) -> int:
-        """The number of differences, each of which one finding or two tell."""
+        """The number of differences; each makes one or two findings."""
         return len(self.missing) + len(self.extra) + len(self.changed) + len(self.findings)
 
     def take(self, comparison: Comparison) -> None:
-        """Keep what differs in a seal, except ``missing`` and ``erased`` entries, which removals may explain."""
+        """Keep the differences of a seal, except ``missing`` and ``erased`` entries, which removals may explain."""
         number = comparison.seal.number
         self.extra += [(leaf, number) for leaf in comparison.extra]
         self.changed += [(before, now, number) for before, now in comparison.changed]
@@ -40,7 +40,7 @@ class Differences:
             self.findings.append(_without_leaves(comparison))
 
     def named(self, elsewhere: Iterable[Elsewhere], fields: Mapping[int, str]) -> Iterator[Finding]:
-        """Each difference in words. ``fields`` say what was changed in some of the entries."""
+        """Each difference in words. ``fields`` names the changed field of some of the entries."""
         yield from self.findings
         yield from self._of_changed(fields)
         yield from self._of_missing({entry.id: entry for entry in elsewhere})

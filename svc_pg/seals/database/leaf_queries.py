@@ -11,7 +11,7 @@ from svc_pg.seals.verification.seal import Stretch
 _LOWEST: Final = -(2**63)
 _LONGEST_TOMBSTONE: Final = 10_000
 
-# The expressions of functions of the same names, so that nobody changes what is verified by replacing a function
+# The expressions of the functions of the same names, so that a replaced function does not change the verification
 _UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ANONYMOUS_KEY: Final = """case when l.{column} operator(pg_catalog.~)
         '^(?:-?[0-9]+|{uuid}|[[](?:(?:-?[0-9]+|"-?[0-9]+"|"{uuid}"|null)(?:, )?)+[]])$' then l.{column} end"""
@@ -22,12 +22,12 @@ WHO: Final = """pg_catalog.json_build_array(
     )::pg_catalog.text""".replace(
     "{record_id}", _ANONYMOUS_KEY.replace("{column}", "record_id").replace("{uuid}", _UUID)
 ).replace("{moved_from}", _ANONYMOUS_KEY.replace("{column}", "moved_from").replace("{uuid}", _UUID))
-"""The first part of an entry, which an erasure leaves: who did what to which record. As svc.audit_first_part."""
+"""The first part of an entry, which an erasure keeps: actor, operation and record. As svc.audit_first_part."""
 CONTENT: Final = """pg_catalog.json_build_array(
         l.record_id, l.moved_from, l.before_data, l.after_data, l.description, l.redacted_fields, l.context,
         pg_catalog.encode(l.erased_leaf, 'hex')
     )::pg_catalog.text"""
-"""The second part: all that an erasure takes away, or leaves in its place. As svc.audit_content."""
+"""The second part, which an erasure replaces. As svc.audit_content."""
 CONTENT_DIGEST: Final = """case when pg_catalog.length(l.erased_leaf) operator(pg_catalog.>) 0 then l.erased_leaf
         else pg_catalog.sha256(pg_catalog.convert_to({content}, 'UTF8')) end""".replace("{content}", CONTENT)
 """The digest of the second part when it was sealed."""
@@ -100,7 +100,7 @@ def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Que
     """
     first, last = stretches[0], stretches[-1]
     whole = replace(first, until_xact_id=last.until_xact_id)
-    # what is before the second is in the first
+    # entries before the second are in the first
     starts = [_LOWEST, *(stretch.from_xact_id for stretch in stretches[1:])]
     return Query(_LEAVES, _parameters(whole, ended_at) | {"from_xact_ids": starts}, FoundLeaves)
 

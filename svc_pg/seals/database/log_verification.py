@@ -1,4 +1,4 @@
-"""Verify the log by its seals: name what was changed, deleted, inserted, re-dated or exchanged since."""
+"""Verify the log by its seals: report entries changed, deleted, inserted, re-dated or exchanged since."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,13 +41,13 @@ class Verification:
 
     - ``seals``: the number of seals that were read
     - ``old_seals``: the number of those of version 1: nothing but their signatures and their order was verified
-    - ``entries``: the number of entries that are as they were sealed
-    - ``unsealed``: the number of entries newer than the last seal, of which nothing is known
-    - ``purged``, ``erased``: the numbers of entries that are gone, or whose contents are, as the log's own entries say
+    - ``entries``: the number of entries found as they were sealed
+    - ``unsealed``: the number of entries newer than the last seal, which are not verified
+    - ``purged``, ``erased``: the numbers of entries that were purged, or erased, as the log's own entries say
     - ``findings``: the differences in the order of the seals
     - ``is_complete``: false if the verification ended early, after a thousand findings
     - ``is_recorded``: false if the role may only read, or the database is read-only: then ``last_verification`` does
-      not know of it
+      not show it
     """
 
     seals: int = 0

@@ -1,4 +1,4 @@
-"""Prove by a seal that an entry was in the log, to somebody who has the public key alone."""
+"""Prove by a seal that an entry was in the log, to a reader with nothing but the public key."""
 
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""The record of verifications in the database: made by whoever may, and read for status and metrics."""
+"""The record of verifications in the database: written by roles that may, read for status and metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def recording(
 
 
 def last_verification(conn: Connection[Any]) -> LastVerification | None:
-    """The last verification that was recorded, if there is one. Raises NotInstalledError, and ConfigError elsewhere."""
+    """The last recorded verification, if there is one. Raises NotInstalledError, and ConfigError elsewhere."""
     require_sealable(conn)
     return next(iter(fetch(conn, LAST_VERIFICATION)), None)
 

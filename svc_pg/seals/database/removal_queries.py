@@ -1,4 +1,4 @@
-"""Read the removals of a log: its purges and erasures, what they list, and the entries that seals have of them."""
+"""Read the removals of a log: its purges and erasures, their lists, and their own entries among the sealed ones."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class _Sealed:
 
 
 def count() -> Effects[int]:
-    """The number of removals that are kept beside the log: none ever goes."""
+    """The number of removals kept beside the log: none is ever deleted."""
     [found] = yield Query(_COUNT, (), _Count)
     return int(found.removals)
 
@@ -77,7 +77,7 @@ def reading() -> Effects[Removals]:
 
 
 def _sealed(gone: Sequence[Told]) -> Effects[set[int]]:
-    """The ids of those entries that seals have, by leaves that are the ones that were sealed."""
+    """The ids of those entries that have a seal, by leaves that match the seal."""
     asked = ([each.entry_id for each in gone], [each.xact_id for each in gone], [bytes(each.leaf) for each in gone])
     found: list[_Sealed] = yield Query(_SEALED, asked, _Sealed)
     true = set()
@@ -90,10 +90,10 @@ def _sealed(gone: Sequence[Told]) -> Effects[set[int]]:
 
 
 def listed(entry_ids: Collection[int]) -> Query[Listed]:
-    """The query of what the lists of all removals say of these entries."""
+    """The query of the items for these entries in the lists of all removals."""
     return Query(_LISTED, ([*entry_ids],), Listed)
 
 
 def returned(erasures: Collection[int]) -> Query[Listed]:
-    """The query of the entries that these erasures erased, and that have their contents all the same."""
+    """The query of the entries that these erasures erased but that have their contents again."""
     return Query(_RETURNED, ([*erasures],), Listed)

@@ -1,4 +1,4 @@
-"""Collect what differs between the entries and their seals, and take out what purges and erasures explain."""
+"""Collect the differences between entries and seals, except those that purges and erasures explain."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -21,7 +21,7 @@ select id, xact_id, "timestamp"::text as time from svc.audit_logs where id = any
 
 
 class SealedEntries:
-    """Takes the comparisons of all seals, and keeps what differs."""
+    """Takes the comparisons of all seals, and keeps the differences."""
 
     def __init__(self, progress: Progress) -> None:
         self.verified = self.purged = self.erased = 0
@@ -30,11 +30,11 @@ class SealedEntries:
         self._removals = Removals()
 
     def __len__(self) -> int:
-        """The number of differences, each of which one finding or two tell."""
+        """The number of differences; each makes one or two findings."""
         return len(self._differences)
 
     def begin(self) -> Effects[None]:
-        """Read what purges and erasures say."""
+        """Read the purges and erasures."""
         self._removals = yield from reading()
 
     def take(self, comparisons: Sequence[Comparison]) -> Effects[None]:
@@ -48,7 +48,7 @@ class SealedEntries:
         self._progress(self.verified)
 
     def findings(self, *, last_seal: int | None) -> Effects[list[Finding]]:
-        """Everything that differs, in words. ``last_seal`` is None if not all seals were compared."""
+        """All differences, in words. ``last_seal`` is None if not all seals were compared."""
         missing, changed = self._differences.missing, self._differences.changed
         elsewhere = (yield Query(_ELSEWHERE, ([leaf.id for leaf, _ in missing],), Elsewhere)) if missing else []
         forged = [before for before, now, _ in changed if before.digest != now.digest]

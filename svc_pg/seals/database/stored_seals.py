@@ -1,4 +1,4 @@
-"""The seals in the database, their leaves and their lag, and the epochs of the log that they are of."""
+"""The seals in the database, their leaves and their lag, and the epochs of the log."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ select number, epoch, nullif(epoch_began_at, '-infinity') as epoch_began_at,
   from svc.audit_seals
 """
 LAST: Final = Query(COLUMNS + " order by number desc limit 1", (), Seal)
-"""The last seal, if there is one: of version 1 only if there is no other."""
+"""The last seal, if there is one; it has version 1 only if all seals have."""
 
 # With a restore that no install has recorded yet
 _EPOCHS: Final = """(
@@ -60,7 +60,7 @@ _LAG: Final = "select number, sealed_at, lag from svc.audit_seal_lag()"
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """An epoch of the log, which begins with a restore; the first has always been."""
+    """An epoch of the log, which begins with a restore; the first has no beginning."""
 
     name: str
     began_at: datetime | None
@@ -140,7 +140,7 @@ def _later(epochs: Iterable[Epoch], began_at: datetime | None) -> Iterator[Epoch
 
 
 def seals(conn: Connection[Any], *, limit: int = 20, before: int | None = None) -> list[Seal]:
-    """The newest seals of the log, the newest first; ``before`` is the number of the last one of the page before.
+    """The newest seals of the log, the newest first; ``before`` is the number of the last seal on the page before.
 
     Raises NotInstalledError, and ConfigError on other databases.
     """

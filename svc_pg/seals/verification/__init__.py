@@ -1,1 +1,1 @@
-"""Verify seals, copies and proofs with a public key: without a database, and without what writes seals."""
+"""Verify seals, copies and proofs with a public key: without a database, and without the code that writes seals."""

@@ -1,4 +1,4 @@
-"""Verify the seals themselves: each is signed, each follows the one before, and each is the one of the copies."""
+"""Verify the seals themselves: each is signed, each follows the one before, and each equals its copy."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ _MOST_TRIED: Final = 20
 
 
 class Chain:
-    """Takes all seals in their order, and keeps what differs. ``copies`` are in their order too.
+    """Takes all seals in their order, and keeps the findings. ``copies`` are in their order too.
 
     ``public_keys`` are by id, 32 bytes each.
     """
@@ -46,7 +46,7 @@ class Chain:
         return is_signed
 
     def end(self) -> None:
-        """Report what only the end shows: seals that the copies have and the log has not, and unknown keys."""
+        """Report the findings of the end: seals that the copies have and the log lacks, and unknown keys."""
         last = self.last.number if self.last else 0
         newest = last
         for copy in self._rest():

@@ -1,4 +1,4 @@
-"""Compare the entries of a seal with what it sealed."""
+"""Compare the entries of a seal with its leaves."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from svc_pg.seals.verification.tree import root_of
 class Comparison:
     """The entries of a seal: ``missing`` and ``extra`` ones, and the ``changed`` as they were sealed and as they are.
 
-    If the leaves that the database keeps are not those of the seal, ``has_leaves`` is false. Then nothing tells which
-    entry differs, if the entries do, which ``is_sealed`` says.
+    If the leaves in the database do not match the seal, ``has_leaves`` is false. Then ``is_sealed`` tells if the
+    entries match it, but nothing tells which entry differs.
     """
 
     seal: Seal
@@ -29,12 +29,12 @@ class Comparison:
 
     @property
     def is_known(self) -> bool:
-        """True if it is known which entries are as they were sealed."""
+        """True if each entry is known to match its seal or not."""
         return self.is_sealed or self.has_leaves
 
 
 def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Sequence[str]] = ()) -> Comparison:
-    """Compare the leaves of the entries with those that were kept when they were sealed, and these with the root."""
+    """Compare the leaves of the entries with those stored when they were sealed, and these with the root."""
     entries = len(found) // SIZE
     has_leaves = kept is not None and is_sealed(seal, kept)
     if kept == found or kept is None or not has_leaves:
@@ -45,7 +45,7 @@ def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Seque
             is_sealed=has_leaves if kept == found else is_sealed(seal, found),
             erased=erased,
         )
-    before, now = Counter(split(kept)), Counter(split(found))  # two entries can have one id, if somebody wrote them so
+    before, now = Counter(split(kept)), Counter(split(found))  # two entries can have one id, if one is forged
     missing: dict[int, list[Leaf]] = {}
     for leaf in map(Leaf.of, (before - now).elements()):
         missing.setdefault(leaf.id, []).append(leaf)

@@ -41,7 +41,7 @@ def digest_of(who: str, content_digest: bytes) -> bytes:
 
 
 def sha256_of(text: str) -> bytes:
-    """The digest of a text; one that no database has gets one too."""
+    """The digest of a text, also of one with lone surrogates."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -89,7 +89,7 @@ class Proof:
 
     @classmethod
     def parse(cls, text: str | bytes) -> Self:
-        """Read what ``text`` wrote. Raises ProofError if it is damaged; nothing is verified yet."""
+        """Read the form of ``text``. Raises ProofError if it is damaged; nothing is verified yet."""
         try:
             return cls._read(json.loads(text))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -120,7 +120,7 @@ class Proof:
 def check(proof: Proof, public_keys: Mapping[str, bytes]) -> dict[str, str]:
     """Verify a proof with public keys by id, of 32 bytes each, and return the JSON texts of the entry's fields.
 
-    Raises ProofError that says what is wrong.
+    Raises ProofError with the reason.
     """
     seal = proof.seal
     if seal.key_id not in public_keys:
@@ -146,7 +146,7 @@ def _fields(who: str, content: str | None) -> dict[str, str]:
 
 
 def _elements(content: str) -> Iterator[str]:
-    """The texts of the elements of a JSON array, as they were sealed: also those that Python does not read."""
+    """The texts of the elements of a JSON array, as they were sealed, also if Python cannot parse them."""
     depth, start = 0, 1
     for token in _TOKEN.finditer(content):
         if token[0] in ("[", "{"):

@@ -1,8 +1,8 @@
 """Purges and erasures: they explain why sealed entries, or their contents, are gone.
 
-The log's own entries tell of them. Their two parts are kept beside the log too, because a purge removes these entries
-as well; a removal of which neither the log nor a seal has the entry explains nothing. Each entry says the digest of the
-list of what it removed one by one.
+Each has an entry of its own in the log. The two parts of that entry are kept beside the log too, because a purge
+removes it as well; a removal whose entry is neither in the log nor sealed explains nothing. The entry holds the digest
+of the list of single entries that the removal concerns.
 """
 
 import json
@@ -23,7 +23,7 @@ _MOST_NAMED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The two parts of an entry that tells of a removal; ``time`` has the eight bytes of a leaf."""
+    """The two parts of the entry about a removal; ``time`` has the eight bytes of a leaf."""
 
     entry_id: int
     time: bytes
@@ -37,7 +37,7 @@ class Told:
 
     @property
     def xact_id(self) -> int | None:
-        """Its transaction; None if it cannot be read, as in what the log never had."""
+        """Its transaction; None if it cannot be read, as in a forged entry."""
         try:
             found = json.loads(self.who)[1]
         except (ValueError, TypeError, LookupError, RecursionError):
@@ -64,14 +64,14 @@ class Listed:
 
 @dataclass(slots=True)
 class Removals:
-    """All removals that the log, or the seal of an entry that is gone, tells of.
+    """All removals that an entry of the log, or the seal of a purged one, proves.
 
-    - ``read``: the number of those kept beside the log
-    - ``disproved``: the ids of entries that would tell of a removal, and that the log never had
-    - ``dropped``: the partitions that were dropped: the times between which entries below an id are gone
-    - ``lists``: the digest that each removal says its list has, by the id of its entry
-    - ``erasures``: those of them that are erasures
-    - ``changed``: those of them whose lists have another digest; these lists explain nothing
+    - ``read``: the number of removals kept beside the log
+    - ``disproved``: the ids of entries about a removal that the log never had
+    - ``dropped``: the dropped partitions, each as two times between which entries below an id are gone
+    - ``lists``: the digest of each removal's list according to its entry, by the id of that
+    - ``erasures``: those of the removals that are erasures
+    - ``changed``: those of the removals whose lists have another digest; these lists explain nothing
     """
 
     read: int = 0
@@ -85,7 +85,7 @@ class Removals:
     def of(
         cls, kept: Mapping[int, Told], told: Mapping[int, Told], sealed: Collection[int], lists: Iterable[RemovedList]
     ) -> Self:
-        """Those that entries tell of, by id: ``kept`` beside the log, ``told`` by it; seals have the ``sealed``."""
+        """The removals of these entries, by id: ``kept`` beside the log, ``told`` by the log, or ``sealed``."""
         found = cls(read=len(kept))
         found.disproved = [key for key, each in kept.items() if key not in sealed and told.get(key) != each]
         for each in [*told.values(), *(kept[key] for key in sealed)]:
@@ -115,7 +115,7 @@ class Removals:
                 yield Finding("changed", message, seal, str(key))
 
     def claims(self, *, seal: int) -> Iterator[Finding]:
-        """The removals that are no removals, and those whose lists were changed."""
+        """A finding for each forged removal, and for each with a changed list."""
         for entry in self.disproved[:_MOST_NAMED]:
             message = f"entry {entry} is said to tell of a purge or an erasure, and the log never had such an entry"
             yield Finding("removal_claimed", message, seal, str(entry))
@@ -127,7 +127,7 @@ class Removals:
             yield Finding("removal_claimed", message, seal, str(entry))
 
     def _add(self, told: Told) -> None:
-        """Take what an entry tells. One that cannot be read explains nothing."""
+        """Take the removal of an entry. One that cannot be read explains nothing."""
         try:
             who, facts = json.loads(told.who), json.loads(told.content)[2]
             kind = [who[2], who[4], who[12]]
@@ -141,7 +141,7 @@ class Removals:
             return
 
     def _compare(self, lists: Iterable[RemovedList]) -> None:
-        """Leave out the removals whose lists are not what they say. Those of purges may be gone with their months."""
+        """Drop the lists without the digest in their entries. Lists of purges may be gone with their months."""
         found = {each.removal: each.digest for each in lists}
         for removal, digest in [*self.lists.items()]:
             if found.get(removal) != digest:
@@ -164,7 +164,7 @@ class Removals:
 
 
 def was_sealed(content: str) -> bool:
-    """True if an erased entry, of which this is the second part, had a seal before it was erased."""
+    """True if an erased entry with this second part had a seal before it was erased."""
     try:
         return bool(json.loads(content)[-1] != "")
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -172,7 +172,7 @@ def was_sealed(content: str) -> bool:
 
 
 def _is_tombstone(content: str, erasure: int) -> bool:
-    """True if the second part of an entry is what an erasure leaves."""
+    """True if the second part of an entry is the one that an erasure writes."""
     try:
         *keys, before, after, description, redacted, context, _ = json.loads(content)
     except (ValueError, TypeError, RecursionError):

@@ -12,7 +12,7 @@ from svc_pg.errors import ProofError
 
 KIND: Final = "svc-pg audit seal"
 VERSION: Final = 2
-"""The present version. Seals of version 1 have leaves of one part, which nothing compares any more."""
+"""The present version. Seals of version 1 have leaves of one part, which are no longer compared."""
 _KNOWN: Final = (1, VERSION)
 MOST_ENTRIES: Final = 32_768
 """The most entries of a seal: its leaves are read, hashed and stored at once."""
@@ -73,7 +73,7 @@ class Seal(Stretch):
 
     @classmethod
     def of_copy(cls, copy: object) -> Self:
-        """Read what ``copy`` wrote. Raises ProofError if it is damaged; the signature is not verified."""
+        """Read the form of ``copy``. Raises ProofError if it is damaged; the signature is not verified."""
         try:
             return cls._read(copy)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -95,7 +95,7 @@ class Seal(Stretch):
 
 def has_signed(public_key: bytes, text: str, signature: bytes) -> bool:
     """True if this is the Ed25519 signature (RFC 8032) of the text with that key, which has 32 bytes."""
-    # cryptography is loaded by what seals or verifies alone
+    # cryptography is loaded only to seal or verify
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

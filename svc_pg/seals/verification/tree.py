@@ -47,7 +47,7 @@ def path_to_root(leaves: Sequence[bytes], index: int) -> list[PathStep]:
 
 
 def root_above(leaf: bytes, path: Iterable[PathStep]) -> bytes:
-    """The root that the leaf has by this path."""
+    """The root of the leaf by this path."""
     digest = leaf_digest(leaf)
     for step in path:
         digest = node_digest(step.digest, digest) if step.is_left else node_digest(digest, step.digest)

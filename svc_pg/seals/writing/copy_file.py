@@ -40,9 +40,9 @@ def naming(file: Path | None) -> Iterator[None]:
 
 @contextmanager
 def appending(file: Path, *, before: "CopyFile | None" = None) -> Iterator["CopyFile"]:
-    """Open a file of copies to append to it, and make it if there is none; nobody else appends meanwhile.
+    """Open a file of copies to append to it, locked against other writers; create it if there is none.
 
-    ``before`` is the file as it was closed last: it is read again only if somebody has written since.
+    ``before`` is the file as it was closed last: it is read again only if it has changed since.
 
     Raises ConflictError if another process appends to it, ProofError as ``read_copies``, and OSError.
     """
@@ -90,7 +90,7 @@ def _one(query: Query[Seal]) -> Effects[list[Seal]]:
 
 
 class CopyFile:
-    """A file of copies that is open; ``last`` is its last seal, and ``state`` tells if somebody has written since."""
+    """An open file of copies; ``last`` is its last seal, and ``state`` tells if it has changed since."""
 
     def __init__(self, last: Seal | None, file: BinaryIO) -> None:
         self.last = last

@@ -21,7 +21,7 @@ from svc_pg.seals.verification.tree import root_of
 from svc_pg.settings import Settings
 
 _MOST_CONFLICTS: Final = 20
-"""With others who seal or purge, one after the other."""
+"""The most conflicts in a row with others that seal or purge."""
 
 _HORIZON: Final = "select oldest_running from svc.audit_horizon()"
 _ADD: Final = """
@@ -48,12 +48,12 @@ def seal(
     known: Seal | None = None,
     progress: Callable[[Seal], None] = lambda _: None,
 ) -> list[Seal]:
-    """Seal all settled entries that no seal has yet, and return the new seals: none if there are no such entries.
+    """Seal all settled entries that no seal has yet, and return the new seals: none if all entries have one.
 
     ``key`` defaults to the one of SVC_SEAL_KEY. ``known`` is a seal that the log had before: if the log no longer has
-    it, nothing is sealed, or a chain that somebody made anew would be signed. ``conn`` must be outside a transaction:
-    each seal of up to 32,768 entries has one of its own, so an interruption loses nothing. Several may seal at once.
-    ``progress`` is called with each new seal.
+    it, nothing is sealed, because the chain may be a forged one. ``conn`` must be outside a transaction: each seal of
+    up to 32,768 entries has one of its own, so an interruption loses nothing. Several may seal at once. ``progress`` is
+    called with each new seal.
 
     Raises EncryptionKeyError without a key, ProofError for ``known`` and if the last seal has the id of ``key`` but not
     its signature, TransactionError, ConfigError on other databases, ConflictError if the log has entries of another
@@ -114,7 +114,7 @@ def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None])
 
 
 def _require_known(known: Seal | None, last: Seal | None) -> Effects[None]:
-    """Raise ProofError unless the log still has a seal that is known of it; ``last`` is the last that it has."""
+    """Raise ProofError unless the log still has the known seal; ``last`` is its last one."""
     if known is None:
         return
     found = last
@@ -129,7 +129,7 @@ def _require_known(known: Seal | None, last: Seal | None) -> Effects[None]:
 
 
 def _require_signed(key: SealKey, last: Seal | None) -> None:
-    """Raise ProofError if the last seal names this key, and the key has not signed it."""
+    """Raise ProofError if the last seal names this key, but has no valid signature of it."""
     if last is None or last.key_id != key.key_id or key.public.has_signed(last.key_id, last.text, last.signature):
         return
     raise ProofError(
@@ -160,7 +160,7 @@ def _sealing_rest(
     made: list[Seal],
     progress: Callable[[Seal], None],
 ) -> Effects[bool]:
-    """Seal a stretch, in parts if it has many entries. True if somebody else has sealed or purged meanwhile."""
+    """Seal a stretch, in parts if it has many entries. True if another session has sealed or purged meanwhile."""
     lowest_id, left = pending.lowest_id, pending.entries
     while True:
         part = rest

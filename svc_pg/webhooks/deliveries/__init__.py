@@ -61,11 +61,11 @@ class ReplayOptions(ReplayFilter, total=False):
     """The messages of a replay, and how they are sent.
 
     ``since`` and ``until`` are as in ``DeliveryFilter``, but apply to the time of sending; ``event`` is a name.
-    ``status`` chooses deliveries that are ``delivered``, ``failed`` or ``canceled``, or messages that are ``missing``:
-    the endpoint would get them today, and never got them. Default: all four. If ``by`` is ``finished``, ``since`` and
-    ``until`` apply to the time at which a delivery failed or was canceled, and ``status`` is one of these two.
+    ``status`` chooses deliveries that are ``delivered``, ``failed`` or ``canceled``, or ``missing`` messages, which the
+    endpoint would get today and never got. Default: all four. If ``by`` is ``finished``, ``since`` and ``until`` apply
+    to the time at which a delivery failed or was canceled, and ``status`` is one of these two.
 
-    A repeat has the id of its delivery, and receivers recognize it. With ``new_ids`` it is a copy of the message, which
+    A repeat has the id of its delivery, so receivers recognize it. With ``new_ids`` it is a copy of the message, which
     receivers take for a new one; key, sequence and timestamp stay. ``dry_run`` only counts. ``after`` continues a
     replay, with the same options.
     """
@@ -124,9 +124,9 @@ async def aattempts(conn: AsyncConnection[Any], delivery_id: str) -> Sequence[De
 
 
 def request(conn: Connection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryRequest:
-    """The POST of an attempt, if it were made now: URL, headers, body.
+    """The POST that an attempt would make now: URL, headers, body.
 
-    With ``settings``, whose keys open the secret, it is signed as of now, and names the headers that are sealed.
+    With ``settings``, whose keys open the secret, it is signed as of now, and lists the names of sealed headers.
     """
     sealed = fetch_one(conn, delivery_request.get(delivery_id))
     return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
@@ -141,7 +141,7 @@ async def arequest(
 
 
 def retry(conn: Connection[Any], delivery_id: str) -> Delivery:
-    """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
+    """Make a failed or canceled delivery due now, with its remaining attempts or at least one more.
 
     A pending one becomes due too, without waiting for its next attempt or the end of its delay. Raises ConflictError if
     it is delivered, due already or under way, or its endpoint is disabled or was deleted.
@@ -196,7 +196,7 @@ async def acancel_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **wh
 
 
 def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> Replayed:
-    """Deliver messages that were sent in a time to an endpoint once more, whatever became of them.
+    """Deliver messages of a period to an endpoint once more, regardless of their first result.
 
     10,000 messages at a time, or as many as take two seconds: call it again, in a transaction of its own and with
     ``next_cursor`` as ``after``, until that is None. Raises QueryError, and ConflictError if the endpoint is disabled.

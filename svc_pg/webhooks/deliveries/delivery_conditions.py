@@ -1,4 +1,4 @@
-"""The conditions on deliveries, each by what has an index, and the changes of those that meet them."""
+"""The conditions on deliveries, each served by an index, and the bulk changes of matching deliveries."""
 
 from typing import Final, LiteralString
 

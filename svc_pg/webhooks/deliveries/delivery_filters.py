@@ -1,4 +1,4 @@
-"""The filters of deliveries, whose conditions are the methods of their names in DeliveryQuery, and those of replays."""
+"""The filters of deliveries, whose conditions are the methods of the same names in DeliveryQuery, and of replays."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
@@ -17,7 +17,7 @@ class CreatedWithin(TypedDict, total=False):
 
 
 class ReplayFilter(TypedDict, total=False):
-    """The messages of a replay, by their times and by what became of them: see ``ReplayOptions``."""
+    """The messages of a replay, by time and by result: see ``ReplayOptions``."""
 
     since: Annotated[PointInTime | None, Selects(words="messages sent since this time")]
     until: Annotated[PointInTime | None, Selects(words="messages sent before this time")]
@@ -32,7 +32,7 @@ class DeliveryFilter(CreatedWithin, total=False):
     """Conditions on deliveries; a delivery must meet all that are not None.
 
     ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
-    ``tenant`` is that of the message, and ``transaction`` the one that sent it: the ``xact_id`` of entries in the audit
+    ``tenant`` is the message's, and ``transaction`` the sending transaction: the ``xact_id`` of entries in the audit
     log. ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
     ``6h``.
     """

@@ -1,4 +1,4 @@
-"""The orders in which lists of deliveries are read: by their ids, or by those of their messages."""
+"""The orders of lists of deliveries: by their own ids, or by the ids of their messages."""
 
 from collections.abc import Sequence
 from typing import Final, LiteralString
@@ -33,17 +33,17 @@ NEWEST: Final = Keyset(
 
 
 def newest_of_event(name: str) -> Keyset[Delivery]:
-    """For an event and no other condition."""
+    """The order by message id, for a list with no condition but an event."""
     return _through_messages(_OF_EVENT, name)
 
 
 def newest_of_tenant(tenant: str) -> Keyset[Delivery]:
-    """For the messages of a tenant and no other condition."""
+    """The order by message id, for a list with no condition but a tenant."""
     return _through_messages(_OF_TENANT, tenant)
 
 
 def _through_messages(matching: LiteralString, value: str) -> Keyset[Delivery]:
-    """Found by an index of messages: one of deliveries would cost all workers."""
+    """Find deliveries by an index of messages: an index of deliveries would cost all workers."""
 
     def position(message: object, delivery: object) -> Sequence[object]:
         return value, message, message, delivery

@@ -88,7 +88,7 @@ class DeliveryQuery(Listing[Delivery]):
         )
 
     def to_endpoints_of(self, tenant: str) -> Self:
-        """Deliveries of the messages of one tenant to its endpoints; ``tenant`` has those to other endpoints, too."""
+        """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
         return self._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
@@ -187,7 +187,7 @@ def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
 
 
 def retry(delivery_id: str) -> Query[Delivery]:
-    """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
+    """Make a failed or canceled delivery due now, with its remaining attempts or at least one more.
 
     A pending one becomes due too, without waiting for its next attempt or the end of its delay.
 

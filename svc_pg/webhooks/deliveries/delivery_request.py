@@ -34,7 +34,7 @@ select d.id::text, e.id::text as endpoint_id, e.url,
 class Header:
     """One header; ``value`` is None if it is sealed, or not told to this session.
 
-    ``is_recorded`` if what is stored with the delivery tells the value, so that each attempt had it.
+    ``is_recorded`` if the value is stored with the delivery, so that each attempt had it.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRequest:
-    """The POST of an attempt, if it were made now: no attempt keeps its URL, its headers or its signature.
+    """The POST that an attempt would make now: no attempt keeps its URL, its headers or its signature.
 
     ``url`` is None if the endpoint was deleted, ``body`` once retention has deleted the message. ``body`` is the same
-    in every attempt; what is signed is ``{webhook-id}.{webhook-timestamp}.{body}``. ``headers`` have the spelling and
-    the order in which a worker sends them. ``has_unnamed_headers`` if the endpoint has further headers that cannot be
-    opened here.
+    in every attempt; the signature covers ``{webhook-id}.{webhook-timestamp}.{body}``. ``headers`` have the spelling
+    and the order in which a worker sends them. ``has_unnamed_headers`` if the endpoint has further headers that cannot
+    be opened here.
     """
 
     method: str
@@ -61,7 +61,7 @@ class DeliveryRequest:
 
 @dataclass(frozen=True, slots=True)
 class SealedRequest:
-    """A request whose secrets are sealed still. Its repr does not show them."""
+    """A request with its secrets still sealed. Its repr does not show them."""
 
     id: str
     endpoint_id: str | None
@@ -84,10 +84,10 @@ def get(delivery_id: str) -> Query[SealedRequest]:
 
 
 def opened(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> DeliveryRequest:
-    """The request, with the names of the headers that are sealed, never with their values.
+    """The request, with the names of sealed headers, never with their values.
 
-    With ``is_signed`` it has the signatures of an attempt that is made now. Without ``keys``, or if they do not open
-    what the endpoint has stored, it has neither.
+    With ``is_signed`` it has the signatures of an attempt now. Without ``keys``, or if they do not open the endpoint's
+    stored values, it has neither.
     """
     names = _names(sealed, keys)
     own = [] if sealed.endpoint_id is None or sealed.body is None else _signature(sealed, keys if is_signed else None)
@@ -115,7 +115,7 @@ def _names(sealed: SealedRequest, keys: KeyRing | None) -> list[str] | None:
 
 
 def signers(sealed: SealedRequest, keys: KeyRing | None) -> list[Signer]:
-    """All that sign an attempt now. Raises EncryptionKeyError, which names the key that is missing."""
+    """All signers of an attempt now. Raises EncryptionKeyError, which names the missing key."""
     stored = (
         (sealed.secret, SECRET_COLUMN),
         (sealed.signing_key, SIGNING_KEY_COLUMN),

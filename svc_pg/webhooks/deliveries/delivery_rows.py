@@ -1,4 +1,4 @@
-"""A delivery, its attempts, and a change of many, as queries return them."""
+"""A delivery, its attempts, and the result of a bulk change, as queries return them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -43,7 +43,7 @@ class DeliveryDetail(Delivery):
     """A delivery with the content of its message; ``payload`` is None once retention has deleted the message.
 
     ``xact_id`` is the transaction that sent the message: its entries in the audit log are the cause. ``copy_of`` is the
-    message that a replay has copied.
+    original, if a replay has made the message.
     """
 
     tenant: str | None

@@ -21,7 +21,7 @@ BATCH: Final = 10_000
 _FAILURES: Final = ("failed", "canceled")  # an index has these deliveries of an endpoint, whenever they finished
 _CLOCK_DIFFERENCE: Final = 86_400  # seconds that the database's clock may be ahead of this machine's
 
-# A replay ends at the millisecond of its beginning: what is sent later, and the copies that it makes, are no part of it
+# A replay ends at the millisecond of its beginning, so later messages and its own copies are no part of it
 _SERIES: Final = """, series from (
     select series, (left(series::text, 13) || '-7000-8000-000000000000')::uuid as beginning
       from (select svc.webhook_uuid7() as series offset 0) s
@@ -101,7 +101,7 @@ def _sent(
 def _finished(
     since: PointInTime | None, until: PointInTime | None, after: str | None
 ) -> tuple[LiteralString, tuple[object, ...]]:
-    """As ``_sent``; what fails again after the beginning is no part of it."""
+    """As ``_sent``; deliveries that fail again after the replay began are left out."""
     if after is not None:
         return _CONTINUE_FINISHED, tuple(decode(after, UUID, aware_time, aware_time, _begun_series))
     wanted = ALL.compare("", _beginning(since), end=" as since")
@@ -119,7 +119,7 @@ def _beginning(since: PointInTime | None) -> PointInTime:
 
 
 def _begun_series(text: str) -> UUID:
-    """The series in a cursor. Raises ValueError if it is from the future: so would be the ids of copies."""
+    """The series in a cursor. Raises ValueError if it is from the future, because the ids of copies would be too."""
     series = UUID(text)
     if series.int >> 80 > (time.time() + _CLOCK_DIFFERENCE) * 1000:
         raise ValueError(f"{text} has not begun")

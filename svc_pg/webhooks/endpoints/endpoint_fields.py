@@ -32,7 +32,7 @@ Choice = TypeVar("Choice")
 
 
 class Options(TypedDict, total=False):
-    """Optional fields of an endpoint; those with None can be set back to it.
+    """Optional fields of an endpoint; those that accept None can be reset to it.
 
     ``headers`` are sent with every attempt and cannot be read back. At most ``max_in_flight`` attempts are under way at
     a time (1 to 1000; the default is 8), each may take ``timeout`` (1 to 60 s; the default is 15 s), and at most
@@ -43,7 +43,7 @@ class Options(TypedDict, total=False):
     "v1" (a secret, the default), "v1a" (a key pair, whose public key the endpoint shows) or both. ``tls`` holds
     authorities to trust and a client certificate.
 
-    ``url_by`` says who gave the URL: the operator, which is the default for each new URL, or a customer, whose URLs
+    ``url_by`` is the giver of the URL: the operator, which is the default for each new URL, or a customer, whose URLs
     lead to public addresses over https alone, unless the configuration has ``allow_for_customers``.
     """
 
@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
 
 
 class Changes(Options, total=False):
-    """Fields of an endpoint that may change. Those that are left out stay."""
+    """Fields of an endpoint that may change. Omitted fields stay."""
 
     url: str
     events: Sequence[str]
@@ -146,7 +146,7 @@ def _columns_of(name: str, changes: Changes, guard: Guard, sealed: Callable[[str
 
 
 def in_json(content: bytes) -> str:
-    """Bytes as a column takes them from JSON."""
+    """Write bytes as text for a bytea column in JSON."""
     return f"\\x{content.hex()}"
 
 
@@ -186,7 +186,7 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _signatures(wanted: Sequence[Signature], sealed: Callable[[str, str], str]) -> dict[str, object]:
-    """The signatures, and a key pair, which the database takes unless the endpoint has one."""
+    """The signatures, and a key pair, which the database stores unless the endpoint has one."""
     if isinstance(wanted, str) or not wanted:
         raise EndpointError("an endpoint needs a signature", hint=f"Give a list of {' and '.join(SIGNATURES)}.")
     chosen = {_one_of(SIGNATURES, each, "a signature") for each in wanted}

@@ -1,4 +1,4 @@
-"""The filters of endpoints: each is declared here, and its condition is the method of its name in EndpointQuery."""
+"""The filters of endpoints, whose conditions are the methods of the same names in EndpointQuery."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypedDict
@@ -10,8 +10,8 @@ from svc_pg.webhooks.endpoints.endpoint_fields import Status
 class EndpointFilter(TypedDict, total=False):
     """Conditions on endpoints; an endpoint must meet all that are not None.
 
-    One that ``needs_attention`` fails, or its client certificate ends within 30 days. ``text`` is a part of the
-    description or the URL.
+    An endpoint ``needs_attention`` if it fails, or if its client certificate ends within 30 days. ``text`` is a part of
+    the description or the URL.
     """
 
     status: Annotated[Status | None, Selects(words="endpoints in this state", word="State")]

@@ -114,5 +114,5 @@ def query() -> HealthQuery:
 
 
 def matching(**wanted: Unpack[HealthFilter]) -> HealthQuery:
-    """The health of those that meet each filter that is not None. Raises QueryError."""
+    """The health of endpoints that meet each filter that is not None. Raises QueryError."""
     return applied(query(), HealthFilter, wanted)

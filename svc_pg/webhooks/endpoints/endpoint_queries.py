@@ -1,6 +1,6 @@
 """Queries that read and change endpoints: one statement each, which returns the endpoint after the change.
 
-Running one raises NotFoundError if there is no such endpoint, and EndpointError if an event is not defined.
+Running one raises NotFoundError if there is no endpoint with the id, and EndpointError if an event is not defined.
 """
 
 import json
@@ -40,7 +40,7 @@ _DEFAULTS: Final[Options] = {
     "signatures": ["v1"],
 }
 _SELECT: Final = "select " + COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
-# what svc.webhook_changed_endpoint may change
+# the columns that svc.webhook_changed_endpoint may change
 _CHANGING: Final[LiteralString] = """
 url, url_by, description, events, filter, ordering, signatures, signing_key, previous_signing_key, public_key, headers,
 tls, client_certificate_expires_at, max_in_flight, rate_per_second, timeout
@@ -98,7 +98,7 @@ class EndpointQuery(Listing[Endpoint]):
         return self._where("tenant = %s", tenant)
 
     def text(self, words: str) -> Self:
-        """Endpoints with these letters in their description or URL, but for the URL's query, which may be a token."""
+        """Endpoints with this text in their description or URL, except in the URL's query, which may hold a token."""
         return self._where(_CALLED, words)
 
     def needs_attention(self, wanted: bool) -> Self:  # noqa: FBT001 - the value of a filter
@@ -143,7 +143,7 @@ def get(endpoint_id: str) -> Query[Endpoint]:
 
 
 def locked(endpoint_id: str) -> Query[Endpoint]:
-    """One endpoint, which nobody else changes until the end of the transaction."""
+    """One endpoint, locked against other changes until the end of the transaction."""
     key = endpoint_key(endpoint_id)
     return Query(_SELECT + " where id = %s for no key update", (key,), Endpoint, absent=no_endpoint(key))
 

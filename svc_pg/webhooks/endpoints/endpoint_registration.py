@@ -1,4 +1,4 @@
-"""Register endpoints and change them: the calls that may need the key that seals secrets.
+"""Register and change endpoints: the calls that may need the encryption key.
 
 Applications call them by ``svc_pg.webhooks.endpoints``.
 """
@@ -34,9 +34,9 @@ def create(
 ) -> EndpointWithSecret:
     """Register an endpoint; its ``secret``, which the receiver needs, can be read only now.
 
-    ``events`` are names, ``order.*`` or ``*``. With a ``tenant`` it gets the messages of that tenant, without one all.
-    ``settings`` have the key that seals the secret: ``Settings.load()``. ``config`` says by ``allow_http`` and
-    ``allow_cidrs`` which URLs are acceptable beside https to public addresses. Default: no others.
+    ``events`` are names, ``order.*`` or ``*``. With a ``tenant`` it gets that tenant's messages, without one all.
+    ``settings`` have the key that seals the secret: ``Settings.load()``. ``config`` allows, by ``allow_http`` and
+    ``allow_cidrs``, other URLs than https to public addresses. Default: no others.
 
     Raises EndpointError if a field is not acceptable or an event is not defined, EncryptionKeyError if there is no key.
     """

@@ -20,11 +20,11 @@ updated_at
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt.
+    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is the limit of one attempt.
 
-    ``url_by`` tells who gave the URL: "operator", or "customer", whose URLs lead to public addresses alone.
-    Secrets, keys, custom headers and TLS material are never read back: ``has_headers`` and ``has_tls`` say that there
-    are some, and ``previous_secret_expires_at`` until when the secret before a rotation signs too. ``public_key``
+    ``url_by`` is the giver of the URL: "operator", or "customer", whose URLs lead to public addresses alone. Secrets,
+    keys, custom headers and TLS material are never read back: ``has_headers`` and ``has_tls`` say that there are some.
+    ``previous_secret_expires_at`` is the time until which the secret before a rotation signs too. ``public_key``
     verifies the signatures v1a, if it has them. ``version`` rises with each change.
     """
 

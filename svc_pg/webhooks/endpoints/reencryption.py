@@ -49,7 +49,7 @@ class _Sealed:
 
 
 def reencrypt(conn: Connection[Any], keys: KeyRing) -> int:
-    """Seal with the first key all secrets that another key has sealed; return the number of endpoints.
+    """Seal with the first key all secrets sealed with another one; return the number of endpoints.
 
     Every batch is a transaction of its own, so it can be stopped and run again while workers go on. ``conn`` must
     not be in a transaction. Raises EncryptionKeyError, which names the endpoint, if no key opens a value.

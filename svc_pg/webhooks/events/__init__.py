@@ -1,1 +1,1 @@
-"""Send events, and know their types and payloads."""
+"""Send events; their types and payloads."""

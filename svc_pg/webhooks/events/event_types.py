@@ -26,8 +26,8 @@ select t.name, t.description, t.schema, t.synced_at,
 class EventType:
     """An event that endpoints can subscribe to.
 
-    ``schema`` is the JSON Schema of its payload, if it has one, and ``example`` a payload made from that.
-    ``endpoints`` is the number of those that get it, counted up to 1,000; disabled ones are left out.
+    ``schema`` is the JSON Schema of its payload, if it has one, and ``example`` a payload made from that. ``endpoints``
+    is the number of its subscribers, counted up to 1,000, without disabled ones.
     """
 
     name: str

@@ -20,7 +20,7 @@ _STRINGS: Final[Mapping[str, str]] = {
 
 
 def example(schema: object) -> object:
-    """A value that a schema describes: its own example, if it has one, else one made of its types.
+    """An example of a schema: its own, if it has one, else a value made from its types.
 
     It need not fulfil every rule of the schema, for example a pattern.
     """

@@ -12,7 +12,7 @@ from svc_pg.webhooks.http.transport import Outcome
 
 
 class NoConnection(Exception):
-    """A connection that could not be opened, the outcome of its request, and the words for people."""
+    """The connection could not be opened; holds the outcome of the request, and the words for people."""
 
     def __init__(self, outcome: Outcome, error: str) -> None:
         super().__init__(error)
@@ -27,7 +27,7 @@ class Exchange(Protocol):
         """The response is complete."""
 
     def broke(self, connection: "Connection", error: Exception | None) -> None:
-        """The connection was lost, or what came over it is no response (BrokenResponse)."""
+        """The connection was lost, or the bytes received are no response (BrokenResponse)."""
 
 
 class Owner(Protocol):

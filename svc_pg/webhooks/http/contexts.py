@@ -1,4 +1,4 @@
-"""TLS contexts: the one that trusts the system's authorities, and those of private receivers."""
+"""TLS contexts: the default, which trusts the system's authorities, and those of private receivers."""
 
 import os
 import ssl
@@ -26,7 +26,7 @@ class _Private(NamedTuple):
 
 
 class Contexts:
-    """The contexts of a transport. Those of private receivers are kept, a limited number of them."""
+    """The contexts of a transport. A limited number of those of private receivers is kept."""
 
     def __init__(self) -> None:
         self._of = lru_cache(maxsize=_MOST)(_private)
@@ -47,7 +47,7 @@ class Contexts:
 
 
 def usable_until(tls: Tls) -> datetime | None:
-    """The end of the client certificate, if there is one. Raises EndpointError if no connection can be made with it."""
+    """The end of the client certificate, if there is one. Raises EndpointError if it cannot be used."""
     if tls.ca_bundle is not None:
         return _private(tls).ends_at
     ends_at = check_tls(tls)
@@ -63,7 +63,7 @@ def default_context() -> ssl.SSLContext:
 
 def _context(ca_bundle: str | None) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=ca_bundle)
-    if ca_bundle is not None:  # private authorities often lack what RFC 5280 wants, and Python insists on since 3.13
+    if ca_bundle is not None:  # private authorities often lack extensions that Python demands since 3.13
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.set_alpn_protocols(["http/1.1"])
     return context
@@ -91,14 +91,14 @@ def _load_certificate(tls: Tls, context: ssl.SSLContext) -> None:
 
 @contextmanager
 def _file(content: bytes) -> Iterator[str]:
-    """The path of a file with this content, for ssl, which reads nothing else; in memory if possible."""
+    """The path of a file with this content, in memory if possible, because ssl reads nothing but files."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with os.fdopen(os.memfd_create("client certificate"), "wb") as file:
             file.write(content)
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
         return
-    with tempfile.TemporaryDirectory() as folder:  # which nobody else may read
+    with tempfile.TemporaryDirectory() as folder:  # readable by no other user
         path = Path(folder, "client.pem")
         path.write_bytes(content)
         yield str(path)

@@ -28,7 +28,7 @@ _NEXT_ADDRESS: Final = 0.25  # seconds to wait for one address before another is
 
 @dataclass(slots=True)
 class Dial:
-    """One try to open a connection, and the last address of the receiver that it used: none behind a proxy."""
+    """One attempt to open a connection, with the last address of the receiver that it tried; None behind a proxy."""
 
     site: Site
     remote_ip: str | None = None
@@ -39,7 +39,7 @@ class Dial:
 
 
 class Dialer:
-    """Opens connections within the limits of a guard; through a proxy, which may have any address, if there is one."""
+    """Opens connections to addresses that a guard allows, or through a proxy, which may have any address."""
 
     def __init__(self, guard: Guard, proxy: Proxy | None) -> None:
         self._guard = guard
@@ -50,9 +50,9 @@ class Dialer:
         self._probe = ResolverProbe(self._resolver.resolve)
 
     async def open(self, dial: Dial, make: Callable[[], Connection], within: float, late: str) -> Connection:
-        """A new connection, made with ``make``, ``within`` so many seconds. Raises NoConnection.
+        """A new connection, made with ``make``, within ``within`` seconds. Raises NoConnection.
 
-        ``late`` is the error after that time. To ask whether the resolver is at fault takes up to 4 s more.
+        ``late`` is the error after that time. A check of the resolver takes up to 4 s more.
         """
         try:
             async with asyncio.timeout(within):
@@ -99,7 +99,7 @@ class Dialer:
         return connection
 
     async def _connected(self, dial: Dial) -> socket:
-        """A socket that is connected to the receiver, or to the proxy, whose absence no receiver pays for."""
+        """A socket connected to the receiver, or to the proxy, whose failure does not count against the receiver."""
         host, port, *_ = dial.site
         end = host
         if self._proxy is not None:

@@ -133,7 +133,7 @@ class Exchange:
     def _repeat(self, connection: Connection) -> None:
         """Post once more, on a new connection.
 
-        The receiver may close an idle connection just when it is used again. That is nobody's failure, and it is safe:
+        The receiver may close an idle connection just when it is used again. That is no failure, and a repeat is safe:
         receivers know a delivery by its id.
         """
         self.cancel()
@@ -148,7 +148,7 @@ class Exchange:
             self._finish(connection, "timeout", self.late)
 
     def _finish(self, connection: Connection, outcome: Outcome | None = None, error: str | None = None) -> None:
-        """End it with this outcome, or, if the response is complete, with the outcome that its status gives it."""
+        """End it with this outcome, or, if the response is complete, with the outcome of its status."""
         is_complete = outcome is None
         try:
             if connection.reader.status == NO_CREDENTIALS and self.route.is_answered_by_proxy:
@@ -203,7 +203,7 @@ def _judgement(status: int) -> tuple[Outcome, str | None]:
 
 
 def _headers(reader: ResponseReader) -> tuple[Mapping[str, str], str | None]:
-    """The headers that are kept, and Retry-After, which counts whether it is among them or not."""
+    """The kept headers, and Retry-After, which counts even if it is not among them."""
     if reader.size > _LONGEST_REMEMBERED:
         return kept_headers(reader.fields), retry_after_of(reader.fields)
     return _remembered_headers(tuple(reader.fields))

@@ -1,4 +1,4 @@
-"""Decide where webhooks may go: when an endpoint is registered, and again when a connection is opened (no SSRF)."""
+"""Restrict the addresses of webhooks (no SSRF): when an endpoint is registered, and when a connection is opened."""
 
 import errno
 import re
@@ -60,7 +60,7 @@ class BlockedAddress(OSError):
 class Guard:
     """The addresses that webhooks may connect to: public ones, and those in ``allow_cidrs``.
 
-    URLs that customers gave have a guard of their own: see ``given_by``.
+    URLs from customers have a guard of their own: see ``given_by``.
     """
 
     allow_cidrs: Sequence[IPv4Network | IPv6Network] = ()
@@ -69,13 +69,13 @@ class Guard:
 
     @classmethod
     def of(cls, config: WebhooksConfig) -> Self:
-        """The guard that the configuration describes."""
+        """The guard of a configuration."""
         return cls(
             tuple(config.allow_cidrs), allow_http=config.allow_http, allow_for_customers=config.allow_for_customers
         )
 
     def given_by(self, who: UrlBy) -> "Guard":
-        """The guard of URLs that ``who`` gave: for customers https to public addresses, unless they may use all."""
+        """The guard of URLs from ``who``: for customers https to public addresses alone, unless they may use all."""
         return self if who == "operator" or self.allow_for_customers else _OF_CUSTOMERS
 
     def check_url(self, url: str) -> str:
@@ -172,7 +172,7 @@ class Guard:
             )
 
     def _advice(self, text: str) -> str:
-        """A hint for those who may change the configuration, or for customers, who may not."""
+        """A hint for operators, who may change the configuration, or for customers, who may not."""
         return (
             "Give an https address that the internet reaches." if self is _OF_CUSTOMERS else f"{text} under [webhooks]."
         )

@@ -1,4 +1,4 @@
-"""The errors of a receiver that hangs up. Over TLS it may thus refuse a client certificate, without an alert."""
+"""The errors of a receiver that hangs up: over TLS a way to refuse a client certificate without an alert."""
 
 from typing import Final
 

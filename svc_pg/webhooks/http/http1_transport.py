@@ -30,7 +30,7 @@ class Http1Transport:
 
     At most ``concurrency`` requests run at once; 10,000 others wait, and their timeouts start after the wait. Idle
     connections take at most a quarter of the files that the process may open. A receiver that sends without end costs
-    one read, at most, in each round of the event loop, until it meets a bound: ResponseReader has them.
+    at most one read in each round of the event loop, until it meets a bound of ResponseReader.
 
     A ``proxy`` resolves the names, so that the guard sees only addresses that are written in URLs.
     """

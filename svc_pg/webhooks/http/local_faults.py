@@ -1,4 +1,4 @@
-"""Tell the faults of this machine, for which no receiver may pay, from those of receivers."""
+"""Tell faults of this machine, which do not count against receivers, from faults of receivers."""
 
 import asyncio
 import errno
@@ -33,10 +33,10 @@ _SOMEWHERE: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8:
 
 
 def local_fault(error: BaseException) -> str | None:
-    """The fault of this machine that this error, or one that led to it, tells of; None if it is the receiver's.
+    """The fault of this machine behind an error or a cause of it; None if it is the receiver's.
 
-    A machine without IPv6 is at fault for no receiver that has nothing else: it is only if no public address has a
-    route. If it has one, an address that cannot be assigned means that all ports are in use.
+    A machine without IPv6 is not at fault for a receiver with IPv6 alone: it is only if no public address has a route.
+    If there is a route, an address that cannot be assigned means that all ports are in use.
     """
     for cause in _causes(error):
         if isinstance(cause, dns.DNSError):
@@ -89,11 +89,11 @@ def _is_one_of(codes: Set[int], error: BaseException) -> bool:
 
 
 class ResolverProbe:
-    """Tells whether any name server answers, when a name got no answer: that name's own servers may be at fault.
+    """Checks if any name server answers, when a name got no answer: the fault may be of the name's own servers.
 
     Each question is for another name. Otherwise c-ares, or a name server, would give the answer from before the fault.
-    A name server may know the names of its own network alone, and refuse all others. ``known_name`` is the name that
-    was last resolved: if a question below it is refused as well, everything is.
+    A name server may know the names of its own network alone, and refuse all others. ``known_name`` is the last
+    resolved name: if a question below it is refused as well, everything is.
     """
 
     def __init__(self, resolve: Callable[[str], Awaitable[object]]) -> None:
@@ -125,7 +125,7 @@ class ResolverProbe:
                 assert_never(other)
 
     async def _answer(self, domain: str) -> Literal["given", "refused", "none"]:
-        """The answer to a question for a name below this domain; that it does not exist is an answer."""
+        """The answer to a question for a name below this domain; NXDOMAIN is an answer too."""
         try:
             async with asyncio.timeout(_LONGEST_PROBE):
                 await self._resolve(f"{token_hex(8)}.{domain}")

@@ -8,7 +8,7 @@ _UNLIMITED = 1 << 30
 if sys.platform == "win32":
 
     def limit() -> int:
-        """The number of files that may be open: Windows has no such limit."""
+        """The number of files that may be open: Windows has no limit."""
         return _UNLIMITED
 
     def raise_limit() -> None:

@@ -69,7 +69,7 @@ class Pool:
             self._sweeping = None
 
     def _sweep(self) -> None:
-        """Close those that have rested too long, and come back for the next."""
+        """Close connections that have been idle too long, and schedule the next sweep."""
         self._sweeping = None
         while self._idle:
             longest = next(iter(self._idle))

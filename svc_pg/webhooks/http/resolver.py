@@ -1,4 +1,4 @@
-"""Resolve names with c-ares: in threads, names that do not answer would hold up those that do."""
+"""Resolve names with c-ares: in threads, names without an answer would delay the others."""
 
 import asyncio
 import socket
@@ -12,7 +12,7 @@ from svc_pg.webhooks.http.guard import AddrInfo
 
 _KEPT: Final = 10.0  # seconds
 _MOST: Final = 1000  # names
-_MOST_ADDRESSES: Final = 8  # of each family: a name's owner chooses whom its connections go to
+_MOST_ADDRESSES: Final = 8  # of each family: a name's owner could choose any number of targets
 
 
 class _Answer(NamedTuple):
@@ -33,7 +33,7 @@ class Resolver:
         self._asking: dict[str, asyncio.Task[deque[AddrInfo]]] = {}
 
     async def resolve(self, name: str) -> list[AddrInfo]:
-        """The addresses of a name, each first in turn, with port 0. Raises OSError, whose cause is a DNSError."""
+        """The addresses of a name, rotated at each call, with port 0. Raises OSError, whose cause is a DNSError."""
         answer = self._answers.get(name)
         if answer is not None and self._loop.time() < answer.until:
             addresses = answer.addresses
@@ -42,7 +42,7 @@ class Resolver:
             if asking is None:
                 asking = self._asking[name] = self._loop.create_task(self._ask(name))
                 asking.add_done_callback(_noted)
-            # whoever waits no longer leaves the question open: the answer may still come in time for the next
+            # a cancelled wait leaves the question open: the answer may still come in time for the next wait
             addresses = await asyncio.shield(asking)
         found = list(addresses)
         addresses.rotate(-1)
@@ -80,6 +80,6 @@ class Resolver:
 
 
 def _noted(asking: asyncio.Task[deque[AddrInfo]]) -> None:
-    """Take note of an error, which otherwise is reported if nobody waits any longer."""
+    """Retrieve an error, which asyncio would report if nobody waits for it any longer."""
     if not asking.cancelled():
         asking.exception()

@@ -1,4 +1,4 @@
-"""The part of a receiver's response that is kept: bounded, and in characters that PostgreSQL can store."""
+"""The kept part of a receiver's response: bounded, and in characters that PostgreSQL can store."""
 
 import re
 from collections.abc import Iterable

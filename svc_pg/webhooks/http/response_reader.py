@@ -15,7 +15,7 @@ _NO_BODY: Final = frozenset({101, 204, 304})
 
 
 class BrokenResponse(Exception):
-    """The bytes are no HTTP/1.1 response, or more than is read."""
+    """The bytes are no HTTP/1.1 response, or exceed a bound."""
 
 
 class _Enough(Exception):
@@ -23,7 +23,7 @@ class _Enough(Exception):
 
 
 class ResponseReader:
-    """The response that has been fed so far. It depends on the bytes alone, not on how they are split.
+    """The response fed so far. It depends on the bytes alone, not on their split into reads.
 
     ``status`` is None until the head is complete. A response is complete at its end, or when enough of its body was
     read; ``is_reusable`` tells whether its connection may carry another request. ``size`` is the number of bytes
@@ -52,7 +52,7 @@ class ResponseReader:
         self.size = self._interim = self._reason = self._fields = 0
 
     def feed(self, data: bytes) -> None:
-        """Read on. Raises BrokenResponse; what was read before stays."""
+        """Read on. Raises BrokenResponse; the part read before stays."""
         self.size += len(data)
         if self.size > _MOST_OF_HEAD:
             self._feed_within_bounds(data)
@@ -60,13 +60,13 @@ class ResponseReader:
             self._feed(data)
 
     def end(self) -> bool:
-        """True if the response is complete now that no more bytes will come."""
+        """End the input; True if the response is complete."""
         if self.status is not None and not self._is_framed:
             self.is_complete = True
         return self.is_complete
 
     def _feed_within_bounds(self, data: bytes) -> None:
-        """Feed up to each bound, so that it holds exactly, however the bytes are split."""
+        """Feed up to each bound, so that it holds exactly for any split of the bytes."""
         begin = 0
         for most, is_within in ((_MOST_OF_HEAD, self._has_head), (_MOST_OF_ALL, self._has_ended)):
             room = most - (self.size - len(data))
@@ -95,10 +95,10 @@ class ResponseReader:
                 self.is_complete = True
             elif error.__context__ is not None and not isinstance(error.__context__, BrokenResponse):
                 raise error.__context__ from None  # a lack of memory, or a bug
-            elif not self.is_complete:  # otherwise it is what follows the response
+            elif not self.is_complete:  # otherwise it is data after the response
                 raise BrokenResponse from error
 
-    # what llhttp calls
+    # the callbacks of llhttp
 
     def on_message_begin(self) -> None:
         """At the first byte of a response, interim ones included."""
@@ -121,7 +121,7 @@ class ResponseReader:
         if self._fields > _MOST_FIELDS or len(name) > _MOST_OF_FIELD or len(value) > _MOST_OF_FIELD:
             raise BrokenResponse
         if self.status is None:
-            self.fields.append((name, value.rstrip(b" \t")))  # RFC 9112, 5; llhttp leaves what follows a value
+            self.fields.append((name, value.rstrip(b" \t")))  # RFC 9112, 5; llhttp keeps the blanks after a value
 
     def on_headers_complete(self) -> None:
         """At the empty line."""

@@ -21,7 +21,7 @@ DEFAULT_HEADERS: Final[Mapping[str, str]] = {
 
 
 class Site(NamedTuple):
-    """The end of connections that are alike. ``host`` is a name in ASCII, or an address without brackets."""
+    """The other end of connections that can be shared. ``host`` is an ASCII name, or an address without brackets."""
 
     host: str
     port: int
@@ -33,8 +33,8 @@ class Site(NamedTuple):
 class Route(NamedTuple):
     """A destination, prepared. Times are in seconds.
 
-    ``is_answered_by_proxy`` if a response may be the proxy's own: not through a tunnel, and from no receiver of a
-    customer, who would feign one.
+    ``is_answered_by_proxy`` if a response may be the proxy's own: not through a tunnel, and not for a customer's
+    receiver, which could forge one.
     """
 
     site: Site

@@ -1,4 +1,4 @@
-"""Private receivers: the authorities that an endpoint trusts, and the certificate that it shows."""
+"""TLS of private receivers: the trusted authorities of an endpoint, and its client certificate."""
 
 import json
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ class Tls:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote."""
+        """Read the text of ``to_json``."""
         return cls(**json.loads(text))
 
 
 def check_tls(tls: Tls, *, now: datetime | None = None) -> datetime | None:
-    """The end of the client certificate, if there is one. Raises EndpointError if a worker could not use the texts."""
+    """The expiry of the client certificate, if there is one. Raises EndpointError if the texts are unusable."""
     now = now or datetime.now(UTC)
     if tls.ca_bundle is None and tls.client_certificate is None and tls.client_key is None:
         raise EndpointError("tls is empty", hint="Give a CA bundle, a client certificate and its key, or all three.")

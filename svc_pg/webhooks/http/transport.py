@@ -12,7 +12,7 @@ from svc_pg.webhooks.http.tls import Tls
 _Counted = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
 
 Outcome = Literal[_Counted, "local_error"]
-"""The end of an attempt, as its worker reports it; ``local_error`` if this machine was at fault: it does not count."""
+"""The end of an attempt, as its worker reports it; ``local_error`` if this machine was at fault: not counted."""
 
 RecordedOutcome = Literal[_Counted, "lost"]
 """The end of an attempt, as the table has it; ``lost`` if the worker did not report one."""
@@ -22,11 +22,11 @@ _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Destination:
-    """A URL, and what all requests to it have in common; the transport prepares it once.
+    """A URL, and the common options of all requests to it; the transport prepares it once.
 
-    Connections trust and show what ``tls`` says, and go where ``url_by`` may send webhooks; only destinations with the
-    same share them. Raises EndpointError if a header could change a request that it is part of. The transport refuses
-    a URL that is not allowed.
+    Connections use the authorities and the certificate of ``tls``, and go only to addresses allowed for ``url_by``;
+    they are shared only by destinations that agree in both. Raises EndpointError if a header could change a request
+    that it is part of. The transport refuses a URL that is not allowed.
     """
 
     url: str
@@ -77,8 +77,8 @@ class Transport(Protocol):
     def start(self, request: Request, done: Done) -> None:
         """Post the request, and call ``done`` once with its result.
 
-        Nothing that a receiver does makes this raise, or outlast the request's timeout by more than it takes to ask
-        whether this machine's resolver is at fault. ``done`` is never called before this returns, nor after ``close``.
+        No receiver can make this raise, or outlast the request's timeout by more than the check of this machine's
+        resolver. ``done`` is never called before this returns, nor after ``close``.
         """
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Have a connection to a proxy lead to a receiver (CONNECT; RFC 9110, 9.3.6)."""
+"""Open a tunnel to a receiver over a connection to a proxy (CONNECT; RFC 9110, 9.3.6)."""
 
 import asyncio
 import io
@@ -17,7 +17,7 @@ _READ: Final = 4096  # bytes at a time
 async def tunnel(proxy: Proxy, site: Site, over: socket) -> None:
     """Ask the proxy at the other end for a tunnel. Raises NoConnection. The caller sets a limit of time.
 
-    Of the answer only the head is read, within the bounds of ResponseReader.
+    Only the head of the answer is read, within the bounds of ResponseReader.
     """
     loop, answer = asyncio.get_running_loop(), ResponseReader()
     try:

@@ -21,10 +21,10 @@ _DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One event that was sent, however many endpoints receive it.
+    """One sent event, for any number of endpoints.
 
-    ``xact_id`` is the transaction that sent it: its entries in the audit log are the cause. ``copy_of`` is the message
-    that a replay has copied.
+    ``xact_id`` is the transaction that sent it: its entries in the audit log are the cause. ``copy_of`` is the
+    original, if a replay has made it.
     """
 
     id: str

@@ -41,7 +41,7 @@ def sign(*, delivery_id: str, timestamp: int, body: bytes, secrets: Sequence[str
 
 
 def sign_with(signers: Iterable[Signer], *, delivery_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """As ``sign``, with signers that are made once for many attempts."""
+    """As ``sign``, with signers made once for many attempts."""
     content = _signed_content(delivery_id, str(timestamp), body)
     signatures = " ".join([sign(content) for sign in signers])
     return {
@@ -66,9 +66,8 @@ def assert_webhook_signature(
 
     ``body`` is the raw body, as it came. ``secret`` is the secret or the public key of the endpoint; with several any
     one may match. ``tolerance`` bounds the timestamp in both directions: a timedelta, or seconds; None is the default,
-    because no limit would let anybody send an old delivery again. ``now`` is the time to compare with: with a time
-    zone, or in unix seconds. Whatever the arguments hold, the only error is WebhookSignatureError; its message is the
-    reason.
+    because without a limit old deliveries could be replayed. ``now`` is the time to compare with: with a time zone, or
+    in unix seconds. For any arguments the only error is WebhookSignatureError; its message is the reason.
     """
     tolerated = seconds_of(tolerance)
     present = unix_time_of(now)
@@ -137,7 +136,7 @@ def _bytes(body: object) -> bytes:
 
 
 def _signature_headers(headers: HeaderMap) -> tuple[str, str, str]:
-    """Identifier, timestamp and signatures from whichever set of names is complete."""
+    """Identifier, timestamp and signatures, from the set of header names that is complete."""
     try:
         values = {_text(name).lower(): _text(value) for name, value in headers.items()}
     except Exception as error:  # the code of another's mapping

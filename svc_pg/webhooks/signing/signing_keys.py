@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 Signer = Callable[[bytes], str]
-"""Makes the signature of a content, with its version in front."""
+"""Returns the signature of a content, with its version in front."""
 
 Verifier = Callable[[bytes, Sequence[bytes]], bool]
-"""Tells whether one of the signatures is of this content."""
+"""Returns True if one of the signatures is of this content."""
 
 _SECRET: Final = "whsec_"  # noqa: S105 - a prefix
 _PRIVATE: Final = "whsk_"
 _PUBLIC: Final = "whpk_"
 _BYTES: Final = 32
-_MOST_TRIED: Final = 10  # a signature of a pair costs a tenth of a millisecond, and anybody can send many
+_MOST_TRIED: Final = 10  # a signature of a pair costs a tenth of a millisecond, and any sender can send many
 
 
 def new_secret() -> str:

@@ -1,4 +1,4 @@
-"""The times that callers of the verifier give: how old a delivery may be, and the present."""
+"""The time arguments of the verifier: the tolerance for a delivery's age, and the present."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ Tolerance = timedelta | float
 """A duration, or a number of seconds."""
 
 TOLERANCE: Final = timedelta(minutes=5)
-"""The default tolerance, which is that of Standard Webhooks."""
+"""The default tolerance, from Standard Webhooks."""
 
 _LONG: Final = 10**12
 
@@ -61,7 +61,7 @@ def _timestamp(time: datetime) -> float:
 
 
 def _number(value: object) -> float:
-    """The number that a value is, NaN if it is none."""
+    """The value as a float; NaN if it is no number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     try:

@@ -1,8 +1,8 @@
 """The traffic of webhooks over time, and the backlog.
 
 Each call runs on your connection and in your transaction. On an async connection of psycopg use the name with an ``a``.
-All of them raise NotInstalledError. Each reads at most 15,000 rows, beside the attempts of deliveries that somebody
-tried again, and counts at most 100,000 others in an index.
+All of them raise NotInstalledError. Each reads at most 15,000 rows, beside the attempts of deliveries that were retried
+by hand, and counts at most 100,000 others in an index.
 """
 
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ async def aof_endpoints(
 
 
 def waiting(conn: Connection[Any]) -> Waiting:
-    """The numbers of deliveries that wait, each counted up to 10,000."""
+    """The numbers of waiting deliveries, each counted up to 10,000."""
     return fetch_one(conn, _backlog.waiting())
 
 

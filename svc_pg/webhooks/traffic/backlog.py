@@ -1,4 +1,4 @@
-"""The backlog of a database's workers, read cheaply: no more of the queue is counted than 10,000 of each lane."""
+"""The backlog of a database's workers, read cheaply: at most 10,000 rows of each lane of the queue are counted."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,8 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-# A snapshot keeps what has finished since in the indexes, also one of a replication slot or a prepared transaction.
+# A snapshot keeps rows that have finished since in the indexes, also one of a replication slot or a prepared
+# transaction.
 _READ: Final[LiteralString] = """
 select (
     with r as materialized ( -- once, not for each endpoint
@@ -86,19 +87,19 @@ select (select count(*) from (select from svc.webhook_queue q where q.lane = 'du
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The endpoints by state, the age of what is due, and the transactions that hold readers up.
+    """The endpoints by state, the age of due deliveries, and the transactions that hold readers up.
 
-    ``oldest_due_seconds`` is the age of the oldest due delivery that could start now, because its endpoint has room
-    and has not reached its rate. The time before an endpoint was resumed, its breaker closed or the wait ended that its
-    receiver asked for does not count. Only the first 1,000 endpoints with pending deliveries count.
+    ``oldest_due_seconds`` is the age of the oldest due delivery that could start now, because its endpoint has room and
+    has not reached its rate. The time before its endpoint was resumed, before its breaker closed, and during a wait
+    that its receiver asked for does not count. Only the first 1,000 endpoints with pending deliveries count.
 
-    ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them that their circuit
-    breaker pauses, and ``ending_certificates`` active ones whose client certificate ends within 30 days.
+    ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them with an open circuit
+    breaker, and ``ending_certificates`` active ones whose client certificate ends within 30 days.
 
-    ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held, and
-    ``unsettled_transactions`` since the oldest one that still runs, in any database: readers of the log stop there.
+    ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest held snapshot, and
+    ``unsettled_transactions`` since the oldest running transaction, in any database: readers of the log stop there.
 
-    A worker is seen by its connections, and while it delivers; on a standby one always counts as seen. The backlog
+    A worker is seen by its connections, and while it delivers; on a standby a worker always counts as seen. The backlog
     ``needs_attention`` if a delivery is due for more than a minute and no worker is seen, or for more than 15 minutes.
     """
 
@@ -158,5 +159,5 @@ async def aread(conn: AsyncConnection[Any]) -> Backlog:
 
 
 def waiting() -> Query[Waiting]:
-    """The numbers of deliveries that wait, and for what."""
+    """The numbers of waiting deliveries, by the reason for their wait."""
     return Query(_WAITING, (), Waiting)

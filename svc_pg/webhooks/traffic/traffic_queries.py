@@ -1,4 +1,4 @@
-"""The traffic of webhooks over time: what was sent, what became of it, and how long attempts took."""
+"""The traffic of webhooks over time: the deliveries sent, their results, and the duration of attempts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Now:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The deliveries that were sent from ``at`` on, for the length of a bucket, as they are now.
+    """The deliveries sent from ``at`` on, for the length of a bucket, in their present states.
 
     ``failed`` have no attempt left. ``late`` are pending after their time: an attempt has failed, or none began within
     a minute. ``failed_attempts`` are the attempts without success so far.
@@ -61,13 +61,13 @@ class Sent:
 
     @property
     def come(self) -> int:
-        """The number of those whose time has come: delivered, failed or late."""
+        """The number of deliveries that are delivered, failed or late."""
         return self.delivered + self.failed + self.late
 
 
 @dataclass(frozen=True, slots=True)
 class TimedBucket(Sent):
-    """As ``Sent``; half of the attempts took up to ``p50`` seconds, and 95 of 100 up to ``p95``."""
+    """As ``Sent``, with the median ``p50`` and the 95th percentile ``p95`` of the attempts, in seconds."""
 
     p50: float | None
     p95: float | None
@@ -77,9 +77,8 @@ class TimedBucket(Sent):
 class Traffic:
     """The traffic of a time, in all and bucket by bucket, oldest first.
 
-    ``success_rate`` is the part of those whose time has come, delivered, failed or late, that was delivered. If
-    ``is_estimate``, numbers come from a sample of each bucket; ``sent`` is exact up to 100,000. ``p50`` and ``p95``
-    always come from a sample.
+    ``success_rate`` is the share of delivered ones among those delivered, failed or late. If ``is_estimate``, numbers
+    come from a sample of each bucket; ``sent`` is exact up to 100,000. ``p50`` and ``p95`` always come from a sample.
     """
 
     by: Step
@@ -107,7 +106,7 @@ class EndpointActivity:
 
 
 def now() -> Query[Now]:
-    """The database's time, which ``traffic`` and ``activity`` count from."""
+    """The database's time, the ``now`` of ``traffic`` and ``activity``."""
     return Query("select now() as time", (), Now)
 
 
@@ -121,9 +120,9 @@ def traffic(
 ) -> Query[Traffic]:
     """The traffic from ``since`` until ``until``, by minute, hour or day in UTC; to all endpoints, or to one.
 
-    Default: the last hour by minute, the last day by hour, the last week by day. A bucket that ``since`` cuts counts in
-    whole. At most 400 buckets. Reads at most 15,000 rows, beside the attempts of deliveries that somebody tried again,
-    and counts at most 100,000 others. Raises QueryError.
+    Default: the last hour by minute, the last day by hour, the last week by day. A bucket that ``since`` cuts counts as
+    a whole. At most 400 buckets. Reads at most 15,000 rows, beside the attempts of deliveries that were retried by
+    hand, and counts at most 100,000 others. Raises QueryError.
     """
     if by not in STEPS:
         raise QueryError(f"{by!r} is not a step", hint=f"Write one of {', '.join(STEPS)}.")
@@ -182,7 +181,7 @@ def _time(point: PointInTime, now: datetime) -> datetime:
 
 
 def _beginning(time: datetime, length: timedelta) -> datetime:
-    """The beginning of the bucket, in UTC, that has this time."""
+    """The beginning, in UTC, of the bucket with this time."""
     return _EPOCH + (time - _EPOCH) // length * length
 
 

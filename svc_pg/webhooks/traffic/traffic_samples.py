@@ -1,9 +1,9 @@
-"""Statements that sample deliveries by time: they read a bounded number of rows, however many there are.
+"""Statements that sample deliveries by time: they read a bounded number of rows of any number.
 
-Time is cut into stretches, and no more of each is read than its share of the rows that a statement may read. Rows that
-do not reach back to the beginning of their stretch are a sample, from which the results of the whole of it are
-estimated. Its deliveries are counted, up to a share of what a statement may count: a burst takes a moment of its
-stretch, so that its rate tells nothing of the rest.
+Time is cut into stretches, each with its share of the rows that a statement may read. Rows that do not reach back to
+the beginning of their stretch are a sample, from which the results of the stretch are estimated. The deliveries of such
+a stretch are counted, up to a share of the statement's limit: a burst lasts only a moment, so its rate tells nothing of
+the rest.
 """
 
 from typing import Final, LiteralString

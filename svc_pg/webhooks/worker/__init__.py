@@ -1,1 +1,1 @@
-"""The program that delivers: claim what is due, POST it, acknowledge the result."""
+"""The worker: claim due deliveries, POST them, acknowledge the results."""

@@ -34,7 +34,7 @@ _TOO_MANY: Final = 429
 _UNAVAILABLE: Final = 503
 
 Done = Callable[[Lease, Acknowledgement | None], None]
-"""Called with a lease and the result of its attempt; None if svc-pg itself failed, so that the lease will end."""
+"""Called with a lease and the result of its attempt; None if svc-pg itself failed, so that the lease expires."""
 
 
 class Attempts:
@@ -51,10 +51,9 @@ class Attempts:
         self._opened: WeakKeyDictionary[EndpointSnapshot, _Opened] = WeakKeyDictionary()
 
     def start(self, lease: Lease, message: Message, endpoint: EndpointSnapshot, done: Done) -> None:
-        """POST one delivery, and call ``done`` once, when it has ended, never before this returns.
+        """POST one delivery, and call ``done`` once at its end, never before this returns.
 
-        Whatever the receiver does and the stored secret is, an acknowledgement comes. It does not if the transport is
-        closed first.
+        ``done`` is called for any response and any stored secret, unless the transport is closed first.
         """
         try:
             request = self._request(lease, message, endpoint)
@@ -101,7 +100,7 @@ class Attempts:
 class _Opened:
     """The common part of all attempts at an endpoint; ``previous`` are the signers before a rotation.
 
-    ``usable_until`` is the end of the client certificate in unix seconds.
+    ``usable_until`` is the expiry of the client certificate in unix seconds.
     """
 
     destination: Destination

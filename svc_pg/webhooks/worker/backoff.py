@@ -45,7 +45,7 @@ def wait(
 
 
 def asked(retry_after: timedelta | None) -> timedelta:
-    """The wait that a receiver asks for, up to 24 h; 0 if it asks for none."""
+    """The wait from a receiver's Retry-After, up to 24 h; 0 without one."""
     return min(retry_after or timedelta(0), _RETRY_AFTER_MOST)
 
 

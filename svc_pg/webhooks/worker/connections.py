@@ -1,4 +1,4 @@
-"""A worker's connections: every wait for the server ends, also if the other end is silent."""
+"""A worker's connections, with a limit for every wait, so that a silent server cannot block them."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ _LONGEST_STATEMENT: Final = 30.0  # seconds; those that wait for a lock end afte
 
 
 class Connection(AsyncConnection[Any]):
-    """A connection that is broken off if the server does not answer a statement within ``longest`` seconds.
+    """A connection that breaks off if the server does not answer a statement within ``longest`` seconds.
 
     ``answered_at`` is the monotonic time of its last answer.
     """
@@ -85,7 +85,7 @@ async def connected(conninfo: Conninfo, *, longest: float | None = None) -> Asyn
 
 
 def break_off(conn: "psycopg.Connection[Any] | AsyncConnection[Any]") -> None:
-    """Make whoever waits for the server believe that it has hung up. Callable from another thread."""
+    """Shut the socket down, so that every wait for the server ends. Callable from another thread."""
     with suppress(OSError, OperationalError):  # it is closed already
         end = socket.socket(fileno=conn.pgconn.socket)
         try:

@@ -30,8 +30,8 @@ class DatabaseState:
     """The backlog and the audit log as of one time.
 
     ``seal_lag`` is the age in seconds of the oldest entry without a seal, None if the log has no seals.
-    ``verification`` is the last one that was recorded, None if there is none. ``last_runs`` are the tasks of
-    maintenance that have run.
+    ``verification`` is the last recorded one, None if there is none. ``last_runs`` are the tasks of maintenance that
+    have run.
     """
 
     backlog: Backlog
@@ -46,7 +46,7 @@ class _SealLag:
 
 
 class StateReader:
-    """Reads on demand, on connections of its own; those who ask again soon get the same answer."""
+    """Reads on demand, on connections of its own; an answer is kept for a short time."""
 
     def __init__(self, conninfo: Conninfo) -> None:
         self._conninfo = conninfo

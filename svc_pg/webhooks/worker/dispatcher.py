@@ -112,7 +112,7 @@ class Dispatcher:
             await performing.arun(conn, server_clock.follow())
 
     async def _wake_up(self, conn: Connection, wakeup: Wakeup) -> None:
-        """Tell senders that nobody sleeps, and claim meanwhile: an idle worker's first POST is a round trip earlier."""
+        """Tell senders that no worker sleeps, and claim meanwhile, which saves the first POST a round trip."""
         if self._stopping.is_set():
             return
         waking = asyncio.create_task(wakeup.wake_up())
@@ -125,17 +125,17 @@ class Dispatcher:
             await asyncio.gather(waking, return_exceptions=True)
 
     async def _next_due(self, conn: Connection) -> timedelta | None:
-        """The time until something may start that the last claim could not; None if there is nothing."""
+        """The time until the next delivery may start that the last claim could not start; None if there is none."""
         self._has_started = False
         return await leases.next_due(conn, since=self._claimed_after, newest=self._protocol)
 
     async def _unless_stopped(self, telling: Awaitable[Answer]) -> Answer | None:
-        """Tell senders; None if the worker stops first: the end of the connection tells them too."""
+        """Wait for ``telling``; None if the worker stops first, because the end of the connection tells senders too."""
         return await before(telling, self._stopping)
 
     @property
     def _pause(self) -> float:
-        """Seconds until claims make sense again. Deliveries whose results are stuck would be sent again."""
+        """The seconds to wait before the next claim. Deliveries whose results are stuck would be sent again."""
         return _PAUSE if self._results.are_stuck else self._faults.pause
 
     async def finish(self) -> None:
@@ -198,7 +198,7 @@ class Dispatcher:
             _log.error("delivery %s failed: its last attempt, number %s, was lost", lease.delivery_id, lease.attempt)
 
     async def _read_endpoints(self, conn: Connection, held: Sequence[Lease]) -> None:
-        """Read the endpoints that are new or have changed since they were read."""
+        """Read the endpoints that are new or have changed."""
         stale = {
             lease.endpoint_id
             for lease in held
@@ -216,7 +216,7 @@ class Dispatcher:
         return {message.id: message for message in await leases.messages(conn, list(ids))} if ids else {}
 
     async def _start_all(self, held: deque[Lease], messages: Mapping[str, Message]) -> None:
-        """Start leases; give back those that cannot start."""
+        """Start leases; release those that cannot start."""
         try:
             while held:
                 for _ in range(min(len(held), _SLICE)):

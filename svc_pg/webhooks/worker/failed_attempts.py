@@ -1,4 +1,4 @@
-"""Log the attempts that receivers failed: the first at once, and those that follow in one line a minute."""
+"""Log failed attempts: the first at once, later ones in one line a minute."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ _MOST_NAMED: Final = 3
 
 
 class FailedAttempts:
-    """The attempts that have failed since the last line of the log."""
+    """The failed attempts since the last line of the log."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()

@@ -83,7 +83,7 @@ class Lease(NamedTuple):
 
 
 class Message(NamedTuple):
-    """The envelope as it is signed, and the trace in which the event was sent."""
+    """The signed envelope, and the trace in which the event was sent."""
 
     id: str
     body: str
@@ -92,7 +92,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class EndpointSnapshot:
-    """An endpoint as it was at ``read_at``; what is bytes is still sealed. ``overlap`` is in seconds."""
+    """An endpoint as it was at ``read_at``; fields of bytes are still sealed. ``overlap`` is in seconds."""
 
     id: str
     version: int
@@ -118,7 +118,7 @@ class EndpointSnapshot:
 class Acknowledgement(NamedTuple):
     """The result of a lease. ``wait`` counts for ``retry``, and for ``released``, when nothing was sent.
 
-    For ``throttled`` it is the wait that the receiver asks for, 0 if it does not say how long.
+    For ``throttled`` it is the wait that the receiver asks for, 0 if it gives none.
     """
 
     lease: Lease
@@ -166,7 +166,7 @@ async def messages(conn: AsyncConnection[Any], message_ids: Sequence[str]) -> li
 async def _rows(
     conn: AsyncConnection[Any], text: LiteralString, params: Sequence[object], make: Callable[[Iterable[Any]], Row]
 ) -> list[Row]:
-    """Rows by position: to name the columns of each would be a tenth of the work for a delivery."""
+    """Read rows by position: column names would cost a tenth of the work for a delivery."""
     with translating():
         cursor = await conn.cursor(row_factory=tuple_row).execute(text, params)
         return list(map(make, await cursor.fetchall()))
@@ -178,10 +178,10 @@ async def endpoints(conn: AsyncConnection[Any], endpoint_ids: Sequence[str]) -> 
 
 
 async def next_due(conn: AsyncConnection[Any], *, since: float | None = None, newest: int = NEWEST) -> timedelta | None:
-    """The time until the next delivery comes due that was not due at ``since``; None if there is none.
+    """The time until the next delivery after ``since`` is due; None if there is none.
 
-    ``since`` is in unix seconds by the server's clock, and now by default. ``newest`` is the newest protocol that the
-    database speaks.
+    ``since`` is in unix seconds by the server's clock, and now by default. ``newest`` is the newest protocol of the
+    database.
     """
     query = Query(_NEXT_DUE_BEFORE, (), _Due) if newest < THROTTLED else Query(_NEXT_DUE, (since,), _Due)
     [due] = await afetch(conn, query)
@@ -191,7 +191,7 @@ async def next_due(conn: AsyncConnection[Any], *, since: float | None = None, ne
 async def acknowledge(
     conn: AsyncConnection[Any], batch: Sequence[Acknowledgement], *, newest: int = NEWEST
 ) -> Acknowledged:
-    """Record the results of leases. ``newest`` is the newest protocol that the database speaks."""
+    """Record the results of leases. ``newest`` is the newest protocol of the database."""
     if newest < THROTTLED:
         batch = [_retried(item) if item.disposition == "throttled" else item for item in batch]
     [done] = await afetch(conn, Query(_ACKNOWLEDGE, _columns(batch), Acknowledged))
@@ -199,14 +199,14 @@ async def acknowledge(
 
 
 async def held(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> list[Acknowledgement]:
-    """Those of the batch whose lease is still there: somebody has locked the delivery, or had until now."""
+    """Those of the batch that still have their lease: another session locks the delivery, or did until now."""
     query = Query(_HELD, ([item.lease.delivery_id for item in batch],), _Held)
     found = {row.id: row.lease_id for row in await afetch(conn, query)}
     return [item for item in batch if found.get(item.lease.delivery_id) == item.lease.lease_id]
 
 
 def _retried(item: Acknowledgement) -> Acknowledgement:
-    """A throttled result for functions of before: they fail one that has no attempt left."""
+    """A throttled result as a retry, for older functions: they fail a delivery that has no attempt left."""
     return item._replace(disposition="retry", wait=max(item.wait, _THROTTLED_LEAST))
 
 
@@ -232,7 +232,7 @@ def _columns(batch: Sequence[Acknowledgement]) -> list[str]:
 
 
 def _array(items: Iterable[str | None]) -> str:
-    """The text of an array of such elements, None for null."""
+    """The text of an array of these elements, None for null."""
     return "{" + ",".join([item or "NULL" for item in items]) + "}"
 
 

@@ -1,4 +1,4 @@
-"""Faults of this machine that keep a worker from delivering: logged, shown by its readiness, and paid by nobody."""
+"""Faults of this machine that stop deliveries: logged, shown by readiness, and counted against no receiver."""
 
 import logging
 import random
@@ -24,7 +24,7 @@ class LocalFaults:
         self._reminders = Reminders()
 
     def note(self, fault: str) -> timedelta:
-        """Note a fault that an attempt met, and return the wait until its next try."""
+        """Note the fault of an attempt, and return the wait until the next one."""
         if self.current is None:
             self._reminders.clear()
         if self._reminders.is_due(fault):
@@ -39,5 +39,5 @@ class LocalFaults:
 
     @property
     def pause(self) -> float:
-        """Seconds until claims make sense again."""
+        """The seconds to wait before the next claim."""
         return max(self._met_at + _PAUSE - time.monotonic(), 0.0)

@@ -1,6 +1,6 @@
-"""Who holds an advisory lock: a worker, a sender, or a stranger, for anybody can.
+"""The holder of an advisory lock: a worker, a sender, or a stranger, because any role can take it.
 
-A stranger keeps nobody from a lock of svc-pg, because it then tells nothing.
+A lock that a stranger holds is ignored, because it carries no information.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from psycopg.rows import class_row
 
 from svc_pg.database.advisory_locks import Lock
 
-# Whoever sends has changed the queue too, also by a trigger, without a right of his own; others have those of workers
+# A sender has changed the queue too, also by a trigger, without a right of its own; other holders have those of workers
 _HOLDERS: Final = """
 select l.pid, a.usename::text, a.application_name, a.state, l.mode = 'ExclusiveLock' as is_exclusive,
        r.has_rights, r.has_sent
@@ -51,6 +51,6 @@ class Holder:
 
 
 async def holder_of(conn: AsyncConnection[Any], lock: Lock) -> Holder | None:
-    """One that holds the lock in this database, a stranger before others."""
+    """A holder of the lock in this database, strangers first."""
     async with conn.cursor(row_factory=class_row(Holder)) as cursor:
         return await (await cursor.execute(_HOLDERS, lock.key)).fetchone()

@@ -1,4 +1,4 @@
-"""The interface to whatever delivers: a worker, or several processes of them."""
+"""The interface for monitoring deliverers: a worker, or several worker processes."""
 
 from typing import Protocol
 

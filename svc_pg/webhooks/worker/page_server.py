@@ -1,4 +1,4 @@
-"""Serve a few pages over HTTP/1.1 to those who watch a process: one request on each connection, within bounds."""
+"""Serve a few pages over HTTP/1.1 for monitoring: one request on each connection, within bounds."""
 
 import asyncio
 import io
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 Page = Callable[[str], Awaitable[Answer]]
-"""Answers GET and HEAD. Of a request it sees the header Accept alone."""
+"""Answers GET and HEAD. It gets only the header Accept of a request."""
 
 
 @asynccontextmanager

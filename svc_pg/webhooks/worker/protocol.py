@@ -1,7 +1,7 @@
 """The protocol between a worker and the functions of its database, by number.
 
-The number rises with every change that one side cannot make alone. Both sides speak the newest and the one before, so
-that for one release an old worker works beside new functions, and a new one beside old functions.
+The number rises with every change that both sides must make. Both speak the newest and the previous one, so that for
+one release an old worker works with new functions, and a new worker with old functions.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from svc_pg.errors import ProtocolError
 OLDEST: Final = 1
 NEWEST: Final = 3
 THROTTLED: Final = 2
-"""The first in which results can be ``throttled``, and in which a worker asks what is due since its claim began."""
+"""The first with ``throttled`` results, and with a ``since`` for the next due delivery."""
 FOLLOWS_CLOCK: Final = 3
-"""The first in which the database follows a clock that was set back."""
+"""The first with ``webhook_follow_clock``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class _Spoken:
 
 
 async def newest(conn: AsyncConnection[Any]) -> int:
-    """The newest protocol that the database speaks. Raises NotInstalledError."""
+    """The newest protocol of the database. Raises NotInstalledError."""
     return (await _spoken(conn)).newest
 
 
 async def check(conn: AsyncConnection[Any]) -> int:
     """The newest protocol that the database speaks.
 
-    Raises ProtocolError if this worker and the database speak no common one, NotInstalledError without svc.
+    Raises ProtocolError if this worker and the database have none in common, NotInstalledError without svc.
     """
     spoken = await _spoken(conn)
     if spoken.oldest > NEWEST:

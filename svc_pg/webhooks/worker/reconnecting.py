@@ -1,4 +1,4 @@
-"""Work on a connection that is opened again whenever it is lost, without limit, until the worker stops."""
+"""Run work on a connection that is reopened whenever it is lost, without limit, until the worker stops."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ def _no_time() -> float:
 
 
 class Reconnecting:
-    """Does work on a connection that is opened again whenever it is lost."""
+    """Runs work on a connection that is reopened whenever it is lost."""
 
     def __init__(self, conninfo: Conninfo, *, stopping: asyncio.Event, statistics: Statistics) -> None:
         self._conninfo = conninfo
@@ -51,7 +51,7 @@ class Reconnecting:
     ) -> None:
         """Do ``work`` to its end; start it again with a new connection whenever the last one is lost.
 
-        Once ``stopping`` is set, go on trying for as many seconds as ``patience`` says then, and give up.
+        Once ``stopping`` is set, go on trying for the seconds that ``patience`` returns, then give up.
         """
         self._is_given_up = False
         working = asyncio.create_task(self._run(work, patience))
@@ -120,14 +120,14 @@ class Reconnecting:
 def _can_heal(error: psycopg.Error) -> bool:
     """True if the same statement may succeed later, perhaps on another server.
 
-    A statement that is wrong or not allowed (class 42) stays so until somebody changes the database or the program.
-    Among the others are internal errors, limits of time, and the refusal to write of a server that became a standby.
+    A statement that is wrong or not allowed (class 42) stays so until the database or the program is changed. Among the
+    others are internal errors, limits of time, and the refusal to write of a server that became a standby.
     """
     return isinstance(error, psycopg.OperationalError) or not (error.sqlstate or "42").startswith("42")
 
 
 async def _watched(work: Callable[[Connection], Awaitable[object]], conn: Connection) -> None:
-    """Do ``work`` while the server answers, also when the work asks it for nothing. Raises OperationalError."""
+    """Do ``work`` while the server answers, and check that also when the work is idle. Raises OperationalError."""
     working = asyncio.ensure_future(work(conn))
     beating = asyncio.create_task(_beat(conn))
     try:

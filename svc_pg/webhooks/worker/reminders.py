@@ -1,4 +1,4 @@
-"""Choose what to log of a fault that goes on: each new message at once, and the same one once a minute."""
+"""Limit the log of a lasting fault: each new message at once, and the same one once a minute."""
 
 import re
 import time
@@ -28,7 +28,7 @@ class Reminders:
         return True
 
     def clear(self) -> None:
-        """Log the next message, whatever it is: the fault is over."""
+        """Forget all messages, so that the next one is logged: the fault is over."""
         self._logged_at.clear()
 
 

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 _BATCH: Final = 200
 _FEW: Final = 16  # results in a batch; after a larger one, the next is gathered
-_GATHER: Final = 0.005  # seconds; a call costs the server 1.6 ms, whatever it carries
+_GATHER: Final = 0.005  # seconds; a call costs the server 1.6 ms, for any number of results
 _STUCK: Final = 10.0  # seconds without an acknowledgement, fewer than any lease has
 _AGAIN: Final = 1.0  # seconds after which locked deliveries are tried again
 
@@ -51,13 +51,13 @@ class ResultQueue:
             self._news.set()
 
     def gather(self, *, is_wanted: bool) -> None:
-        """Let results wait for others, so that batches are large; or not, because an endpoint may wait for room."""
+        """Hold results back so that batches are large; or not, because an endpoint may wait for room."""
         self._is_gathering = is_wanted
         if not is_wanted:
             self._news.set()
 
     def close(self) -> None:
-        """Say that no further results will come; ``acknowledge_all`` ends when the queue is empty."""
+        """Accept no further results; ``acknowledge_all`` ends when the queue is empty."""
         self._is_closed = True
         self._news.set()
 
@@ -66,7 +66,7 @@ class ResultQueue:
 
     @property
     def are_stuck(self) -> bool:
-        """True if results have waited long for a connection or its answer. Those of locked deliveries do not count."""
+        """True if results have waited long for a connection or its answer, except those of locked deliveries."""
         return bool(self._waiting or self._batch) and time.monotonic() - self._moved_at > _STUCK
 
     async def acknowledge_all(self, conn: Connection) -> None:
@@ -115,7 +115,7 @@ class ResultQueue:
                 await self._news.wait()
 
     def _note(self, done: leases.Acknowledged) -> None:
-        """Count what was accepted; the others stay in the batch."""
+        """Count the accepted results; the others stay in the batch."""
         accepted = set(done.accepted)
         for item in self._batch:
             if item.lease.delivery_id in accepted:

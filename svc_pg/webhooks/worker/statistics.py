@@ -35,7 +35,7 @@ class Statistics:
     """The counters. All but ``in_flight`` only grow.
 
     ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` and ``sealing`` by success or
-    failure; ``sealing_refusals`` are failures because the log lacked seals that are known.
+    failure; ``sealing_refusals`` are failures because the log lacked known seals.
     """
 
     attempts: Counter[str] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ class Statistics:
         return Statistics(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
 
     def to_json(self) -> str:
-        """A line that ``from_json`` reads."""
+        """One line of JSON, for ``from_json``."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, default=asdict)
 
     @classmethod

@@ -2,8 +2,8 @@
 
 A worker with nothing to do takes an advisory lock exclusively and listens. A sender tries the same lock in shared mode:
 if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_notify.sql.j2).
-While the transaction of a sender is open, none can sleep: one polls for all, less often as time goes on. A stranger
-who holds the lock costs no more than that, or a NOTIFY for each send.
+While a sender's transaction is open, none can sleep: one worker polls for all, less often as time goes on. A stranger
+that holds the lock causes no more than that, or a NOTIFY for each send.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _LONGEST_ANSWER: Final = 10.0  # seconds; not below the longest sleep, which is 
 _AGAIN: Final = 5.0  # seconds after which a connection to listen on is tried again
 _LONGEST_POLL: Final = 0.5  # seconds between polls while a sender keeps workers from sleeping
 _TELL_AFTER: Final = 10.0  # seconds for which it has done so
-_LOOK_EVERY: Final = 1.0  # seconds between looks at who waits for all: they read all locks of the server
+_LOOK_EVERY: Final = 1.0  # seconds between looks at the worker that waits for all: they read all locks of the server
 _LOCK: Final = """
 select pg_catalog.pg_try_advisory_lock(%s, %s), extract(epoch from pg_catalog.clock_timestamp())::float8
 """
@@ -51,7 +51,7 @@ select set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalive
 
 @asynccontextmanager
 async def waking(conninfo: Conninfo, *, claiming: Connection, interval: timedelta) -> AsyncIterator["Wakeup"]:
-    """Enter to get the waits of a worker that claims on ``claiming``, and listen on a connection to ``conninfo``."""
+    """Enter to get the Wakeup of a worker that claims on ``claiming``, and listen on a connection to ``conninfo``."""
     wakeup = Wakeup(interval=interval)
     listening = asyncio.create_task(wakeup.listen(conninfo, claiming=claiming))
     try:
@@ -64,7 +64,7 @@ async def waking(conninfo: Conninfo, *, claiming: Connection, interval: timedelt
 
 
 class Wakeup:
-    """The waits of one worker without work. ``interval`` is how often to poll while nothing can wake the worker."""
+    """The waits of an idle worker. ``interval`` is the interval of polls while notifications cannot arrive."""
 
     _conn: Connection  # once it listens
 
@@ -83,8 +83,8 @@ class Wakeup:
     async def listen(self, conninfo: Conninfo, *, claiming: Connection) -> None:
         """Listen until cancelled; a connection that cannot be opened is tried again.
 
-        Returns if a notification would not arrive: through a pooler, whose server connections change hands, and in
-        another database than the one that ``claiming`` leads to.
+        Returns if notifications cannot arrive: through a pooler, whose server connections change hands, or in another
+        database than that of ``claiming``.
         """
         is_told = False
         reminders = Reminders()
@@ -100,7 +100,7 @@ class Wakeup:
                         _log.info("the worker listens now")
                     self._conn = conn
                     self._listens.set()
-                    await asyncio.Event().wait()  # whoever waits on the connection notices its loss
+                    await asyncio.Event().wait()  # the wait on the connection detects its loss
             except psycopg.Error as error:
                 is_told = True
                 if reminders.is_due(message := f"it cannot listen: {reason(error)}"):
@@ -121,7 +121,7 @@ class Wakeup:
         _log.warning("the worker polls every %s s: %s", self._interval.total_seconds(), reason)
 
     async def fall_asleep(self) -> bool:
-        """Tell senders that a worker sleeps. False if one of them is open, or another worker waits for all.
+        """Tell senders that a worker sleeps. False if a sender's transaction is open, or another worker waits for all.
 
         After an exception while it sleeps or polls, the connection must end, and the locks with it.
         """
@@ -139,14 +139,14 @@ class Wakeup:
         return False
 
     async def stop_polling(self) -> None:
-        """Let another worker wait for all, if this one does so by polling."""
+        """Give up the turn to wait for all workers, if this one polls."""
         if self.is_polling:
             self.is_polling = False
             if self._has_turn:
                 await _scalar(self._conn, _UNLOCK, Lock.SLEEPER.key)
 
     async def _take_turn(self) -> bool:
-        """Take the lock of the worker that waits for all. True too if whoever has it is no worker."""
+        """Take the lock of the worker that waits for all. True also if its holder is no worker."""
         self._has_turn = await self._lock(Lock.SLEEPER)
         if not self._has_turn and time.monotonic() >= self._looks_from:
             self._looks_from = time.monotonic() + _LOOK_EVERY
@@ -162,7 +162,7 @@ class Wakeup:
         return bool(is_granted)
 
     async def wake_up(self) -> None:
-        """Tell senders that it sleeps no longer. Call it while asleep."""
+        """Tell senders that this worker no longer sleeps. Call it while asleep."""
         if self._has_turn:
             await _scalar(self._conn, _WAKE, (*Lock.WAKEUP.key, *Lock.SLEEPER.key))
         else:
@@ -174,7 +174,7 @@ class Wakeup:
         await _notified(self._conn, limit)
 
     async def tell_sleeper(self, within: timedelta | None) -> None:
-        """Wake the worker that waits for all if something that it may not know of is due so soon."""
+        """Wake the worker that waits for all if a delivery is due before it would wake by itself."""
         if self._listens.is_set() and not self.is_polling and within is not None and within < _LONGEST_SLEEP:
             await self._conn.execute("notify svc_webhooks")
 

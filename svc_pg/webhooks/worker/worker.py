@@ -71,7 +71,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """True if it runs. A worker that waits for its database is alive."""
+        """True if it runs, even while it waits for its database."""
         return self._working is None or not self._working.done()
 
     @property
@@ -81,7 +81,7 @@ class Worker:
 
     @property
     def problem(self) -> str | None:
-        """The reason why it cannot deliver now, for people; None if it can."""
+        """The reason that it cannot deliver now, for people; None if it can."""
         return self._faults.current if self.is_connected else "no connection to the database"
 
     async def run(self) -> None:
@@ -146,7 +146,7 @@ class Worker:
         try:
             await self._claiming.run(dispatcher.claim_all)
             await dispatcher.finish()
-        except ProtocolError as error:  # the functions were replaced meanwhile: what was claimed is finished
+        except ProtocolError as error:  # the functions were replaced meanwhile: claimed deliveries are finished
             self._refusal = error
             await dispatcher.finish()
         finally:
@@ -170,7 +170,7 @@ def _transport(config: WebhooksConfig, *, concurrency: int) -> Transport:
 
 
 class _Nothing:
-    """Awaitable that is done: no worker runs."""
+    """A completed awaitable, for a worker that does not run."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield from ()

@@ -1,9 +1,9 @@
-"""Measure what an audit adds to a write, beside other tools: on PostgreSQL, MySQL and MariaDB, and SQLite.
+"""Measure the cost of an audit for a write, beside other tools: on PostgreSQL, MySQL and MariaDB, and SQLite.
 
 svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
-turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who
-writes is known to all that can learn it from a setting, and is no superuser. A row of its own is a transaction of its
-own.
+turns, and the measure is the CPU time of the backend processes, so that other load on the machine hits all alike. The
+writer is no superuser, and is known to all candidates that can read it from a setting. A single row is a transaction of
+its own.
 """
 
 import argparse
@@ -112,7 +112,7 @@ def _sqlite(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _databases(postgres: str | None) -> Iterator[dict[str, str]]:
-    """The conninfo of the own database of each candidate that can take part, ready to be written to."""
+    """The conninfo of each participating candidate's own database, ready for writes."""
     with ExitStack() as stack:
         with words.status("starting PostgreSQL") as status:
             maintenance = stack.enter_context(server(postgres))
@@ -135,7 +135,7 @@ def _databases(postgres: str | None) -> Iterator[dict[str, str]]:
 
 
 def _measure(databases: dict[str, str], shapes: Sequence[Shape], *, rounds: int, seconds: float) -> Figures:
-    """In every round each candidate has its turn, from another one on; no round begins after so many seconds."""
+    """Give each candidate its turn in every round, each time from another one on, until the seconds are over."""
     figures = Figures()
     names = list(databases)
     end = time.monotonic() + seconds

@@ -37,9 +37,9 @@ _LIMITS = Path(__file__).with_name("limits")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``keeps`` says what it records of a change; ``install`` gets the database that has the table already.
+    """A candidate. ``keeps`` names the recorded facts of a change; ``install`` gets the database with the table.
 
-    ``options`` are the clients' settings that tell it who writes, where it learns that from settings.
+    ``options`` are the clients' settings that name the writer, if it reads that from settings.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Candidate:
 
 
 def prepare(candidate: Candidate, conninfo: str) -> None:
-    """Create the table, install the candidate's triggers, and let the application write what they write in its name."""
+    """Create the table, install the candidate's triggers, and grant the application the rights for their writes."""
     _run(conninfo, "account.sql")
     candidate.install(conninfo)
     with psycopg.connect(conninfo) as conn:
@@ -59,7 +59,7 @@ def prepare(candidate: Candidate, conninfo: str) -> None:
 
 
 def candidates() -> list[Candidate]:
-    """All, in the order of the report; those with ``absent`` cannot take part, and say why."""
+    """All candidates, in the order of the report; those that cannot take part have the reason in ``absent``."""
     return [
         Candidate(NO_AUDIT, "nothing", lambda _: None),
         Candidate(

@@ -1,4 +1,4 @@
-"""The figures of a run: what a write costs, what the audit adds to it, and which goals that meets."""
+"""The figures of a run: the cost of a write, the overhead of the audit, and the goals."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
 
 
 class Figures:
-    """Samples by shape, candidate and operation, and how many there are of each shape."""
+    """Samples by shape, candidate and operation, and the number of samples of each shape."""
 
     def __init__(self) -> None:
         self.rounds: dict[str, int] = {}
         self._samples: defaultdict[tuple[str, str, str], list[Sample]] = defaultdict(list)
 
     def add(self, shape: Shape, candidate: str, samples: dict[str, Sample]) -> None:
-        """Note what one visit found."""
+        """Add the samples of one visit."""
         for operation, sample in samples.items():
             self._samples[shape.name, candidate, operation].append(sample)
 
     def sample(self, shape: str, candidate: str, operation: str) -> Sample | None:
-        """The mean of the better half, since noise only ever adds; None where nothing was measured."""
+        """The mean of the better half, since noise only ever adds; None if nothing was measured."""
         samples = self._samples.get((shape, candidate, operation))
         if not samples:
             return None
@@ -42,7 +42,7 @@ class Figures:
         return audited.cpu - plain.cpu if audited and plain else None
 
     def ratio(self, shape: str, candidate: str, reference: str, operation: str) -> float | None:
-        """The candidate's overhead divided by that of the reference; None where that is not above zero."""
+        """The candidate's overhead divided by that of the reference; None if that is not above zero."""
         ours = self.overhead(shape, candidate, operation)
         theirs = self.overhead(shape, reference, operation)
         return ours / theirs if ours is not None and theirs is not None and theirs > 0 else None
@@ -54,7 +54,7 @@ def _better_half(times: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The overhead of one candidate is at most so many times that of another."""
+    """A limit for the overhead of one candidate as a multiple of another's."""
 
     shape: str
     candidate: str
@@ -63,13 +63,13 @@ class Goal:
     limit: float
 
     def holds(self, figures: Figures) -> bool | None:
-        """None where it was not measured."""
+        """True if the goal is met; None if it was not measured."""
         ratio = figures.ratio(self.shape, self.candidate, self.reference, self.operation)
         return None if ratio is None else ratio <= self.limit
 
 
 def goals() -> list[Goal]:
-    """Those that svc-pg sets itself, each write apart."""
+    """The goals that svc-pg sets itself, each write apart."""
     single = [
         Goal(SINGLE, names.SVC, reference, operation, limit)
         for reference, limits in (

@@ -1,4 +1,4 @@
-"""The costs on MySQL and MariaDB: CPU time of the server, beside a plain trigger that somebody would write by hand."""
+"""The costs on MySQL and MariaDB: CPU time of the server, beside a plain trigger written by hand."""
 
 import time
 from collections import defaultdict
@@ -23,7 +23,7 @@ PLAIN: Final = "plain trigger"
 SVC: Final = "svc-pg"
 RULES: Final = "svc-pg, rules"
 GOALS: Final = {"mysql": 1.5, "mariadb": 2.0}
-"""The most that svc-pg may add to a write, as a multiple of what the plain trigger adds."""
+"""The goal for the overhead of svc-pg, as a multiple of the plain trigger's."""
 OPERATIONS: Final = {
     "INSERT": "insert into account select * from source",
     "UPDATE": "update account set status = 'closed', credit = credit + 1",
@@ -62,21 +62,21 @@ class Costs:
     samples: dict[tuple[str, str], list[float]]
 
     def whole(self, candidate: str, operation: str) -> float:
-        """The cost of the write with all that the candidate adds."""
+        """The cost of the write with the candidate's overhead."""
         samples = sorted(self.samples[candidate, operation])
         return mean(samples[: (len(samples) + 1) // 2])
 
     def added(self, candidate: str, operation: str) -> float:
-        """The part that the candidate adds."""
+        """The candidate's overhead."""
         return self.whole(candidate, operation) - self.whole(NO_AUDIT, operation)
 
     def ratio(self, candidate: str, operation: str) -> float:
-        """That part, as a multiple of the plain trigger's."""
+        """The overhead as a multiple of the plain trigger's."""
         return self.added(candidate, operation) / self.added(PLAIN, operation)
 
 
 def document(*, size: int, rounds: int) -> dict[str, Any]:
-    """Measure on every server that is there; a server that is missing is named."""
+    """Measure on every available server; missing servers are named."""
     found: dict[str, Any] = {}
     for kind in KINDS:
         try:
@@ -107,7 +107,7 @@ def show(found: dict[str, Any]) -> None:
 
 
 def measure(running: MySqlServer, *, size: int, rounds: int) -> Costs:
-    """In every round each candidate has its turn, from another one on."""
+    """Give each candidate its turn in every round, each time from another one on."""
     samples: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     candidates = (NO_AUDIT, PLAIN, SVC, RULES)
     for number in range(rounds):

@@ -13,7 +13,7 @@ CONNINFO_VARIABLE = "SVC_BENCHMARK_CONNINFO"
 
 
 def install_postgresql_audit(conninfo: str, *, level: str) -> None:
-    """The steps of a migration of an SQLAlchemy project: the tables of the versioning manager, then its trigger."""
+    """Run the steps of an SQLAlchemy project's migration: the tables of the versioning manager, then its trigger."""
     import sqlalchemy
     from postgresql_audit import VersioningManager  # type: ignore[import-untyped]
     from sqlalchemy.orm import declarative_base
@@ -33,7 +33,7 @@ def install_postgresql_audit(conninfo: str, *, level: str) -> None:
 def install_pghistory(conninfo: str, *, level: str) -> None:
     """Migrate a Django project of one model; in a process of its own, since Django is configured once a process.
 
-    Raises PeerError, as where Django does not know this version of PostgreSQL.
+    Raises PeerError, for example if Django does not support this version of PostgreSQL.
     """
     command = [sys.executable, "-m", "tests.benchmarks.capture.pghistory_project", level]
     environment = {**os.environ, CONNINFO_VARIABLE: conninfo}

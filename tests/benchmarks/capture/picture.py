@@ -34,7 +34,7 @@ def svg(figures: Figures, taking_part: Sequence[Candidate], subtitle: str) -> st
 
 
 def _scale(figures: Figures, panel: str, audited: Sequence[str]) -> float:
-    """Pixels a microsecond. The longest of row level fits; what statement level may take in addition is cut."""
+    """Pixels a microsecond. The longest bar of row level fits; longer ones of statement level are cut."""
     row_level = [name for name in audited if not name.endswith(", statement")]
     longest = max(figures.overhead(panel, name, write) or 0 for name in row_level for write in _WRITES)
     return _WIDTH / max(longest, 1)

@@ -135,7 +135,7 @@ def document(
 
 
 def figures_of(figures: Figures, taking_part: Sequence[Candidate]) -> dict[str, Any]:
-    """Microseconds a row by shape, candidate and operation: without audit the whole, of others what they add."""
+    """Microseconds a row by shape, candidate and operation: the whole without audit, the overhead of the others."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for shape in figures.rounds:
         for candidate in taking_part:

@@ -20,7 +20,7 @@ PEERS: Final = ("sqlite-history", "sqlite-chronicle")
 SVC: Final = "svc-pg"
 RULES: Final = "svc-pg, rules"
 GOAL: Final = 2.0
-"""The most that svc-pg may add to a write, as a multiple of what triggers add that insert constants into the log."""
+"""The goal for the overhead of svc-pg, as a multiple of that of triggers that insert constants into the log."""
 OPERATIONS: Final = {
     "INSERT": "insert into account select * from source where id = ?",
     "UPDATE": "update account set status = 'closed', credit = credit + 1 where id = ?",
@@ -116,7 +116,7 @@ def document(*, size: int, rounds: int) -> dict[str, Any]:
 
 
 def _ratios(best: Mapping[str, Mapping[str, float]], name: str) -> dict[str, float]:
-    """The costs that are added, as multiples of those that the triggers by hand add."""
+    """The overheads, as multiples of that of the hand-written triggers."""
     return {
         operation: (best[name][operation] - nothing) / (best[EQUAL][operation] - nothing)
         for operation, nothing in best[NO_AUDIT].items()

@@ -1,4 +1,4 @@
-"""Write rows as an application does, and read what that costs the server's processes."""
+"""Write rows as an application does, and read the CPU time of the server's processes for it."""
 
 import dataclasses
 import time
@@ -15,7 +15,7 @@ WARM_UP_STATEMENTS: Final = 8  # five custom plans, then the generic one
 
 
 class UnreadableClockError(Exception):
-    """The CPU time of the server's processes cannot be read from here."""
+    """The CPU time of the server's processes cannot be read on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class Operation:
     bulk: LiteralString
 
     def statement(self, shape: "Shape") -> LiteralString:
-        """The one whose arguments the shape makes."""
+        """The statement for the arguments of the shape."""
         return self.single if shape.rows == 1 else self.bulk
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The writes of one visit: every client executes statements of so many rows, each its own transaction.
+    """The writes of one visit: every client executes statements of a number of rows, each its own transaction.
 
-    ``every`` is how often: in every so-manieth round. ``is_single_first`` has bulk statements follow single-row ones,
-    whose plans the triggers then keep.
+    ``every`` is the distance of its rounds: 3 is every third round. ``is_single_first`` has bulk statements follow
+    single-row ones, whose plans the triggers then keep.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Shape:
 
     @property
     def rows_in_all(self) -> int:
-        """Rows that one operation of a visit writes."""
+        """The rows of one operation in a visit."""
         return self.clients * self.statements * self.rows
 
     def arguments(self, client: int) -> list[tuple[int, ...]]:
@@ -70,7 +70,7 @@ _VALUES: Final = """
     7, 'somebody@example.com', 'Some Body', 12.50, 'active', '{"plan": "pro", "seats": 12}', now(), now(),
     'The customer asked for an invoice by post.'
 """
-# In this order every operation finds what the previous one left, and a visit leaves an empty table
+# In this order every operation uses the rows of the previous one, and a visit leaves an empty table
 OPERATIONS: Final = (
     Operation(
         "INSERT",

@@ -1,8 +1,8 @@
 """Measure sends and deliveries of webhooks by the clock and by CPU time, latency and claims, beside job queues.
 
-Whatever is compared takes turns in one run, on one server with PostgreSQL's own settings: fsync and synchronous_commit
-are on, because what a NOTIFY in every transaction costs is the wait of one commit for another. The server, the clients,
-the worker and the receiver share the machine.
+All candidates take turns in one run, on one server with PostgreSQL's own settings: fsync and synchronous_commit are on,
+because the cost of a NOTIFY in every transaction is the wait of one commit for another. The server, the clients, the
+worker and the receiver share the machine.
 """
 
 import json
@@ -80,7 +80,7 @@ def main() -> int:
 def _measure(
     figures: Figures, server: Server, size: Size, names: Sequence[str], folder: Path | None, versions: Mapping[str, str]
 ) -> dict[str, str]:
-    """Section after section while there is time. Returns what only a section knows of the circumstances."""
+    """Measure section after section while there is time. Returns each section's facts about the circumstances."""
     found: dict[str, str] = {}
     end = time.monotonic() + size.seconds
     with words.status("measuring") as status:

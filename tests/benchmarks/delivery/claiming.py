@@ -1,4 +1,4 @@
-"""The costs of a claim for a worker, beside much that cannot start now and much that is finished."""
+"""The costs of a claim for a worker, beside many deliveries that cannot start now and many finished ones."""
 
 import asyncio
 import time
@@ -65,7 +65,7 @@ Connection = psycopg.AsyncConnection[Any]
 
 
 def measure(figures: Figures, server: Server, size: Size) -> None:
-    """First the empty poll, then the others in turn, each in a database of its own."""
+    """Measure the empty poll first, then the others in turn, each in a database of its own."""
     with ExitStack() as stack:
         blocked, many = (stack.enter_context(server.database()) for _ in range(2))
         ids = stage.add_endpoints(many, _NOWHERE, count=_HEALTHY, is_tenants=True)
@@ -102,7 +102,7 @@ async def _measure(figures: Figures, size: Size, cases: Mapping[str, str]) -> No
 
 
 async def _calls(conn: Connection, *, is_busy: bool) -> tuple[float, float]:
-    """Milliseconds of a claim and of an acknowledgement."""
+    """The milliseconds of a claim and of an acknowledgement."""
     after: str | None = None
     claim_times, acknowledge_times = [], []
     for _ in range(_CALLS):

@@ -1,4 +1,4 @@
-"""Clients that all execute one statement after the other, each in a transaction of its own, in one thread.
+"""Clients in one thread that each execute one statement after the other, each in a transaction of its own.
 
 As thin as can be, because they share the machine with the server: prepared statements and libpq's asynchronous calls.
 """
@@ -23,7 +23,7 @@ class Clients:
         self._connections = connections
 
     def rate(self, name: str, *, clients: int, seconds: float) -> float:
-        """Transactions a second of the first so many clients, which begin none after so many seconds."""
+        """The transactions a second of a number of clients within a number of seconds."""
         at_work = {conn.fileno(): conn.pgconn for conn in self._connections[:clients]}
         ready = select.poll()
         statement = name.encode()
@@ -51,7 +51,7 @@ class Clients:
 
 @contextmanager
 def connected(conninfo: str, statements: Mapping[str, sql.Composed], *, count: int) -> Iterator[Clients]:
-    """Connect clients that know these statements by name, and warm them up."""
+    """Connect clients with these prepared statements, and warm them up."""
     with ExitStack() as stack:
         connections = [psycopg.connect(conninfo, autocommit=True) for _ in range(count)]
         for conn in connections:

@@ -1,4 +1,4 @@
-"""The figures of a run: samples of each candidate in each section, and which goals they meet."""
+"""The figures of a run: samples of each candidate in each section, and the goals."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Candidate = TypeVar("Candidate")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A comparison. ``reference`` is the candidate that the others are divided by, if that says something."""
+    """A comparison. ``reference`` is the candidate to divide the others by, if the ratio is meaningful."""
 
     title: str
     unit: str
@@ -19,24 +19,24 @@ class Section:
 
 
 def turns(candidates: Iterable[Candidate], number: int) -> list[Candidate]:
-    """All of them, in every round from another one on, so that none always follows the same."""
+    """All candidates, in every round from another one on, so that none always follows the same one."""
     order = list(candidates)
     start = number % len(order)
     return order[start:] + order[:start]
 
 
 class Figures:
-    """Samples by section and candidate, in the order in which they came first; one sample of each a round."""
+    """Samples by section and candidate, in the order of their first sample; one sample of each a round."""
 
     def __init__(self) -> None:
         self._samples: dict[Section, dict[str, list[float]]] = {}
 
     def add(self, section: Section, name: str, *values: float) -> None:
-        """Note what was measured."""
+        """Add a sample."""
         self._samples.setdefault(section, {}).setdefault(name, []).extend(values)
 
     def sections(self) -> list[Section]:
-        """Those that were measured."""
+        """The measured sections."""
         return list(self._samples)
 
     def names(self, section: Section) -> list[str]:
@@ -44,16 +44,16 @@ class Figures:
         return list(self._samples.get(section, {}))
 
     def samples(self, section: Section, name: str) -> list[float]:
-        """Everything that was measured of one candidate."""
+        """All samples of one candidate."""
         return self._samples.get(section, {}).get(name, [])
 
     def median(self, section: Section, name: str) -> float | None:
-        """None where nothing was measured."""
+        """The median; None without samples."""
         samples = self.samples(section, name)
         return median(samples) if samples else None
 
     def ratio(self, section: Section, name: str, reference: str) -> float | None:
-        """The median over the rounds of the candidate divided by the reference: both met the same machine."""
+        """The median over the rounds of the candidate divided by the reference, which met the same load."""
         pairs = list(zip(self.samples(section, name), self.samples(section, reference), strict=False))
         return median(ours / theirs for ours, theirs in pairs) if pairs else None
 
@@ -70,13 +70,13 @@ class Goal:
     is_least: bool = True
 
     def measured(self, figures: Figures) -> float | None:
-        """None where it was not measured."""
+        """The measured figure or ratio; None if it was not measured."""
         if self.reference is None:
             return figures.median(self.section, self.name)
         return figures.ratio(self.section, self.name, self.reference)
 
     def holds(self, figures: Figures) -> bool | None:
-        """None where it was not measured."""
+        """True if the goal is met; None if it was not measured."""
         measured = self.measured(figures)
         if measured is None:
             return None

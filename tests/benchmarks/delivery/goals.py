@@ -1,4 +1,4 @@
-"""The goals that svc-pg sets itself for webhooks, and where each is measured."""
+"""The goals that svc-pg sets itself for webhooks, with the section of each."""
 
 from tests.benchmarks.delivery import claiming, latency, peers, pipeline, sending
 from tests.benchmarks.delivery.figures import Goal
@@ -6,7 +6,7 @@ from tests.benchmarks.delivery.sizes import DEFAULT, ONE_ENDPOINT, SLOW, TWO
 
 
 def goals() -> list[Goal]:
-    """In the order of the sections."""
+    """The goals, in the order of the sections."""
     sends = [
         (section.title, section, *ratio)
         for section in (

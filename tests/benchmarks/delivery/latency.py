@@ -1,4 +1,4 @@
-"""The time of an event from the sender to the receiver, if nothing else is to be done and under a steady load."""
+"""The time of an event from the sender to the receiver, without other work and under a steady load."""
 
 import json
 import random
@@ -38,7 +38,7 @@ _CLIENTS: Final = 16
 
 
 def measure(figures: Figures, server: Server, size: Size) -> None:
-    """So many sends a round; the first of all, which open connections and compile, are not counted."""
+    """Measure a number of sends a round, without the first ones, which open connections and compile."""
     with receivers.counting() as receiver, server.database() as database:
         stage.add_endpoints(database, f"{receiver.url}/ok")
         with stage.worker(database) as worker, psycopg.connect(database, autocommit=True, prepare_threshold=0) as conn:
@@ -52,7 +52,7 @@ def measure(figures: Figures, server: Server, size: Size) -> None:
 
 
 def measure_load(figures: Figures, server: Server, size: Size) -> None:
-    """So many seconds a round; the first second, which opens connections and compiles, is not counted."""
+    """Measure a number of seconds a round, without the first one, which opens connections and compiles."""
     with receivers.counting() as receiver, server.database() as database:
         stage.add_endpoints(database, f"{receiver.url}/ok", count=_ENDPOINTS, is_tenants=True)
         with stage.worker(database) as worker:

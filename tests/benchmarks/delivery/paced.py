@@ -1,4 +1,4 @@
-"""Clients that send at a steady rate, each send a transaction, in one thread.
+"""Clients in one thread that send at a steady rate, each send in a transaction.
 
 As thin as can be, because they share the machine with the server: prepared statements and libpq's asynchronous calls.
 """
@@ -20,7 +20,7 @@ _SEND: Final = b"select svc.send($1, $2, null, $3)"
 
 
 def send(conninfo: str, *, rate: int, sends: int, clients: int, tenants: int) -> None:
-    """Send ``rate`` a second, each when its time has come and a client is free, to the tenants in turn."""
+    """Send ``rate`` messages a second to the tenants in turn, each at its time if a client is free."""
     with ExitStack() as stack:
         connections = [stack.enter_context(psycopg.connect(conninfo, autocommit=True)) for _ in range(clients)]
         for conn in connections:

@@ -44,7 +44,7 @@ Post = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A tool that does jobs. ``stop`` ends ``work``; ``unfinished`` tells if there are jobs that are not done."""
+    """A tool that does jobs. ``stop`` ends ``work``; ``unfinished`` tells if jobs remain."""
 
     defer: Callable[[], Awaitable[object]]
     defer_batch: Callable[[], Awaitable[object]]
@@ -56,8 +56,8 @@ class Way:
 
 @asynccontextmanager
 async def posting(url: str) -> AsyncIterator[Post]:
-    """The handler of a job, as somebody writes it who follows Standard Webhooks."""
-    import aiohttp  # whoever reads the tables has no need of it
+    """The handler of a job that follows Standard Webhooks."""
+    import aiohttp  # readers of the tables do not need it
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 

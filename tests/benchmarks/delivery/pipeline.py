@@ -73,7 +73,7 @@ class _Run:
 
 
 def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
-    """Each set-up in turn, with a new worker each time. Returns which receiver there was."""
+    """Measure each set-up in turn, with a new worker each time. Returns the name of the receiver."""
     with ExitStack() as stack:
         url, receiver = stack.enter_context(receivers.fast())
         slow = stack.enter_context(receivers.counting())
@@ -98,7 +98,7 @@ def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
 
 
 def _run(database: str, setup: Setup, *, deliveries: int) -> _Run:
-    """The worker is up and sleeps; then the queue is full at once. Filling it and asking about it is not counted."""
+    """Fill the queue at once beside a sleeping worker. The costs of filling and polling it are not counted."""
     stage.empty(database)
     with (
         psycopg.connect(database, autocommit=True) as conn,
@@ -123,7 +123,7 @@ def _run(database: str, setup: Setup, *, deliveries: int) -> _Run:
 
 
 def measure_fairness(figures: Figures, server: Server, size: Size) -> None:
-    """The same work beside an endpoint that takes everything and answers nothing, and without it."""
+    """Measure the same work with and without an endpoint that takes everything and never answers."""
     with ExitStack() as stack:
         url, _ = stack.enter_context(receivers.fast())
         hanging = stack.enter_context(receivers.counting())
@@ -162,7 +162,7 @@ def _measured_rate(conn: psycopg.Connection) -> float:
 
 
 def measure_memory(figures: Figures, server: Server, size: Size) -> None:  # noqa: ARG001 - as all sections
-    """A worker all of whose places wait for receivers that never answer."""
+    """Measure a worker with all slots taken by receivers that never answer."""
     with receivers.counting() as hanging, server.database() as database:
         stage.add_endpoints(database, f"{hanging.url}/hang", count=_HANGING, is_tenants=True)
         stage.fill(database, endpoints=_HANGING, deliveries=_HANGING)

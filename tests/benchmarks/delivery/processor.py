@@ -1,4 +1,4 @@
-"""The processor's time of a process and of all that it has started, as Linux counts it."""
+"""The CPU time of a process and its descendants, as Linux counts it."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def seconds(pid: int) -> float:
-    """Of the process, its children that have ended, and its descendants; 0 if it has ended itself."""
+    """The CPU seconds of the process, its ended children, and its descendants; 0 if it has ended itself."""
     stat = _stat(pid)
     if not stat:
         return 0
@@ -18,7 +18,7 @@ def seconds(pid: int) -> float:
 
 
 def postmaster(conn: psycopg.Connection) -> int | None:
-    """The id of the process that has started the connection's server process. None if that is on another machine."""
+    """The id of the postmaster of the connection's server process. None if it is on another machine."""
     stat = _stat(conn.info.backend_pid)
     return int(stat[1]) if stat and "postgres" in _command(int(stat[1])) else None
 

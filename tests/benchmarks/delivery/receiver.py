@@ -20,7 +20,7 @@ _LENGTH: Final = b"\r\ncontent-length: "
 
 @dataclass
 class _Received:
-    """The counts of what all connections have received."""
+    """The counts of all connections."""
 
     posts: int = 0
     by_delivery: Counter[bytes] = field(default_factory=Counter)
@@ -29,7 +29,7 @@ class _Received:
     backwards: int = 0
 
     def note(self, delivery: bytes, body: bytes) -> None:
-        """Count a POST, and the delay and place in its key of one that came for the first time."""
+        """Count a POST, and at its first arrival its delay and its place in its key."""
         now = time.monotonic_ns()
         self.posts += 1
         self.by_delivery[delivery] += 1
@@ -44,7 +44,7 @@ class _Received:
             self.latest[key] = max(self.latest[key], sequence)
 
     def counts(self) -> dict[str, object]:
-        """The counts that a control connection asks for; the delays only once."""
+        """The counts for a control connection; delays are returned only once."""
         delays, self.delays_ns = self.delays_ns, []
         return {
             "posts": self.posts,

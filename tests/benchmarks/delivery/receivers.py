@@ -1,4 +1,4 @@
-"""Receivers of webhooks, each a process of its own: nginx for speed, ours where something is to be counted."""
+"""Receivers of webhooks, each a process of its own: nginx for speed, ours to count."""
 
 import json
 import shutil
@@ -41,9 +41,9 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The arrivals: POSTs, deliveries by their id, those that came more than once, and the delays since sending.
+    """The arrivals: POSTs, deliveries by id, repeated ones, and the delays since sending.
 
-    ``backwards`` are the deliveries that came for the first time after a later one of their key.
+    ``backwards`` are the deliveries that first arrived after a later one of their key.
     """
 
     posts: int
@@ -61,13 +61,13 @@ class Receiver:
     process: "subprocess.Popen[str]"
 
     def counts(self) -> Counts:
-        """The arrivals since the start; of the delays those since the last time that somebody asked."""
+        """The arrivals since the start, and the delays since the last call."""
         return Counts(**json.loads(_ask(self.process, "counts")))
 
 
 @contextmanager
 def fast() -> Iterator[tuple[str, str]]:
-    """The URL and the name of the fastest receiver that there is: it answers 204 and counts nothing."""
+    """The URL and the name of the fastest available receiver, which answers 204 and counts nothing."""
     program = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin") or shutil.which("nginx")
     if program is None:
         with counting() as receiver:

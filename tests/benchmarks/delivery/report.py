@@ -66,7 +66,7 @@ def _goals(figures: Figures, goals: Sequence[Goal]) -> Table:
 
 
 def figures_of(figures: Figures, sections: Sequence[Section], goals: Sequence[Goal]) -> dict[str, Any]:
-    """The figures of some sections in short, each with what is asked of it."""
+    """The figures of some sections in short, each with its goal."""
     return {
         section.title: {
             "unit": section.unit,

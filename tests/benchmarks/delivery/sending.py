@@ -101,7 +101,7 @@ select cardinality(svc.send_many(%s, array_agg(%s::json), null, array_agg('tenan
 
 
 def section(clients: int, *, is_worker_asleep: bool) -> Section:
-    """That of so many clients."""
+    """The section for a number of clients."""
     return Section(
         f"send, {clients} client{'s' if clients > 1 else ''}, {'a worker asleep' if is_worker_asleep else 'no worker'}",
         "sends/s",
@@ -116,7 +116,7 @@ def section(clients: int, *, is_worker_asleep: bool) -> Section:
 
 
 def measure(figures: Figures, server: Server, size: Size) -> None:
-    """Each way has its turn with each number of clients, first without a worker, then with one that sleeps.
+    """Measure each way in turn with each number of clients, first without a worker, then with a sleeping one.
 
     The clients have the role of an application.
     """
@@ -158,7 +158,7 @@ def _measure(
 
 
 def measure_batches(figures: Figures, server: Server, size: Size) -> None:
-    """Call after call, each its own transaction: two endpoints that want all, then one endpoint for each tenant."""
+    """Measure calls, each a transaction: with two endpoints for everything, then with one endpoint for each tenant."""
     with server.database() as database:
         stage.add_endpoints(database, _NOWHERE, count=2)
         with psycopg.connect(database, autocommit=True) as conn:

@@ -24,7 +24,7 @@ SLOW: Final = Setup("50 endpoints that answer after 100 ms", is_slow=True)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """No section begins after ``seconds``; ``is_thorough`` takes those candidates in that only explain others."""
+    """A size: no section begins after ``seconds``; ``is_thorough`` includes candidates that only explain others."""
 
     seconds: float
     is_thorough: bool

@@ -57,7 +57,7 @@ select 1 from pg_locks l join pg_database d on d.oid = l.database
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, and the name of its database with svc-pg installed, which every other database is a copy of."""
+    """A server, and the name of its template database with svc-pg installed."""
 
     maintenance: str
     template: str
@@ -79,7 +79,7 @@ def prepared(maintenance: str) -> Iterator[Server]:
 def add_endpoints(
     conninfo: str, url: str, *, count: int = 1, is_tenants: bool = False, tenant: str | None = None, **options: Any
 ) -> list[str]:
-    """Register endpoints that get everything, or the n-th only the messages of ``tenant-n``; returns their ids."""
+    """Register endpoints for all messages, or the n-th only for those of ``tenant-n``; returns their ids."""
     with psycopg.connect(conninfo) as conn:
         ids = []
         for number in range(count):
@@ -96,7 +96,7 @@ def add_endpoints(
 
 
 def fill(conninfo: str, *, endpoints: int, deliveries: int) -> None:
-    """Send so many messages, each to one endpoint, in turn."""
+    """Send a number of messages, each to one endpoint, in turn."""
     with psycopg.connect(conninfo) as conn:
         send_to_each(conn, endpoints=endpoints, deliveries=deliveries)
 
@@ -107,7 +107,7 @@ def send_to_each(conn: psycopg.Connection, *, endpoints: int, deliveries: int) -
 
 
 def empty(conninfo: str) -> None:
-    """Take away every message and delivery, so that the next candidate finds what the last one found."""
+    """Delete every message and delivery, so that each candidate begins alike."""
     with psycopg.connect(conninfo) as conn:
         conn.execute(
             "truncate svc.webhook_queue, svc.webhook_freed, svc.webhook_parked_endpoints, svc.webhook_leases,"
@@ -117,19 +117,19 @@ def empty(conninfo: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
-    """``svc-pg worker``, and the folder that has its configuration and its log."""
+    """``svc-pg worker``, and the folder with its configuration and its log."""
 
     process: "subprocess.Popen[bytes]"
     folder: Path
 
     def check(self) -> None:
-        """Raise where it has ended, which it should not."""
+        """Raise if it has ended, which it should not."""
         if self.process.poll() is not None:
             log = (self.folder / _LOG).read_text(errors="replace")
             raise RuntimeError(f"the worker has ended with exit code {self.process.returncode}:\n{log}")
 
     def wait_until_asleep(self, conninfo: str) -> None:
-        """Return when it holds the lock that tells senders to wake it (see sql/webhooks/webhook_notify.sql.j2)."""
+        """Wait until it holds the lock that makes senders wake it (see sql/webhooks/webhook_notify.sql.j2)."""
 
         def is_asleep() -> bool:
             self.check()
@@ -139,7 +139,7 @@ class WorkerProcess:
             wait_until(is_asleep, "the worker sleeps")
 
     def wait_until_idle(self) -> None:
-        """Return when all its processes have started and none of them does anything."""
+        """Wait until all its processes have started and are idle."""
         used = [processor.seconds(self.process.pid)]
 
         def is_idle() -> bool:
@@ -168,7 +168,7 @@ def worker(conninfo: str, *, concurrency: int | None = None, processes: int = 1)
 
 
 def start_worker(conninfo: str, folder: Path, *, concurrency: int | None = None, processes: int = 1) -> WorkerProcess:
-    """Start a worker in this folder; whoever calls this ends it."""
+    """Start a worker in this folder; the caller ends it."""
     (folder / "svc-pg.toml").write_text(_CONFIG_FILE)
     command: list[Any] = [PROGRAM, "worker", "--database-url", conninfo, "--processes", str(processes)]
     if concurrency is not None:

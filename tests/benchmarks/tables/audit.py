@@ -1,4 +1,4 @@
-"""The tables of the audit: what it costs a write, reading, seals, exports and installs."""
+"""The tables of the audit: the cost for writes, reading, seals, exports and installs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -65,7 +65,7 @@ def parts() -> str:
 
 
 def goals() -> str:
-    """The most that svc-pg wants to add to a write, as a multiple of what another adds, beside what it does add."""
+    """The goals for svc-pg's overhead, as multiples of another's, beside the measured ones."""
     document = load("capture")
     found = document["figures"]["microseconds"]
     rows: dict[str, list[str]] = {}

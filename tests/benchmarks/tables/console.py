@@ -1,4 +1,4 @@
-"""The tables of the console's pages, and of what its readers cost the application beside."""
+"""The tables of the console's pages, and of the effect of its readers on the application beside it."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _ID: Final = re.compile(r"(?<=/)([0-9a-f-]{36}|[0-9]+)(?=/|$)")
 
 
 def pages() -> str:
-    """Milliseconds of each page, and the filter with which it is slowest."""
+    """Milliseconds of each page, and its slowest filter."""
     document = load("pages")
     found: dict[str, dict[str, Mapping[str, float]]] = {}
     for address, times in document["figures"]["pages"].items():

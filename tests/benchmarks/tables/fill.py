@@ -34,10 +34,10 @@ _BLOCK: Final = re.compile(
 
 
 def fill(text: str) -> str:
-    """Replace what is between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``."""
+    """Replace the text between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``."""
     return _BLOCK.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[3]}", text)
 
 
 def shown(text: str) -> list[str]:
-    """The names of the tables that a page asks for."""
+    """The names of the tables on a page."""
     return [found["name"] for found in _BLOCK.finditer(text)]

@@ -1,4 +1,4 @@
-"""Write a table of figures in Markdown, and how to get them again."""
+"""Write a table of figures in Markdown, and the command to reproduce them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -46,7 +46,7 @@ def _results(document: Mapping[str, Any], section: Section) -> Mapping[str, Any]
 
 
 def send() -> str:
-    """Sends a second by each way, and the ratios that count."""
+    """Sends a second by each way, and the ratios of the goals."""
     document = load("delivery-send")
     asked = [(16, False), (32, False), (16, True), (32, True)]
     sections = [sending.section(clients, is_worker_asleep=asleep) for clients, asleep in asked]
@@ -84,7 +84,7 @@ def send_many() -> str:
 
 
 def pipeline() -> str:
-    """Deliveries a second, and what each costs, by setup."""
+    """Deliveries a second, and the cost of each, by setup."""
     document = load("delivery-pipeline")
     found = [_results(document, each) for each in (pipelines.PIPELINE, pipelines.WORKER, pipelines.POSTGRES)]
     rows = {name: [_median(results, name) for results in found] for name in found[0]}
@@ -104,7 +104,7 @@ def latency() -> str:
 
 
 def claim() -> str:
-    """Milliseconds of a claim beside much that does not concern it."""
+    """Milliseconds of a claim beside many deliveries that do not concern it."""
     document = load("delivery-claim")
     results = _results(document, claiming.CLAIM)
     rows = {words: [_median(results, name)] for name, words in _CLAIMS.items()}
@@ -112,7 +112,7 @@ def claim() -> str:
 
 
 def beside() -> str:
-    """The time that a dead endpoint takes from others, and the memory that receivers take which never answer."""
+    """The time that a dead endpoint takes from others, and the memory for receivers that never answer."""
     fairness, memory = load("delivery-fairness"), load("delivery-memory")
     healthy = _results(fairness, pipelines.FAIRNESS)
     [goal] = fairness["figures"][pipelines.FAIRNESS.title]["goals"]
@@ -128,7 +128,7 @@ def beside() -> str:
 
 
 def peers() -> str:
-    """Job queues with jobs that do the same."""
+    """Job queues with equal jobs."""
     document = load("delivery-peers")
     versions = document["versions"]
     names = [name for name in (queues.SVC, *queues.PEERS) if name in _results(document, queues.WORK)]
@@ -141,7 +141,7 @@ def peers() -> str:
 
 
 def goals() -> str:
-    """All goals that were measured, missed ones first."""
+    """All measured goals, missed ones first."""
     rows = {}
     for goal in sorted(_goals(), key=lambda goal: goal["holds"]):
         limit = f"at {'least' if goal['isLeast'] else 'most'} {goal['limit']:,g}"

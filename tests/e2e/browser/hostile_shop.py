@@ -1,4 +1,4 @@
-"""A shop with a console, in whose database attackers have written what they could, for tests in a browser."""
+"""A shop with a console and a database full of hostile texts, for tests in a browser."""
 
 import asyncio
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ UNBROKEN: Final = "W" * 300
 HUGE: Final = HOSTILE * (2**20 // len(HOSTILE.encode()) + 1)
 """More than 1 MB."""
 TURNED: Final = "\u0645\u0631\u062d\u0628\u0627"
-"""Letters that are read from the right."""
+"""Letters of a script written from right to left."""
 TABLE: Final = f'<b hx-get=/planted>"{TURNED}'
 _INSERT: Final = sql.SQL("insert into {table} values (%s, %s)").format(table=sql.Identifier(TABLE))
 TERM: Final = "Initech"
-"""Finds something."""
+"""A search term with results."""
 CONFIG: Final = Config(
     audit=AuditConfig(
         tables=[
@@ -170,7 +170,7 @@ def open_shop(conninfo: str, folder: Path) -> Iterator[Shop]:
         working(conninfo, CONFIG),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 60)  # a search reads 1 MB, whatever else the machine does
+        patch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 60)  # a search reads 1 MB, under any load of the machine
         made = _endpoints(conninfo, healthy=healthy, failing=failing, acme=acme)
         _past(conninfo)
         wait_until(lambda: _is_settled(conninfo, made), "deliveries have arrived, failed, and are held back")
@@ -210,7 +210,7 @@ def _endpoints(conninfo: str, *, healthy: str, failing: str, acme: str) -> dict[
 
 
 def _past(conninfo: str) -> None:
-    """The traffic before anybody looks."""
+    """The traffic before the first page."""
     with psycopg.connect(conninfo) as conn:
         with audit.actor(conn, "mara@shop.example", context={"request_id": "r-1", "reason": "a call"}):
             conn.execute("insert into customer values (1, 'Jane', 'jane@shop.example', null, null, 'x')")

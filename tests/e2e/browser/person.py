@@ -1,4 +1,4 @@
-"""A person at a browser: a context of its own, signed in or not, that is watched."""
+"""A person at a browser: a watched context of its own, signed in or not."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,11 +30,11 @@ class Person:
         return self.look(self._address(segments))
 
     def ask(self, *segments: str) -> APIResponse:
-        """Request a page with the browser's cookies, and show it nowhere."""
+        """Request a page with the browser's cookies, without showing it."""
         return self.context.request.get(self._address(segments))
 
     def look(self, address: str) -> str:
-        """Open a page by its address; returns its HTML as the server sent it."""
+        """Open a page by its address; returns the HTML that the server sent."""
         response = self.page.goto(address)
         assert response is not None
         return response.text()
@@ -47,7 +47,7 @@ class Person:
 def person(
     browser: Browser, shop: Shop, permission: Permission | None = None, *, has_javascript: bool = True
 ) -> Iterator[Person]:
-    """Enter to begin; leaving fails if a page asked for something elsewhere, opened a dialog or was in error."""
+    """Enter to begin; leaving fails if a page made a request elsewhere, opened a dialog or had an error."""
     context = browser.new_context(java_script_enabled=has_javascript, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
     if permission is not None:
@@ -60,7 +60,7 @@ def person(
 
 
 def give_session(context: BrowserContext, shop: Shop, token: str) -> None:
-    """Let the browser have the cookie of a session."""
+    """Give the browser the cookie of a session."""
     host = urlsplit(shop.base_url).hostname
     context.add_cookies(
         [{"name": "svc_console", "value": token, "domain": host, "path": f"{PREFIX}/ui", "sameSite": "Strict"}]
@@ -68,7 +68,7 @@ def give_session(context: BrowserContext, shop: Shop, token: str) -> None:
 
 
 def walked(walk: Walk, somebody: Person, inspection: Inspection) -> Iterator[str]:
-    """The laws that pages break, each after the page's address."""
+    """Walk the pages, and return the laws that they break, each after the page's address."""
     html: dict[str, str] = {}
 
     def look(address: str) -> str:

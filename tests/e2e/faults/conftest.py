@@ -1,3 +1,3 @@
-"""The databases of these modules have the module's configuration from the beginning, as those of tests/integration."""
+"""Databases with the module's configuration from the beginning, as in tests/integration."""
 
 from tests.integration.webhooks.conftest import prepare as prepare

@@ -54,7 +54,7 @@ def audited_mysql(mysql_server: MySqlServer, mysql_database: str) -> str:
 
 @pytest.fixture
 def mysql_notes(mysql_server: MySqlServer, audited_mysql: str) -> notes_on_mysql.Notes:
-    """The same, with an empty table."""
+    """As ``audited_mysql``, with an empty table."""
     return notes_on_mysql.begin(mysql_server, audited_mysql)
 
 

@@ -41,7 +41,7 @@ def use(conninfo: str, **options: Any) -> None:
 
 
 def use_database(**database: Any) -> None:
-    """Make Django's connections go to that database; sets Django up where that has not been done."""
+    """Make Django's connections go to that database; sets Django up at the first call."""
     if not settings.configured:
         settings.configure(
             DATABASES={"default": {"ENGINE": database["ENGINE"]}},
@@ -87,7 +87,7 @@ extractor = from_bearer(verify=SECRET)
 
 @sync_and_async_middleware
 def log_in(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Stands for Django's AuthenticationMiddleware."""
+    """A substitute for Django's AuthenticationMiddleware."""
 
     def authenticate(request: HttpRequest) -> None:
         from django.contrib.auth.models import AnonymousUser, User  # needs Django to be set up
@@ -140,7 +140,7 @@ def nested(_request: HttpRequest, note: int) -> HttpResponse:
 
 
 def cursors(_request: HttpRequest, note: int) -> HttpResponse:
-    """Everything that autocommit can do with a cursor, and what it says of the actor."""
+    """Each use of a cursor in autocommit, with the actor that it records."""
     with connection.cursor() as cursor:
         cursor.executemany("insert into note values (%s)", [[note], [note + 1]])
         cursor.execute("insert into note values (%s); insert into note values (%s)", [note + 2, note + 3])

@@ -1,4 +1,4 @@
-"""The words of the audit log, for assertions."""
+"""The audit log's entries, for assertions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ def actors(conninfo: str) -> dict[int, str | None]:
 
 
 class Trips:
-    """Counts the answers that a client waited for."""
+    """A count of the answers that a client waited for."""
 
     count = 0
 

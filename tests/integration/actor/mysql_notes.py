@@ -1,4 +1,4 @@
-"""A database of MySQL or MariaDB in which the table ``note`` is audited, and what its log says."""
+"""A database of MySQL or MariaDB in which the table ``note`` is audited, and the actors in its log."""
 
 import json
 from contextlib import closing

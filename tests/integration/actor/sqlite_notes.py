@@ -1,4 +1,4 @@
-"""A SQLite database in which the table ``note`` is audited, and what its log says."""
+"""A SQLite database in which the table ``note`` is audited, and the actors in its log."""
 
 import json
 import sqlite3
@@ -17,7 +17,7 @@ CONFIG.audit.table("note")
 
 
 class Told(NamedTuple):
-    """The part of an entry that tells who acted."""
+    """The part of an entry with the actor."""
 
     actor_id: str | None
     tenant_id: str | None

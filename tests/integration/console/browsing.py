@@ -1,4 +1,4 @@
-"""A browser without scripts: keeps cookies as their attributes say, names the site that a request comes from."""
+"""A browser without scripts: it keeps cookies by their attributes, and sends the origin of requests."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,11 +31,11 @@ HOSTILE = (
     "😀" * 30,
     "../../x?y=z#&amp;%2f",
 )
-"""Texts that somebody may have stored, and that must stay texts on every page."""
+"""Hostile stored texts, which must stay texts on every page."""
 
 
 class Browser:
-    """One browser, with which somebody looks at the console of ``client``. Addresses are relative to ``/ui``."""
+    """One browser, for the console of ``client``. Addresses are relative to ``/ui``."""
 
     def __init__(self, client: httpx.Client, **headers: str) -> None:
         self.client = client
@@ -45,19 +45,19 @@ class Browser:
         """The Set-Cookie headers of the last answer."""
 
     def get(self, address: str, /, **headers: str) -> httpx.Response:
-        """The page at an address, wherever it leads within eight steps."""
+        """The page at an address, after up to eight redirects."""
         return self._followed(self.ask("GET", address, **{**OWN, **headers}))
 
     def post(
         self, address: str, fields: Mapping[str, str | list[str]] | None = None, /, **headers: str
     ) -> httpx.Response:
-        """Send a form of one of the console's own pages, and look at the page that follows."""
+        """Send a form of one of the console's own pages, and return the next page."""
         return self._followed(self.ask("POST", address, fields, **{**OWN, **headers}))
 
     def ask(
         self, method: str, address: str, fields: Mapping[str, str | list[str]] | None = None, /, **headers: str
     ) -> httpx.Response:
-        """One request, which follows nothing."""
+        """One request, without following redirects."""
         cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         sent = {**self.headers, **(cookies if self.cookies else {}), **headers}
         url = address if address.startswith("/.") else f"{self.client.base_url.path.rstrip('/')}{UI}{address}"
@@ -85,14 +85,14 @@ class Browser:
 
 
 def sign_in_page(browser: Browser, mailbox: Mailbox, email: str) -> httpx.Response:
-    """Sign in on the pages, and give the page that follows."""
+    """Sign in on the pages, and return the next page."""
     asked = browser.post("/sign-in", {"email": email})
     assert "Enter the code" in asked.text
     return browser.post("/sign-in/code", {"code": mailbox.code(email)})
 
 
 def signed_in(client: httpx.Client, *permissions: Permission) -> Browser:
-    """A browser with an auto-approved session that has these permissions."""
+    """A browser with an auto-approved session with these permissions."""
     browser = Browser(client)
     browser.cookies["svc_console"] = token(*permissions)
     return browser
@@ -126,14 +126,14 @@ class Document(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def values(self, attribute: str) -> Iterator[str]:
-        """The values of an attribute, on whatever tag."""
+        """The values of an attribute, on any tag."""
         return (
             value for _, attributes in self.tags for name, value in attributes.items() if name == attribute and value
         )
 
 
 def assert_strict(text: str) -> None:
-    """Nothing in a page needs more than the strict policy allows."""
+    """Assert that a page needs no more than the strict policy allows."""
     for tag, attributes in Document(text).tags:
         assert not [name for name in attributes if name == "style" or name.startswith("on")]
         assert tag != "style"

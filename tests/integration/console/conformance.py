@@ -1,4 +1,4 @@
-"""Hold a served application against its OpenAPI document, with requests that fit it and requests that do not."""
+"""Test a served application against its OpenAPI document, with valid and invalid requests."""
 
 from collections.abc import Mapping
 from math import ceil
@@ -13,7 +13,7 @@ RANDOM_IN_A_THREAD = "ignore:Do not use the `random` module inside strategies"
 
 
 def operations(document: Mapping[str, Any]) -> list[str]:
-    """Such as ``GET /audit/entries``."""
+    """The operations, for example ``GET /audit/entries``."""
     return [f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item]
 
 
@@ -26,10 +26,10 @@ def assert_conforms(
     path_parameters: Mapping[str, str] | None = None,
     examples: int = 150,
 ) -> None:
-    """No answer is a 5xx; each has a status, a media type, a body and, if it is a problem, a code as promised.
+    """Assert that no answer is a 5xx, and that each has a documented status, media type, body and problem code.
 
-    Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
-    ``path_parameters`` they are made up. ``examples`` are those of the profile ``thorough``.
+    Invalid bodies are refused, and so is a request without a required session. Without ``path_parameters`` they are
+    made up. ``examples`` are those of the profile ``thorough``.
     """
     import requests  # here, as these take two seconds of every run to import
     import schemathesis

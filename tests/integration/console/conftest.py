@@ -1,4 +1,4 @@
-"""A console that signs in by magic link, one for all tests of it: each test uses addresses of its own."""
+"""A console with sign-in by magic link, shared by its tests: each test uses addresses of its own."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def _console_database(postgres: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def console_database(_console_database: str) -> str:
-    """The conninfo of the database of that console, in which nothing has been counted yet."""
+    """The conninfo of that console's database, before any call was counted."""
     with psycopg.connect(_console_database) as conn:
         conn.execute("truncate svc.console_rate")
     return _console_database
@@ -26,7 +26,7 @@ def console_database(_console_database: str) -> str:
 
 @pytest.fixture(scope="session")
 def mailbox() -> Mailbox:
-    """The folder in which that console's mail arrives."""
+    """The folder for that console's mail."""
     return Mailbox()
 
 

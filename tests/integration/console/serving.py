@@ -53,7 +53,7 @@ def serving_installed(console: Console) -> Iterator[httpx.Client]:
 
 @contextmanager
 def serving_with_pool(console: Console, pool: AsyncConnectionPool[Any]) -> Iterator[httpx.Client]:
-    """As ``serving_installed``, in an application that opens and closes the pool of its own."""
+    """As ``serving_installed``, in an application with a pool of its own."""
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
@@ -67,7 +67,7 @@ def serving_with_pool(console: Console, pool: AsyncConnectionPool[Any]) -> Itera
 
 
 def assert_problem(response: httpx.Response, status: int, code: str) -> None:
-    """The response is a problem document, with its request's id."""
+    """Assert that the response is a problem document, with its request's id."""
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
     document = response.json()
@@ -77,7 +77,7 @@ def assert_problem(response: httpx.Response, status: int, code: str) -> None:
 
 
 def raw_request(base_url: str, method: str, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """Send a request target exactly as it is written; other clients normalise ``//`` and ``%2e%2e`` away."""
+    """Send a request target unchanged; other clients normalise ``//`` and ``%2e%2e`` away."""
     with closing(HTTPConnection(base_url.removeprefix("http://"), timeout=60)) as connection:
         connection.request(method, target, headers=headers)
         response = connection.getresponse()
@@ -109,7 +109,7 @@ def new_console(*products: Product, **overrides: object) -> Console:
 
 
 def shop() -> Product:
-    """One route for everything that a handler can do."""
+    """A product with a route for each ability of a handler."""
     return Product(
         id="shop",
         name="Shop",

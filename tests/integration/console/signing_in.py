@@ -1,4 +1,4 @@
-"""Sign in by magic link: a console that mails into a list, and a device that speaks to it."""
+"""Sign in by magic link: a console that mails into a list, and a device as its client."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _numbers = count(1)
 
 
 class Mailbox:
-    """An EmailSender that keeps what it is given."""
+    """An EmailSender that keeps its mails."""
 
     def __init__(self) -> None:
         self.messages: list[EmailMessage] = []
@@ -41,7 +41,7 @@ class Mailbox:
         return [message for message in self.messages if message["To"] == address]
 
     def code(self, address: str) -> str:
-        """The code of the newest mail to an address, as soon as there is one."""
+        """Wait for a mail to an address, and return the newest code."""
         wait_until(lambda: self.to(address), f"there is a mail to {address}")
         return code_in(self.to(address)[-1])
 
@@ -53,12 +53,12 @@ def code_in(message: EmailMessage) -> str:
 
 
 def new_address(domain: str = "corp.example") -> str:
-    """An address that no test has used, so that no limit of it is reached."""
+    """A new address, so that no limit is reached."""
     return f"person{next(_numbers)}@{domain}"
 
 
 def new_ip() -> str:
-    """An IP address that no test has used; the console believes it, because 127.0.0.1 is a trusted proxy."""
+    """A new IP address; the console believes it, because 127.0.0.1 is a trusted proxy."""
     number = next(_numbers)
     return f"198.51.{number // 250}.{number % 250 + 1}"
 
@@ -79,7 +79,7 @@ def magic_settings(database: str, **overrides: object) -> Settings:
 
 @contextmanager
 def serving_magic(database: str, sender: EmailSender, **overrides: object) -> Iterator[httpx.Client]:
-    """Serve a console in production, whose mail goes to ``sender``, and give a client of it."""
+    """Serve a production console with mail to ``sender``, and return a client of it."""
     console = Console(magic_settings(database, **overrides), products=[shop()], email_sender=sender)
     with (
         serving(console.asgi, proxy_headers=False) as base_url,
@@ -115,19 +115,19 @@ class Device:
 
 
 def sign_in(client: httpx.Client, mailbox: Mailbox, email: str) -> dict[str, str]:
-    """Sign in as somebody, and give the header that carries the session."""
+    """Sign in with an address, and return the header with the session."""
     device = Device(client, email)
     assert device.verify(mailbox.code(email)).status_code == 200
     return {"Authorization": f"Bearer {device.claim().json()['sessionToken']}"}
 
 
 def wrong(code: str) -> str:
-    """Another code, that looks like one."""
+    """A wrong code of the right form."""
     return ("B" if code[0] == "A" else "A") + code[1:]
 
 
 def move(database: str, statement: LiteralString, *params: object) -> None:
-    """Let time pass for some rows: change them in the database."""
+    """Let time pass for some rows, by changing them in the database."""
     with psycopg.connect(database) as conn:
         assert conn.execute(statement, params).rowcount > 0
 

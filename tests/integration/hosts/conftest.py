@@ -1,4 +1,4 @@
-"""A shop that is audited, in a database that also has Django's own tables."""
+"""An audited shop, in a database with Django's own tables."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ create table sales.invoice (number text primary key);
 
 
 def fill(conninfo: str) -> None:
-    """User 1 is mara, who has changed customer 1; customer 2 has values that attack the page, and large ones."""
+    """Fill the shop: user 1, mara, has changed customer 1; customer 2 has hostile and large values."""
     config = Config()
     config.audit.table("public.customer", redact=["password_hash"])
     config.audit.table("sales.invoice")
@@ -43,7 +43,7 @@ def fill(conninfo: str) -> None:
 
 @pytest.fixture(scope="session")
 def shop_database(postgres: str, template: str) -> Iterator[str]:
-    """The conninfo of the shop's database, in which tests change nothing that others see."""
+    """The conninfo of the shop's database, in which tests make no changes that others see."""
     with new_database(postgres, template=template) as conninfo:
         fill(conninfo)
         yield conninfo
@@ -51,7 +51,7 @@ def shop_database(postgres: str, template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def django_database(shop_database: str) -> str:
-    """The same with Django's tables and users: mara (1) may do everything, jonas (2) may not view audit entries."""
+    """That database with Django's tables and users: mara (1) may do everything, jonas (2) may not view entries."""
     with psycopg.connect(shop_database) as conn:
         major = conn.info.server_version // 10000
     (needed,) = DatabaseFeatures.minimum_database_version or (0,)
@@ -70,7 +70,7 @@ def django_database(shop_database: str) -> str:
 
 @pytest.fixture
 def django_shop_database(django_database: str) -> Iterator[str]:
-    """As ``django_database``, and Django's connections go there until the end of the test."""
+    """As ``django_database``, with Django's connections to it until the end of the test."""
     django_shop.use(django_database)
     yield django_database
     connections.close_all()

@@ -1,4 +1,4 @@
-"""A shop with Django's admin on SQLite, MariaDB or MySQL: a program, because the settings of Django are a process's."""
+"""A shop with Django's admin on SQLite, MariaDB or MySQL: a program, as Django is configured once a process."""
 
 import json
 import re
@@ -35,7 +35,7 @@ SITE = {
 
 
 def fill() -> Client:
-    """Customer 1 is changed by user 1, mara, and customer 2 by values that attack the page. Returns mara's browser."""
+    """Fill the shop: mara, user 1, changes customer 1, and hostile values customer 2. Returns mara's browser."""
     from django.contrib.auth.models import User
 
     call_command("migrate", verbosity=0)
@@ -67,12 +67,12 @@ def page(client: Client, address: str, **query: str) -> str:
 
 
 def operations(html: str) -> list[str]:
-    """The operations of the entries that a list shows."""
+    """The operations of the entries on a list."""
     return re.findall(r'<td class="field-what[^"]*">(\w+)', html)
 
 
 def everything(client: Client, name: str) -> None:
-    """All pages of the admin, and the template tag. ``name`` is the customers' table, as entries have it."""
+    """Test all pages of the admin, and the template tag. ``name`` is the customers' table in entries."""
     from django.template import engines
 
     from svc_pg.integrations.django import bounds

@@ -1,4 +1,4 @@
-"""Pages as a browser reads them, and values that attack them."""
+"""Parsed pages, and hostile values for them."""
 
 from html.parser import HTMLParser
 
@@ -7,7 +7,7 @@ LARGE = "é" * 1_000_000
 
 
 class Page(HTMLParser):
-    """A page as a browser reads it: its words, its elements and their attributes."""
+    """A parsed page: its words, its elements and their attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

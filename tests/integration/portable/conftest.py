@@ -15,7 +15,7 @@ from tests.support.logs import Log, mysql_log, sqlite_log
 def module_log(
     request: pytest.FixtureRequest, mysql_servers: mysql.Find, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Log]:
-    """A log in SQLite, then one on MariaDB and one on MySQL; a case is skipped if there is no such server."""
+    """A log in SQLite, then one on MariaDB and one on MySQL; a case is skipped if the server is missing."""
     if request.param == "sqlite":
         yield sqlite_log(tmp_path_factory.mktemp("log") / "shop.db")
         return

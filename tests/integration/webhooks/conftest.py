@@ -1,4 +1,4 @@
-"""The databases of these modules have the module's configuration from the beginning."""
+"""Databases with the module's configuration from the beginning."""
 
 import pytest
 

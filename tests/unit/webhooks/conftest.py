@@ -13,7 +13,7 @@ from svc_pg.webhooks.http.http1_transport import Http1Transport
 from svc_pg.webhooks.http.transport import Transport
 
 Making = Callable[..., Transport]
-"""Makes a transport that is closed after the test: a guard, ``concurrency``, and a name server for ``names``."""
+"""Makes a transport, closed after the test, from a guard, ``concurrency``, and a name server for ``names``."""
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -23,7 +23,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 
 @pytest.fixture(scope="session")
 def loopback() -> Guard:
-    """A guard that lets requests go to IPv4 addresses of this machine, over http."""
+    """A guard that allows requests to IPv4 addresses of this machine, over http."""
     return Guard([ip_network("127.0.0.0/8")], allow_http=True)
 
 

@@ -1,4 +1,4 @@
-"""Render the triggers that record what foreign keys do: actions of foreign keys fire no triggers of their own."""
+"""Render triggers for the actions of foreign keys, which fire no triggers of their own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _CHILD = sql("child")
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The entries of one audited table, of one operation, that an event of a table above causes."""
+    """The entries of one audited table and operation that an event of a table above causes."""
 
     table: TableName
     e: EntrySql
@@ -33,7 +33,7 @@ class Entries:
 
     @property
     def has_key(self) -> bool:
-        """True if rows are told apart."""
+        """True if a key identifies rows."""
         return self.e.record_id != NULL
 
     @property
@@ -45,7 +45,7 @@ class Entries:
 def roots(
     audited: Mapping[TableName, AuditedTable], keys: Mapping[TableName, Sequence[ForeignKey]]
 ) -> dict[TableName, list[Way]]:
-    """The tables that get triggers, with the ways from there. Raises the errors of ``ways_to``."""
+    """The tables that need triggers, each with its ways. Raises the errors of ``ways_to``."""
     found: dict[TableName, list[Way]] = {}
     for name, rules in audited.items():
         if rules.cascades == "recorded":
@@ -57,8 +57,8 @@ def roots(
 def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audited: Audited) -> list[SchemaObject]:
     """The triggers of one table above.
 
-    Before a deletion the rows below are still there, but the deletion may yet fail: so their entries are kept, and move
-    to the log after it. After an update the rows below are those whose references are the new ones.
+    Before a deletion the rows below still exist, but the deletion may yet fail: so their entries are kept, and move to
+    the log after it. After an update the rows below are those with the new references.
     """
     made = []
     name = root.table.name
@@ -91,13 +91,13 @@ def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audit
 
 
 def _variables(dialect: MySql, root: TableName) -> dict[str, Sql]:
-    """The variables of a session that have the first and the last number of the entries kept."""
+    """The session variables with the first and the last number of the kept entries."""
     digest = sha256(str(root).encode()).hexdigest()[:10]
     return {name: sql("@{}", dialect.ident(f"svc_{name}_{digest}")) for name in ("first", "last")}
 
 
 def _object(kind: str, root: TableName, caused: Sequence[Entries], dialect: MySql, **values: object) -> SchemaObject:
-    """A trigger, which belongs to the first of the audited tables below."""
+    """A trigger, recorded as one of the first audited table below."""
     made = trigger_object(dialect, kind, root, f"mysql/capture/{kind}.sql.j2", **values)
     return replace(made, audited_table=str(min(each.table for each in caused)))
 
@@ -124,7 +124,7 @@ def _entries(dialect: MySql, ways: Sequence[Way], audited: Audited) -> list[Entr
 def _changes(
     dialect: MySql, audited: tuple[MySqlTable, TableRules], ways: Sequence[Way], gone: Sequence[Sql]
 ) -> Entries:
-    """The entries of rows whose references change, without those of rows that are deleted as well."""
+    """The entries of rows whose references change, except rows that are deleted as well."""
     table, _ = audited
     values: dict[tuple[RowName, str], Sql] = {}
     reached = []
@@ -163,7 +163,7 @@ def _of_rows(
 
 
 def _reached(dialect: MySql, way: Way, row: RowName) -> Sql:
-    """True if the row ``child`` refers to the row above by this way: from below, one table in the other."""
+    """The condition that the row ``child`` refers to the row above by this way, as nested ``exists``."""
     names = [sql("{}", _CHILD), *(sql("{}", dialect.ident(f"above{n}")) for n in range(1, len(way.steps)))]
     names.append(sql("old") if row == "old" else sql("new"))
     condition: Sql | None = None
@@ -190,7 +190,7 @@ def _reached(dialect: MySql, way: Way, row: RowName) -> Sql:
 
 
 def _sources(dialect: MySql, way: Way) -> list[tuple[str, Sql]]:
-    """The columns that change, each with its other value: NULL after, or that of the row above before."""
+    """The columns that change, each with a value: NULL for the row after, or the upper row's for the row before."""
     if way.sets_null:
         return [(column, NULL) for column, _ in way.steps[-1].columns]
     known: dict[str, Sql] = {

@@ -26,10 +26,10 @@ _KINDS: Final[dict[str, Kind]] = {
     "time": "time",
     "bit": "bits",
 }
-"""Values of other types, such as MariaDB's uuid and inet6, are texts."""
+"""The kinds of types; values of others, for example MariaDB's uuid and inet6, are texts."""
 _LARGE: Final = ("mediumblob", "longblob", "mediumtext", "longtext", "json")
 _JSON_CHECK: Final = re.compile(r"json_valid\(`((?:[^`]|``)+)`\)")
-"""JSON is a text with this constraint on MariaDB."""
+"""The constraint that makes a text a JSON column on MariaDB."""
 _TABLES: Final = """
 select t.table_schema, t.table_name, t.table_type, coalesce(e.transactions, 'NO')
   from information_schema.tables t left join information_schema.engines e on e.engine = t.engine
@@ -42,7 +42,7 @@ select table_schema, table_name, column_name, data_type, column_type, character_
  where table_schema in ({}) and coalesce(generation_expression, '') not in ('ROW START', 'ROW END')
  order by table_schema, table_name, ordinal_position
 """
-"""Without the period of a system-versioned table, which tells when a row was written: the log does."""
+"""The columns, except the period of a system-versioned table: the log has the time of each change."""
 _KEYS: Final = """
 select table_schema, table_name, index_name, column_name, nullable, sub_part
   from information_schema.statistics
@@ -61,7 +61,7 @@ _SYSTEM: Final = ("svc", "mysql", "information_schema", "performance_schema", "s
 
 
 def holes(template: LiteralString, values: Sequence[object]) -> LiteralString:
-    """Put as many parameters into the hole of a query."""
+    """Put a placeholder for each parameter into the hole of a query."""
     return template.format(", ".join(["%s"] * len(values)))
 
 
@@ -75,7 +75,8 @@ def read_tables(conn: DbApiConnection, names: Iterable[TableName], *, is_mariadb
     """The facts of tables, in the given order.
 
     Raises UnknownTableError naming each that is not a user's table, ConfigError if the engine of one has no
-    transactions: a failed write would keep its rows, and lose its entries; and AccessError without SELECT on one.
+    transactions, because a failed write would keep its rows and lose its entries, and AccessError without SELECT on
+    one.
     """
     wanted = list(dict.fromkeys(names))
     schemas = sorted({name.schema for name in wanted})
@@ -166,7 +167,7 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
 
 
 def _generated(facts: Sequence[Sequence[Any]]) -> Mapping[str, list[str]]:
-    """The columns that each generated one names, and those that these name."""
+    """The columns that each generated column depends on, directly or not."""
     names = [fact[0] for fact in facts]
     direct = {
         name: [each for each in names if expression and f"`{each.replace('`', '``')}`" in expression]

@@ -24,7 +24,7 @@ _OLD: Final = sql("old")
 _NEW: Final = sql("new")
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
 _SIZED: Final = ("text", "bytes", "json", "shape")
-"""Kinds of values that may be large."""
+"""The kinds of columns whose values may be large."""
 _IS_LARGE: Final = "{} > @@max_allowed_packet div 4"
 
 
@@ -33,9 +33,9 @@ class MySql:
     """The dialect. ``old`` and ``new`` are the names of the rows; ``values`` are expressions instead of columns.
 
     JSON_OBJECT alone writes base64 of blobs and bits on MySQL, invalid JSON of them on MariaDB, and 1 and 0 of
-    booleans. On MariaDB, where JSON is a text, an object is put together of texts, in half the time: its members are
-    JSON, and never null. A trigger pays for each part of an expression, evaluated or not. Texts are compared as bytes,
-    because collations call ``a`` and ``A`` equal. Unless it ``is_careful``, no value may be ``large``.
+    booleans. On MariaDB, where JSON is a text, an object is concatenated from texts, in half the time: its members are
+    JSON, and never null. A trigger takes time for each part of an expression, evaluated or not. Texts are compared as
+    bytes, because collations call ``a`` and ``A`` equal. Unless it ``is_careful``, no value may be ``large``.
     """
 
     is_mariadb: bool = False
@@ -53,7 +53,7 @@ class MySql:
         return Sql("`" + name.replace("`", "``") + "`")
 
     def literal(self, value: Scalar | None) -> Sql:
-        """Quote a value; booleans are 1 and 0. Backslashes escape: install pins sql_mode, which triggers keep."""
+        """Quote a value; booleans are 1 and 0. Backslashes escape: install pins sql_mode, and triggers keep it."""
         if value is None or isinstance(value, bool):
             return _KEYWORDS[value]
         if isinstance(value, str):
@@ -67,7 +67,7 @@ class MySql:
         return _VARIABLES[name]
 
     def json(self, row: RowName, column: Column) -> Sql:
-        """The value as ``json_object`` takes it; the size and SHA-256 of one that is too large for it."""
+        """The value as ``json_object`` takes it; the size and SHA-256 of a value that is too large."""
         value = self._json(row, column)
         if not (self.is_careful and isinstance(column, MySqlColumn) and column.is_large):
             return value
@@ -75,7 +75,7 @@ class MySql:
         return self._unless_large(sql(_IS_LARGE, sql("octet_length({})", x)), x, value, column)
 
     def large(self, rows: Sequence[RowName], columns: Sequence[MySqlColumn]) -> Sql | None:
-        """True if a value of these rows may be too long for the functions that write JSON; None if none can be."""
+        """The condition that a value of these rows is too long for functions that write JSON; None if none can be."""
         sizes = [
             sql("ifnull(octet_length({}), 0)", self._value(row, column))
             for row in rows
@@ -150,7 +150,7 @@ class MySql:
                 assert_never(how)
 
     def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
-        """The value, or its size and SHA-256, which are those of its JSON as PostgreSQL writes it."""
+        """The value, or the size and SHA-256 of its JSON as PostgreSQL writes it."""
         value = self._json(row, column)
         if column.kind not in _SIZED:
             return value
@@ -176,7 +176,7 @@ class MySql:
         return sql("not ({})", self.same(column))
 
     def same(self, column: Column) -> Sql:
-        """True if the column did not change. One binary side makes a comparison binary.
+        """True if the column did not change. A comparison is binary if one side is.
 
         Timestamps are compared as points in time, because an hour of local time comes twice in autumn.
         """
@@ -231,7 +231,7 @@ def _or_null(value: Sql) -> Sql:
 
 
 def _size_of(value: Sql) -> Sql:
-    """The JSON that takes the place of a large value."""
+    """The JSON in place of a large value."""
     return sql(
         """concat('{{"oversized": true, "bytes": ', octet_length({0}), ', "sha256": "', sha2({0}, 256), '"}}')""", value
     )

@@ -1,4 +1,4 @@
-"""The foreign keys of MySQL and MariaDB, whose actions fire no triggers, and the ways by which they change a table."""
+"""The foreign keys of MySQL and MariaDB, whose actions fire no triggers, and the ways in which they change a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class ForeignKey:
     on_delete: str
 
     def action(self, event: Event) -> str:
-        """The action when a row of the parent goes, or its key changes."""
+        """The action when a row of the parent is deleted, or its key changes."""
         return self.on_delete if event == "DELETE" else self.on_update
 
 
@@ -49,12 +49,12 @@ class Way:
 
     @property
     def root(self) -> TableName:
-        """The table whose rows somebody deletes or updates."""
+        """The table of the statement that deletes or updates."""
         return self.steps[0].parent
 
     @property
     def sets_null(self) -> bool:
-        """True if the rows lose their reference; else they go, or their reference changes."""
+        """True if the rows' references become NULL; else the rows are deleted, or their references change."""
         return self.steps[-1].action(self.event) == "SET NULL"
 
 
@@ -94,7 +94,7 @@ def ways_to(table: TableName, keys: Mapping[TableName, Sequence[ForeignKey]]) ->
 def _deletions(
     table: TableName, steps: list[ForeignKey], keys: Mapping[TableName, Sequence[ForeignKey]]
 ) -> Iterator[list[ForeignKey]]:
-    """The ways that begin with a deletion, each longer than the one before."""
+    """The ways that begin with a deletion, each before the ways that extend it."""
     top = steps[0]
     if top.parent in [step.child for step in steps] and not (len(steps) == 1 and top.on_delete == "SET NULL"):
         raise _untold(table, f"foreign key {top.name} lets deletions come back to where they were")
@@ -111,7 +111,7 @@ def _deletions(
 def _updates(
     table: TableName, steps: list[ForeignKey], keys: Mapping[TableName, Sequence[ForeignKey]]
 ) -> Iterator[list[ForeignKey]]:
-    """The ways that begin with a change of a key. One that comes back, the server refuses itself."""
+    """The ways that begin with a change of a key. The server itself refuses one that returns to its table."""
     top = steps[0]
     if top.parent in [step.child for step in steps]:
         return

@@ -1,4 +1,4 @@
-"""A table of MySQL or MariaDB as its triggers see it."""
+"""A table of MySQL or MariaDB, as its triggers see it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from svc_pg.other_databases.capture.capture_dialect import Column
 
 @dataclass(frozen=True, slots=True)
 class MySqlColumn(Column):
-    """A column, which ``is_utf8`` if its texts need no conversion, ``is_float`` if it is of single precision,
-    ``is_padded`` if it prints zeros before its numbers, and ``is_large`` if a value may be too long for the functions
-    that write JSON.
+    """A column, with the facts that its expressions depend on.
+
+    It ``is_utf8`` if its texts need no conversion, ``is_float`` if it has single precision, ``is_padded`` if it prints
+    leading zeros, and ``is_large`` if a value may be too long for the functions that write JSON.
     """
 
     is_utf8: bool = False

@@ -56,14 +56,14 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An update did not happen if it ``moves`` a key, and a row with the old key ``is_kept``."""
+    """The conditions of an update that did not happen: it ``moves`` a key, but a row with the old key ``is_kept``."""
 
     moves: Sql
     is_kept: Sql
 
 
 def undone(dialect: MySql, table: MySqlTable) -> Undone | None:
-    """The conditions of an UPDATE IGNORE that an index or a foreign key stopped: MariaDB fires its trigger still.
+    """The conditions of an UPDATE IGNORE that an index or a foreign key stopped: MariaDB still fires its trigger.
 
     None if the table has neither, or no primary key by which to find the row.
     """
@@ -79,9 +79,9 @@ def undone(dialect: MySql, table: MySqlTable) -> Undone | None:
 
 
 def snapshot_sql(dialect: MySql, table: MySqlTable, rules: TableRules, *, truncated: int) -> str:
-    """The statement that writes a SNAPSHOT entry for each row that the log does not know.
+    """The statement that writes a SNAPSHOT entry for each row missing from the log.
 
-    ``truncated`` is the entry that tells of the last TRUNCATE, or 0: what is older does not count.
+    ``truncated`` is the id of the last TRUNCATE's entry, or 0: older entries do not count.
     """
     child = MySql(dialect.is_mariadb, old=sql("child"), new=sql("child"))
     columns = {column.name: column for column in table.columns}

@@ -1,4 +1,4 @@
-"""The values of columns of MySQL and MariaDB: as texts, and compared with those that rules name."""
+"""SQL for the values of columns of MySQL and MariaDB: as texts, and compared with values in rules."""
 
 from typing import Final, assert_never
 
@@ -17,7 +17,7 @@ _JSON_SCALAR: Final = """case json_type({0}) when 'NULL' then null
 
 
 def text(dialect: CaptureDialect, x: Sql, column: Column, *, is_mariadb: bool) -> Sql:
-    """The text of a value ``x``. Times are ISO 8601 whatever the session says; a timestamp is in UTC."""
+    """The text of a value ``x``. Times are ISO 8601 in every session; a timestamp is in UTC."""
     match column.kind:
         case "boolean":  # tinyint(1), which holds other numbers too
             return sql("case {0} when 0 then 'false' when 1 then 'true' else cast({0} as char) end", x)
@@ -58,7 +58,7 @@ def number(x: Sql, column: Column) -> Sql:
 def satisfies(dialect: CaptureDialect, test: ValueTest, x: Sql, column: Column, *, text: Sql) -> Sql:
     """True if a value ``x``, whose text is ``text``, satisfies all tests.
 
-    The type of a column's values is known beforehand, that of JSON's is not.
+    The type of a column's values is known at install, the type of a JSON value is not.
     """
 
     def is_of_type(limit: Scalar) -> Sql:

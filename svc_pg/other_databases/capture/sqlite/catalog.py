@@ -16,9 +16,9 @@ from svc_pg.other_databases.capture.sqlite.table import ROWIDS, SqliteTable, Uni
 SCHEMA: Final = "main"
 _KINDS: Final = {"view": "a view", "virtual": "a virtual table", "shadow": "a part of a virtual table"}
 _HIDDEN: Final = 1
-"""table_xinfo's ``hidden`` of a column that only virtual tables have; generated ones have 2 and 3."""
+"""The ``hidden`` in table_xinfo of hidden columns of virtual tables; generated columns have 2 and 3."""
 _EXPRESSION: Final = -2
-"""index_xinfo's ``cid`` of an expression."""
+"""The ``cid`` of an expression in index_xinfo."""
 _RELATIONS: Final = """
 select l.name, l.type, l.wr, l.strict, s.sql
   from pragma_table_list l
@@ -69,7 +69,7 @@ def _problem(cursor: sqlite3.Cursor, name: TableName, relations: dict[str, Any])
 
 
 def _moved(cursor: sqlite3.Cursor, name: TableName) -> str | None:
-    """A table that was renamed still has the triggers that record it under its old name."""
+    """The hint for a renamed table, whose triggers still record it under its old name."""
     found = cursor.execute(
         "select tbl_name from main.sqlite_schema where type = 'trigger' and name = ?", (trigger_name("insert", name),)
     ).fetchone()
@@ -129,7 +129,7 @@ def _kind(column: str, declared: str, checked: set[str], *, is_strict: bool) -> 
 
 
 def _rowid(cursor: sqlite3.Cursor, table: str, columns: list[str], key: list[Any]) -> str | None:
-    """The column that is the rowid, or a name of the rowid that no column has; None if columns have all of them."""
+    """The column that is the rowid, or a free name of the rowid; None if columns have all its names."""
     if len(key) == 1 and key[0][2].upper() == "INTEGER" and not _has_index_of_key(cursor, table):
         return str(key[0][1])
     taken = {column.lower() for column in columns}
@@ -143,7 +143,7 @@ def _has_index_of_key(cursor: sqlite3.Cursor, table: str) -> bool:
 
 
 def _unique(cursor: sqlite3.Cursor, table: str) -> Iterator[UniqueKey]:
-    """The keys of unique indexes over columns. Those that are partial or on expressions are not among them."""
+    """The keys of unique indexes over columns. Partial indexes and indexes on expressions are left out."""
     indexes = cursor.execute(
         "select name from pragma_index_list(?, 'main') where \"unique\" and not partial order by name", (table,)
     ).fetchall()

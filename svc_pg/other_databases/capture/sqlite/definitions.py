@@ -1,4 +1,4 @@
-"""Read the parts of a definition in SQLite's catalog that no pragma tells: it keeps what was written."""
+"""Read the parts of a definition that only the text in SQLite's catalog has, and no pragma."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ _OLD: Final = sql("old")
 _NEW: Final = sql("new")
 _NOBODY: Final = sql("null")
 _MEMBERS: Final = 60
-"""Members of one call of json_object: a function takes 127 arguments, before SQLite 3.48."""
+"""The most members of one call of json_object: before SQLite 3.48 a function takes 127 arguments."""
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
 # json_object cuts reals to 15 digits, and writes infinity as no JSON reader knows it. format() and not printf(), which
 # connections override
@@ -31,9 +31,9 @@ _REAL: Final = (
 class Sqlite:
     """The dialect. ``old`` and ``new`` are the names of the rows: REPLACE deletes some that a trigger has no name for.
 
-    ``context`` is the JSON that the connection tells of the actor.
+    ``context`` is the actor's JSON from the connection.
 
-    Whatever its declared type, a column holds values of every type: so each value is asked for its own.
+    A column of any declared type holds values of every type, so the type of each value is tested.
     """
 
     old: Sql = _OLD
@@ -59,12 +59,12 @@ class Sqlite:
         return sql("{} ->> {}", self.context, self.literal(name))
 
     def actor(self) -> Sql:
-        """The ids of actor and tenant, and the context. To ask three times costs less than a place for one answer."""
+        """The ids of actor and tenant, and the context. Three calls cost less than storing one result."""
         ids = self.variable("actor_id"), self.variable("tenant_id")
         return sql("{}, {}, nullif({} -> 'context', 'null')", *ids, self.context)
 
     def json(self, row: RowName, column: Column) -> Sql:
-        """The value: of a blob its hexadecimal text, as PostgreSQL writes it, of a real all its digits."""
+        """The value; a blob as hexadecimal text, as PostgreSQL writes it, a real with all its digits."""
         x = self._value(row, column)
         if column.kind == "number":
             return x
@@ -83,7 +83,7 @@ class Sqlite:
         return plain
 
     def text(self, row: RowName, column: Column) -> Sql:
-        """The value as text: a cast alone would cut reals."""
+        """The value as text; a cast alone would cut reals."""
         x = self._value(row, column)
         if column.kind == "number":
             return sql("cast({} as text)", x)
@@ -124,7 +124,7 @@ class Sqlite:
         return self._capped(row, column, limit, self.text(row, column))
 
     def _capped(self, row: RowName, column: Column, limit: int, value: Sql) -> Sql:
-        """Only texts and blobs can be larger than any limit."""
+        """``value``, or an object with its size: only texts and blobs can be larger than a limit."""
         size = _bytes(self.json(row, column))
         return sql(
             "iif(typeof({0}) in ('text', 'blob') and {1} > {2},"
@@ -160,7 +160,7 @@ class Sqlite:
                 types = sql("'true', 'false'")
             else:
                 types = sql("'text'") if isinstance(limit, str) else sql("'integer', 'real'")
-            # a CASE, because AND may compute both sides, and json_type() fails for what is no JSON
+            # a CASE, because AND may compute both sides, and json_type() fails without JSON
             return sql("case when {} then json_type({}) in ({}) else 0 end", _is_json(x), x, types)
 
         if column.kind == "json":

@@ -1,4 +1,4 @@
-"""The triggers that keep the log append-only: against accidents, for whoever can write the file can drop them."""
+"""The triggers that keep the log append-only, against accidents: any writer of the file can drop them."""
 
 from typing import Final
 

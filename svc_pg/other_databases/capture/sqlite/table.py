@@ -1,4 +1,4 @@
-"""A table of SQLite as its triggers see it."""
+"""A table of SQLite, as its triggers see it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from svc_pg.database.table_names import TableName
 from svc_pg.other_databases.capture.capture_dialect import Column
 
 ROWIDS: Final = ("rowid", "_rowid_", "oid")
-"""The names of the rowid, each unless a column has it."""
+"""The names of the rowid; a column of the same name hides one."""
 TRIGGER_PREFIX: Final = "00_svc_audit_"
 
 
 @dataclass(frozen=True, slots=True)
 class UniqueKey:
-    """The columns of a unique index, each with the collation by which the index compares it.
+    """The columns of a unique index, each with its collation in the index.
 
     ``is_rowid`` if it is the rowid itself, which is unknown before an insert that does not give one.
     """
@@ -26,11 +26,11 @@ class UniqueKey:
 
 @dataclass(frozen=True, slots=True)
 class SqliteTable:
-    """The facts of one table: ``columns`` are all that triggers can see, which is more than the neutral ones know.
+    """The facts of one table; ``columns`` are all that triggers can see, more than ``table`` has.
 
     ``unique`` are the keys by which REPLACE may delete a row, the rowid last. ``row_key`` names the columns, or the
-    rowid, that tell a row from all others. ``unseen`` are the other unique indexes: of the rows that REPLACE deletes by
-    them, no trigger knows.
+    rowid, that identify a row. ``unseen`` are the other unique indexes: no trigger sees the rows that REPLACE deletes
+    by them.
     """
 
     table: Table

@@ -35,9 +35,9 @@ _CONTEXT_FUNCTIONS: Final[dict[Unattributed, Sql]] = {"record": sql("printf()"),
 def capture_objects(
     table: SqliteTable, rules: TableRules, *, unattributed: Unattributed = "record"
 ) -> list[SchemaObject]:
-    """The triggers before changes, those after them, and those that tell of replaced rows before the new one.
+    """The triggers before changes, the triggers after them, and those that record replaced rows before the new one.
 
-    In this order: SQLite fires the newest first, so capture precedes triggers of the application that were there.
+    In this order, because SQLite fires the newest first: capture precedes older triggers of the application.
     """
     context = _CONTEXT_FUNCTIONS[unattributed]
     after = [_after(table, rules, operation, context) for operation in OPERATIONS]
@@ -49,7 +49,7 @@ def capture_objects(
 
 
 def snapshot_sql(table: SqliteTable, rules: TableRules, *, unattributed: Unattributed = "record") -> str:
-    """The statement that writes a SNAPSHOT entry for each row that the log does not know."""
+    """The statement that writes a SNAPSHOT entry for each row missing from the log."""
     entry = entry_sql(_STORED, rules, table.columns, "INSERT")
     return render_for(
         _STORED,
@@ -85,7 +85,7 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
 
 
 def _condition(entry: EntrySql, rules: TableRules) -> Sql | None:
-    """The condition under which a change makes an entry; None if every one does."""
+    """The condition for a change to have an entry; None if each has one."""
     if not entry.changed:
         return entry.recorded
     differs = noticed(entry.changed, rules)
@@ -93,7 +93,7 @@ def _condition(entry: EntrySql, rules: TableRules) -> Sql | None:
 
 
 def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> SchemaObject:
-    """The trigger that moves to the log the rows which REPLACE has deleted."""
+    """The trigger that moves entries of rows that REPLACE has deleted to the log."""
     return _trigger(
         rules,
         f"replaced_{operation.lower()}",
@@ -110,7 +110,7 @@ def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> Sc
 
 
 def _before(table: SqliteTable, rules: TableRules, operation: Operation, context: Sql) -> SchemaObject:
-    """The trigger that keeps the rows which REPLACE may delete."""
+    """The trigger that keeps the rows that REPLACE may delete."""
     dialect = Sqlite(old=sql("victim"), context=context)
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
@@ -137,7 +137,7 @@ def _trigger(rules: TableRules, kind: str, template: str, **values: object) -> S
 
 
 def _matches(key: UniqueKey) -> Sql:
-    """True if a row of the table has the new row's key, as the index compares it."""
+    """True if a row of the table has the new row's key, by the collations of the index."""
     equal = [
         sql("victim.{0} = new.{0} collate {1}", _DIALECT.ident(name), _DIALECT.ident(collation))
         for name, collation in key.columns
@@ -146,20 +146,20 @@ def _matches(key: UniqueKey) -> Sql:
 
 
 def _only(match: Sql, others: Sequence[Sql]) -> Sql:
-    """True if a row matches so, and in none of the other ways."""
+    """True if a row has this match, and none of the others."""
     return chained(" and ", [match, *(sql("{} is not true", other) for other in others)])
 
 
 def _is_another(table: SqliteTable) -> Sql:
-    """True if a row of the table is not the one that is updated."""
+    """True if a row of the table is not the updated one."""
     parts = [sql("victim.{0} is not old.{0}", _DIALECT.ident(name)) for name in table.row_key]
     return sql("({})", chained(" or ", parts))
 
 
 def _event(table: SqliteTable, operation: Operation) -> Sql:
-    """The event that fires the trigger. Updates that change no key do not: they would pay for its size.
+    """The event that fires the trigger. Updates that change no key do not fire it, because of its cost.
 
-    SQLite compares the names in a statement with these, and the rowid has several.
+    SQLite compares the names in a statement with these, so all names of the rowid are listed.
     """
     if operation != "UPDATE":
         return VERBS[operation]
@@ -169,14 +169,14 @@ def _event(table: SqliteTable, operation: Operation) -> Sql:
 
 
 def _moves(table: SqliteTable) -> Sql:
-    """True if an update changes a key, or a column from which one is computed."""
+    """True if an update changes a key, or a source column of a computed one."""
     return sql("({})", _changes(_key_columns(table)))
 
 
 def _key_columns(table: SqliteTable) -> Sequence[str]:
-    """The columns of all keys, and those that they are computed from.
+    """The columns of all keys, and the sources of computed ones.
 
-    For a BEFORE UPDATE trigger, SQLite computes a column from the columns that the trigger names, and NULL for others.
+    In a BEFORE UPDATE trigger, SQLite computes a column from the columns that the trigger names; others are NULL.
     """
     names = {name for key in table.unique for name, _ in key.columns}
     while computed := {source for name in names for source in table.table.generated.get(name, ())} - names:
@@ -190,9 +190,9 @@ def _changes(names: Sequence[str]) -> Sql:
 
 
 def _branches(table: SqliteTable, rules: TableRules, branches: Sequence[tuple[Sql, Sql]]) -> Sequence[tuple[Sql, Sql]]:
-    """The keys by which to tell a row that REPLACE may delete: its number first, which hardly any trigger changes.
+    """The keys to identify a row that REPLACE may delete: its rowid first, which hardly any trigger changes.
 
-    Redacted ones come after the others: they are forgotten.
+    Redacted keys come last: their values are forgotten.
     """
     redacted = _redacted_keys(table, rules)
     given = [
@@ -218,7 +218,7 @@ def _key(table: SqliteTable, rules: TableRules) -> Sequence[Column]:
 
 
 def _has_lost_key(table: SqliteTable, rules: TableRules) -> Sql:
-    """True of an entry kept by a key that the updated row has no longer, by which REPLACE does not delete the row."""
+    """True of an entry kept for a key that the updated row no longer has: REPLACE does not delete the row by it."""
     lost = [
         sql(
             "({}) and substr(conflict, 1, instr(conflict, ':')) in ({})",
@@ -231,7 +231,7 @@ def _has_lost_key(table: SqliteTable, rules: TableRules) -> Sql:
 
 
 def _is_kept(table: SqliteTable, rules: TableRules) -> Sql:
-    """True of the entry that is kept of the row as it was."""
+    """True of the entry kept for the row before the update."""
     if key := _key(table, rules):
         return sql("record_id is {}", record_id(_DIALECT, "old", key))
     return sql("before_data = {}", snapshot(_DIALECT, "old", rules, table.columns))

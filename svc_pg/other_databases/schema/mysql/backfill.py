@@ -19,9 +19,9 @@ _TRUNCATED: Final = "select coalesce(max(id), 0) from svc.audit_logs where table
 
 
 def backfill(conn: DbApiConnection, config: Config) -> dict[str, int]:
-    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
+    """Write a SNAPSHOT entry for every row missing from the log; return the number for each table.
 
-    One transaction for each table, which waits for its writers and lets them wait.
+    Each table has one transaction, which waits for its writers and then blocks them.
     """
     with pinned(conn) as server, locked(conn, FOR_INSTALL, FOR_TABLE):
         dialect = MySql(server.is_mariadb)
@@ -44,8 +44,8 @@ def _write(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlT
 
 
 def _write_once(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlTable, rules: TableRules) -> int:
-    """Lock all rows, and only then look at the log: its entries are those of the rows as they are."""
-    execute(conn, "set transaction isolation level read committed")  # each statement sees what is committed before it
+    """Lock all rows, and then read the log, so that its entries match the rows."""
+    execute(conn, "set transaction isolation level read committed")  # each statement sees all changes committed before
     execute(conn, "start transaction")
     quoted = sql("{}.{}", dialect.ident(name.schema), dialect.ident(name.table))
     rows(conn, sql("select count(*) from {} lock in share mode", quoted).text)

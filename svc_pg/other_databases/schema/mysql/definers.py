@@ -1,4 +1,4 @@
-"""The accounts in whose name triggers run, and the rights that they lack: without them, writes of the tables fail."""
+"""The definers of triggers, and their missing rights, without which writes to the tables fail."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ class _Rights:
     tables: set[tuple[TableName, str]] = field(default_factory=set)
 
     def missing(self, table: TableName, needed: Sequence[str]) -> list[str]:
-        """Those of ``needed`` that it lacks on a table."""
+        """The rights among ``needed`` that it lacks on a table."""
         return [right for right in needed if not self._has(table, right)]
 
     def _has(self, table: TableName, right: str) -> bool:
@@ -61,9 +61,9 @@ def check_own(conn: DbApiConnection, server: Server, wanted: Iterable[Trigger]) 
 
 
 def powerless(conn: DbApiConnection, server: Server, schemas: Iterable[str]) -> dict[str, str]:
-    """The triggers by which every write fails, each with the reason: their definer was dropped, or lacks a right.
+    """The triggers that make every write fail, each with the reason: its definer was dropped, or lacks a right.
 
-    Whether other accounts than their own were dropped, only users know who may read schema ``mysql``.
+    Other dropped accounts than the user's own are found only with the right to read schema ``mysql``.
     """
     databases = [*dict.fromkeys((*schemas, "svc"))]
     found = [
@@ -93,7 +93,7 @@ def _lack(rights: _Rights, table: TableName) -> str | None:
 
 
 def _accounts(conn: DbApiConnection) -> set[str] | None:
-    """All accounts, or None if the user may not read who there is."""
+    """All accounts, or None if the user may not read them."""
     try:
         return {account for (account,) in rows(conn, "select concat(user, '@', host) from mysql.user")}
     except Exception as error:
@@ -103,10 +103,10 @@ def _accounts(conn: DbApiConnection) -> set[str] | None:
 
 
 def _rights(conn: DbApiConnection, server: Server, accounts: Sequence[str]) -> Mapping[str, _Rights]:
-    """The rights of these accounts, without accounts whose rights the user may not see.
+    """The rights of these accounts, except accounts whose rights the user may not see.
 
-    MariaDB gives triggers no rights of roles. MySQL gives them those of default roles, so accounts with roles are left
-    out.
+    On MariaDB triggers have no rights of roles. On MySQL they have those of default roles, so accounts with roles are
+    left out.
     """
     names = {_grantee(account): account for account in accounts}
     found: dict[str, _Rights] = {}
@@ -140,6 +140,6 @@ def _grantee(account: str) -> str:
 
 
 def _is_like(name: str, pattern: str) -> bool:
-    r"""True if a database is one of a pattern of LIKE, in which ``\_`` is no placeholder."""
+    r"""True if a database matches a pattern of LIKE, in which ``\_`` is no placeholder."""
     parts = [_PLACEHOLDERS.get(part) or re.escape(part.removeprefix("\\")) for part in _PARTS.findall(pattern)]
     return re.fullmatch("".join(parts), name, re.DOTALL) is not None

@@ -1,4 +1,4 @@
-"""Make a database of MySQL or MariaDB equal to a configuration, or free of svc-pg, in steps that each hold alone."""
+"""Make a database of MySQL or MariaDB equal to a configuration, or free of svc-pg, in independent steps."""
 
 from collections.abc import Iterable
 from datetime import timedelta

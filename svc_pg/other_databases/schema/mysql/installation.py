@@ -1,4 +1,4 @@
-"""The record of what is installed on a server of MySQL or MariaDB."""
+"""The record of the installed objects of a server of MySQL or MariaDB."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from svc_pg.schema.comparison import Key, Recorded
 class Installation:
     """The record, which is empty if nothing is installed.
 
-    ``tables`` are those of schema svc, ``migrations`` the names and fingerprints of those that the server has run, and
+    ``tables`` are those of schema svc, ``migrations`` the names and fingerprints of the server's migrations, and
     ``notes`` the triggers of all its databases, each with its home.
     """
 

@@ -1,4 +1,4 @@
-"""The triggers of ours in the catalog, and our record of them; make and remove them."""
+"""Our triggers in the catalog, and our record of them; create and remove them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from svc_pg.schema.comparison import Found, Key, Recorded
 from svc_pg.schema.status import Status
 
 SERVER: Final = ""
-"""The home of what belongs to schema svc itself, and so to all databases of the server."""
+"""The home of objects of schema svc itself, which belong to all databases of the server."""
 _QUOTE: Final = MySql()
 FACTS: Final = (
     *("trigger_schema", "trigger_name", "event_object_table", "action_timing", "event_manipulation", "definer"),
     *("sql_mode", "character_set_client", "collation_connection", "action_statement"),
 )
-"""The columns of the catalog that the digest of a trigger is of: a zero byte stands between their values."""
+"""The columns of the catalog in the digest of a trigger, separated by zero bytes."""
 _COLUMNS: Final = ["concat(sql_mode)" if name == "sql_mode" else name for name in FACTS]  # drivers may parse a SET
 _FROM_CATALOG: Final = f"select {', '.join(_COLUMNS)} from information_schema.triggers"  # noqa: S608 - constants
 _TRIGGERS: Final = f"""
@@ -59,7 +59,7 @@ def home_of(trigger: Trigger, database: str) -> str:
 
 
 def found(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Recorded]) -> list[Found]:
-    """The triggers of ours in these databases and in svc. A renamed table takes its triggers along."""
+    """Our triggers in these databases and in svc. A renamed table keeps its triggers."""
     by_name = {_key(Trigger.parse(note.identity)): note.identity for note in notes}
     return [
         _found(facts, by_name)
@@ -69,7 +69,7 @@ def found(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Recorde
 
 
 def early(conn: DbApiConnection, schemas: Iterable[str]) -> set[str]:
-    """Triggers of ours that fire before one of the application, which may change the rows that they have kept."""
+    """Our triggers that fire before one of the application, which may change the rows that they have kept."""
     found = set()
     for schema in dict.fromkeys(schemas):
         ours: dict[tuple[str, str], str] = {}
@@ -111,7 +111,7 @@ def _digest(facts: Sequence[Any]) -> str:
 
 
 def _key(trigger: Trigger) -> tuple[str, str]:
-    """The schema and the name of a trigger: no other of the server has them."""
+    """The schema and the name of a trigger, which are unique on the server."""
     return trigger.table.schema, trigger.name
 
 
@@ -122,7 +122,7 @@ def drop_sql(trigger: Trigger) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The triggers to make on the first of these tables, and those to remove, while all of them are locked."""
+    """The triggers to create on the first of these tables, and those to remove, while all tables are locked."""
 
     tables: list[TableName]
     items: list[SchemaObject] = field(default_factory=list)
@@ -130,9 +130,10 @@ class Exchange:
 
 
 def exchanges(items: Iterable[SchemaObject], removals: Iterable[Removal]) -> list[Exchange]:
-    """One exchange for each table: the triggers of a renamed one end where the new ones begin.
+    """One exchange for each table; triggers of a renamed table are removed with the creation of the new ones.
 
-    A trigger may be on another table than the one to make under its name, which has taken the place of that.
+    A trigger to remove may be on another table than the new one of the same name, if a table has taken the other's
+    place.
     """
     by_table: dict[TableName, Exchange] = {}
     by_name: dict[tuple[str, str], Exchange] = {}
@@ -150,9 +151,9 @@ def exchanges(items: Iterable[SchemaObject], removals: Iterable[Removal]) -> lis
 
 
 def replace(conn: DbApiConnection, exchange: Exchange, database: str) -> None:
-    """Make triggers and record them, and remove others, while no writer can come between.
+    """Create triggers and record them, and remove others, while all writers are locked out.
 
-    Each step is recorded right after it, because DDL commits: after a kill, the next install goes on with what is left.
+    Each step is recorded right after it, because DDL commits: after a kill, the next install continues with the rest.
     """
     tables = [sql("{}.{} write", *map(_QUOTE.ident, table)) for table in exchange.tables]
     execute(conn, sql("lock tables {}, svc.installed_objects write", joined(", ", tables)).text)
@@ -178,6 +179,6 @@ def _record(conn: DbApiConnection, item: SchemaObject, database: str) -> None:
 
 
 def forget(conn: DbApiConnection, identity: str) -> None:
-    """Forget a trigger that is gone, by the identity that it was recorded with."""
+    """Delete the record of a dropped trigger, by its recorded identity."""
     execute(conn, "delete from svc.installed_objects where kind = 'trigger' and identity = %s", (identity,))
     execute(conn, "commit")

@@ -14,7 +14,7 @@ from svc_pg.schema.status import Status
 
 
 def installer_on(conn: Any) -> "MySqlInstaller":
-    """The installer of the database that a connection leads to."""
+    """The installer of a connection's database."""
     return MySqlInstaller(driver_connection(conn))
 
 
@@ -45,11 +45,11 @@ class MySqlInstaller:
         return differences.status(self.conn, config)
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
-        """Remove what was installed."""
+        """Remove the installed objects."""
         return install.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
 
     def backfill(self, config: Config) -> dict[str, int]:
-        """Write entries of rows that the log does not know."""
+        """Write entries for rows missing from the log."""
         return backfill.backfill(self.conn, config)
 
     def script(self, config: Config, *, prune: bool, roles: bool | None) -> Script | None:

@@ -1,4 +1,4 @@
-"""Watch the counter of the log's ids, which whoever may write to the log could drive to its end, and mend it."""
+"""Check the counter of the log's ids, which any writer of the log could drive to its end, and repair it."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _HAS_ZERO: Final = "select 1 from svc.audit_logs where id = 0"
 
 
 def state(conn: DbApiConnection) -> list[Status]:
-    """The counter, if an entry has or may get an id that svc-pg would not have given; else nothing."""
+    """The counter, if an entry has or may get an id that svc-pg did not assign; else nothing."""
     [(_, definition)] = rows(conn, "show create table svc.audit_logs")  # other views of the counter may be old
     match = _COUNTER.search(definition)
     counter = int(match[1]) if match else 1
@@ -28,12 +28,12 @@ def state(conn: DbApiConnection) -> list[Status]:
 
 
 def statements_of(steps: Iterable[Status]) -> list[str]:
-    """The statements that give such entries new ids, if one of the steps is that."""
+    """The statements that renumber those entries, if that is one of the steps."""
     return [statement for step in steps if step.kind == _KIND for statement in statements(step.sql)]
 
 
 def renumber(conn: DbApiConnection, steps: Iterable[Status]) -> list[Status]:
-    """Give such entries new ids, if one of the steps is that; returns it. Writers wait for it."""
+    """Renumber those entries, if that is one of the steps; return the step. Writers wait for it."""
     if not (done := [step for step in steps if step.kind == _KIND]):
         return []
 

@@ -1,4 +1,4 @@
-"""The migrations of schema ``svc`` on MySQL and MariaDB, and the inventory of what they made."""
+"""The migrations of schema ``svc`` on MySQL and MariaDB, and the inventory of their objects."""
 
 import secrets
 from collections.abc import Mapping, Set
@@ -21,7 +21,7 @@ RECORD: Final = (
     "delete from svc.installed_inventory",
     f"insert into svc.installed_inventory (kind, identity) {_PRESENT}",
 )
-"""The statements that record what the migrations have made."""
+"""The statements that record the objects of the migrations."""
 
 
 def released() -> tuple[Migration, ...]:
@@ -47,7 +47,7 @@ def apply(conn: DbApiConnection, migration: Migration) -> None:
 
 
 def finish(conn: DbApiConnection) -> None:
-    """Make the key of hashed columns, and record what the migrations have made."""
+    """Create the key of hashed columns, and record the objects of the migrations."""
     key = secrets.token_bytes(32) + bytes(32)
     pads = [bytes(byte ^ pad for byte in key) for pad in (0x36, 0x5C)]
     execute(
@@ -61,7 +61,7 @@ def finish(conn: DbApiConnection) -> None:
 
 
 def missing(conn: DbApiConnection, known: Set[str]) -> list[Status]:
-    """The tables and columns of ours that are gone; of a table, not its columns. ``known`` are the tables of svc."""
+    """Our tables and columns that are gone; of a missing table, not its columns. ``known`` are the tables of svc."""
     if "installed_inventory" not in known:
         return []
     gone = set(rows(conn, "select kind, identity from svc.installed_inventory")) - set(rows(conn, _PRESENT))

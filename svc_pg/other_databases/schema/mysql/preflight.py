@@ -21,7 +21,7 @@ def check_server(server: Server) -> None:
 
 
 def check_sight(conn: DbApiConnection) -> None:
-    """Raise AccessError if the user may not see schema svc: to them, nothing would seem to be installed."""
+    """Raise AccessError if the user may not see schema svc: nothing would seem to be installed."""
     try:
         rows(conn, "select 1 from svc.migrations limit 0")
     except Exception as error:

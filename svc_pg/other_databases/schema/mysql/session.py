@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 _IN_TRANSACTION: Final = 1568
 _LOCK: Final = "svc-pg"
 _UTF8: Final = ("utf8mb4", "utf8mb3", "utf8")
-# A trigger keeps both: backslashes escape, and what does not fit is an error
+# A trigger keeps both: backslashes escape, and a value that does not fit is an error
 SQL_MODE: Final = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 COLLATION: Final = "utf8mb4_bin"
 
@@ -33,7 +33,7 @@ class Server:
 
 @contextmanager
 def pinned(conn: DbApiConnection) -> Iterator[Server]:
-    """A session with the settings that triggers keep; leaving restores those that it had, outside a transaction.
+    """A session with the settings that triggers keep; leaving restores its own settings, outside a transaction.
 
     Raises TransactionError if it is inside one: DDL would commit it. Raises ConfigError if the connection has no
     database, or sends another character set than UTF-8.
@@ -70,7 +70,7 @@ def pinned(conn: DbApiConnection) -> Iterator[Server]:
 
 @contextmanager
 def locked(conn: DbApiConnection, wait_for_install: timedelta, wait_for_table: timedelta) -> Iterator[None]:
-    """Hold the lock of installs, which is the server's. Raises InstallError if another one keeps it too long."""
+    """Hold the server-wide lock of installs. Raises InstallError if another install keeps it too long."""
     [(is_ours,)] = rows(conn, "select get_lock(%s, %s)", (_LOCK, wait_for_install.total_seconds()))
     if not is_ours:
         raise InstallError(

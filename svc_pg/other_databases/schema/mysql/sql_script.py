@@ -40,7 +40,7 @@ class _Made(NamedTuple):
 
 
 class _Together(NamedTuple):
-    """The triggers that are exchanged while their tables are locked; or records of some that are gone."""
+    """The triggers to exchange while their tables are locked, or records of dropped triggers to remove."""
 
     tables: Sequence[TableName]
     removals: Sequence[Removal]
@@ -117,7 +117,7 @@ def _script(
 
 
 def _delimiter(items: Iterator[SchemaObject]) -> Sql:
-    """A delimiter that no trigger has in it."""
+    """A delimiter that occurs in no trigger."""
     texts = [item.sql for item in items]
     return next(
         end for end in (Sql(f"$${number or ''}") for number in count()) if not any(end.text in t for t in texts)

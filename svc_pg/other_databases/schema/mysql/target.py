@@ -22,14 +22,14 @@ from svc_pg.schema.unsupported import refuse_unsupported
 
 
 class Above(NamedTuple):
-    """A table by which foreign keys change audited ones, and the ways from there."""
+    """A table from which foreign keys change audited ones, and the ways from it."""
 
     table: MySqlTable
     ways: Sequence[Way]
 
 
 def audited_tables(conn: DbApiConnection, server: Server, config: Config) -> tuple[Audited, list[Above]]:
-    """The tables to record, and those above them, whether they are audited themselves or not.
+    """The tables to record, and the tables above them, audited or not.
 
     Raises ConfigError, and UnknownTableError that names every missing table.
     """
@@ -45,7 +45,7 @@ def audited_tables(conn: DbApiConnection, server: Server, config: Config) -> tup
 
 
 def target_of(conn: DbApiConnection, server: Server, config: Config) -> list[SchemaObject]:
-    """The guards of the log, then the triggers of tables and of those above them. Raises as ``audited_tables``."""
+    """The guards of the log, then the triggers of tables and of tables above them. Raises as ``audited_tables``."""
     dialect = MySql(server.is_mariadb)
     audited, above = audited_tables(conn, server, config)
     captures = [item for table, rules in audited.values() for item in capture_objects(dialect, table, rules)]
@@ -54,7 +54,7 @@ def target_of(conn: DbApiConnection, server: Server, config: Config) -> list[Sch
 
 
 def guards() -> list[SchemaObject]:
-    """The triggers that keep the log append-only: all that an uninstall leaves beside the data."""
+    """The triggers that keep the log append-only, which an uninstall leaves together with the data."""
     return [
         SchemaObject(
             "trigger",

@@ -1,1 +1,1 @@
-"""Install into SQLite, compare with it and remove from it."""
+"""Install svc-pg into SQLite, compare it, and remove it."""

@@ -13,9 +13,9 @@ from svc_pg.schema.patience import FOR_TABLE
 
 
 def backfill(conn: sqlite3.Connection, config: Config) -> dict[str, int]:
-    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
+    """Write a SNAPSHOT entry for every row missing from the log; return the number for each table.
 
-    One transaction for each table, in which nobody else can write.
+    Each table has one transaction, in which no other session can write.
     """
     with reading(conn) as cursor:
         tables = audited_tables(cursor, config)

@@ -15,7 +15,7 @@ from svc_pg.schema.status import Status, in_order
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The record of what is installed: without a version if nothing is."""
+    """The record of the install, which has no version if nothing is installed."""
 
     version: str | None
     migrations: dict[int, tuple[str, str]]
@@ -44,7 +44,7 @@ def installation(cursor: sqlite3.Cursor) -> Installation:
 
 
 def look(cursor: sqlite3.Cursor, present: Installation, target: Target) -> list[Status]:
-    """The states of all objects, those that are to be removed last. The first of a table tells the limits of it."""
+    """The states of all objects, removals last. The first object of a table notes the table's limits."""
     migrations = states(inventory.FOLDER, present.migrations)
     lost = inventory.compare(cursor, sorted(present.migrations))
     is_recorded = bool(present.migrations) and ("svc_installed_objects" not in [each.identity for each in lost])
@@ -68,7 +68,7 @@ def _noted(entries: Iterable[Status], limits: Mapping[str, str]) -> Iterator[Sta
 
 
 def _open_purge(cursor: sqlite3.Cursor, present: Installation) -> Iterator[Status]:
-    """A row that opens the guard of deletions: a purge takes its own away before it commits, so others wrote this."""
+    """A row that opens the guard of deletions: a purge removes its own before it commits, so this one is forged."""
     is_there = present.migrations and _has(cursor, "svc_audit_purge")
     if is_there and cursor.execute("select 1 from main.svc_audit_purge").fetchone() is not None:
         yield Status("setting", "svc_audit_purge", "tampered", "delete from main.svc_audit_purge;")

@@ -1,4 +1,4 @@
-"""Our triggers in the catalog of SQLite and in our record of it; create and remove them."""
+"""Our triggers in the catalog of SQLite and in our record; create and remove them."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ class _Trigger:
 
 
 def compare(cursor: sqlite3.Cursor, wanted: Iterable[SchemaObject], *, is_recorded: bool) -> list[Status]:
-    """The state of every wanted trigger and of all others of ours, then the triggers of others on our tables."""
+    """The state of every wanted trigger, of our other triggers, and then of triggers of others on our tables."""
     triggers = [_Trigger(*row) for row in cursor.execute(_TRIGGERS)]
     recorded = notes(cursor) if is_recorded else []
     names = {Trigger.parse(note.identity).name: note.identity for note in recorded}
@@ -90,9 +90,9 @@ def definitions(cursor: sqlite3.Cursor) -> dict[str, str]:
 
 
 def _late(triggers: list[_Trigger]) -> Iterable[str]:
-    """Triggers of ours that fire after one of the application: the newest fires first.
+    """Our triggers that fire after one of the application: the newest fires first.
 
-    If that one changes the row again, its entry would come before that of the change which caused it.
+    If that trigger changes the row again, its entry would precede the entry of the change that caused it.
     """
     others = {trigger.table: trigger.position for trigger in triggers if not trigger.is_ours and _is_after(trigger)}
     for trigger in triggers:

@@ -1,4 +1,4 @@
-"""Our tables, columns and indexes: what the migrations make, and what a database has of it."""
+"""Our tables, columns and indexes: those that the migrations create, and those of a database."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ class _Object:
 
 
 def compare(cursor: sqlite3.Cursor, applied: Sequence[int]) -> list[Status]:
-    """The tables, columns and indexes that are missing or that somebody has changed.
+    """The missing and changed tables, columns and indexes.
 
-    Nothing but a backup has the content of a lost table or column. Install keeps changes by others.
+    Only a backup has the content of a lost table or column. Install keeps changes by others.
     """
     present = {(item.kind, item.name): item for item in _objects(cursor)}
     result = []

@@ -1,4 +1,4 @@
-"""Watch the counter of the log's ids, which whoever can write the file could drive to its end."""
+"""Check the counter of the log's ids, which any writer of the file could drive to its end."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ select max(
 
 
 def state(cursor: sqlite3.Cursor) -> Iterator[Status]:
-    """The counter, if an entry has or may get an id that svc-pg would not have given; else nothing."""
+    """The counter, if an entry has or may get an id that svc-pg did not assign; else nothing."""
     [highest] = cursor.execute(_HIGHEST).fetchone()
     if not isinstance(highest, int) or highest > HIGHEST_ID:
         [guard] = [each for each in guards() if each.identity.startswith("svc_audit_guard_update ")]

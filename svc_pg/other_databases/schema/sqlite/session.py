@@ -1,4 +1,4 @@
-"""Transactions of the installer on a connection of an application, whose own settings it leaves as they were."""
+"""Transactions of the installer on an application's connection, which keeps its own settings."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def reading(conn: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
 
 @contextmanager
 def writing(conn: sqlite3.Connection, *, wait: timedelta) -> Iterator[sqlite3.Cursor]:
-    """A transaction with the lock of the file, for which it waits as long as ``wait``. Raises InstallError."""
+    """A transaction with the lock of the file, after a wait of at most ``wait``. Raises InstallError."""
     with _cursor(conn) as cursor:
         [patience] = cursor.execute("pragma busy_timeout").fetchone()
         cursor.execute(_busy_timeout(wait))

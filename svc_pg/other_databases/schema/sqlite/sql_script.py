@@ -82,7 +82,7 @@ def _text(change: Change, *, version: str | None = None) -> str:
 
 
 def _recorded(items: Sequence[SchemaObject]) -> list[tuple[str, Sql, tuple[str | None, ...]]]:
-    """Each trigger with its SQL, and the record that install would make of it: seen in a database of its own."""
+    """Each trigger with its SQL and its record, as an install into a scratch database makes it."""
     if not items:
         return []
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:

@@ -1,4 +1,4 @@
-"""The table of the benchmark as Django sees it, and its history, which django-pghistory derives from it."""
+"""The table of the benchmark as a model, and its history by django-pghistory."""
 
 # mypy: disable-error-code="var-annotated"
 # the types of fields need the plugin of django-stubs, which would have to load these settings
@@ -9,7 +9,7 @@ from django.db import models
 
 @pghistory.track(pghistory.InsertEvent(), pghistory.UpdateEvent(), pghistory.DeleteEvent())
 class Account(models.Model):
-    """Every INSERT, UPDATE and DELETE; deletes are not tracked by default. The level comes from PGHISTORY_LEVEL."""
+    """An account, tracked on DELETE too, which is not the default. The level comes from PGHISTORY_LEVEL."""
 
     id = models.BigIntegerField(primary_key=True)
     customer_id = models.IntegerField()

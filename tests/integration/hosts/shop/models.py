@@ -1,4 +1,4 @@
-"""Tables that the tests make."""
+"""Tables created by the tests."""
 
 # mypy: disable-error-code="var-annotated"
 # the types of fields need the plugin of django-stubs, which would have to load the settings of a project
@@ -22,7 +22,7 @@ class Customer(models.Model):
 
 
 class Invoice(models.Model):
-    """In a schema of its own."""
+    """An invoice, in a schema of its own."""
 
     number = models.TextField(primary_key=True)
 
