@@ -73,9 +73,10 @@ def test_changes_are_refused(follower: psycopg.Connection[Any]) -> None:
         with pytest.raises(TransactionError, match="the transaction is read-only") as refused:
             change()
         assert "Connect to the primary" in (refused.value.hint or "")
-    for command in (lambda: schema.install(follower, CONFIG), lambda: schema.uninstall(follower)):
-        with pytest.raises(InstallError, match="the server is a standby"):
-            command()
+    with pytest.raises(InstallError, match="the server is a standby"):
+        schema.install(follower, CONFIG)
+    with pytest.raises(InstallError, match="the server is a standby"):
+        schema.uninstall(follower)
 
 
 def test_the_command_line_tells_them_too(follower: psycopg.Connection[Any]) -> None:
