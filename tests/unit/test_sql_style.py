@@ -95,7 +95,7 @@ def lines(node: ast.expr) -> int:
 
 def test_each_file_of_a_statement_is_read_by_one_module() -> None:
     read = [
-        node.args[0].value
+        str(node.args[0].value)
         for tree in MODULES.values()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "statement"
