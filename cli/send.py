@@ -14,6 +14,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from svc_pg import webhooks
 from svc_pg.database.query import Query, fetch, scalar
+from svc_pg.database.statements import statement
 from svc_pg.errors import AccessError, PayloadError, UnknownEventError
 from svc_pg.formats.plurals import counted
 
@@ -27,15 +28,7 @@ app = typer.Typer()
 _AT_ONCE: Final = timedelta(0)
 _EXCERPT: Final = 30  # characters on either side of the position where a text stops being JSON
 _QUOTE: Final = """Quote it for the shell, such as '{"id": 7}', or pipe it: svc-pg send EVENT -"""
-_SENT: Final = """
-select m.created_at = now() as is_new,
-       (select count(*) from svc.webhook_deliveries d
-         where d.message_id = m.id and not (d.status = 'failed' and d.attempts = 0)) as endpoints,
-       (select count(*) from svc.webhook_deliveries d
-         where d.message_id = m.id and d.status = 'failed' and d.attempts = 0) as undecided
-  from svc.webhook_messages m
- where m.id = %s
-"""
+_SENT: Final = statement("queries/cli/sent_message.sql")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""SQL templates of svc-pg: migrations are state, everything else is behaviour."""
+"""The SQL of svc-pg: migrations are state, queries are what Python sends, everything else is behaviour."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from svc_pg import Config, audit, schema
+from svc_pg.database.statements import statement
 from svc_pg.formats.json_writer import encode
 from svc_pg.integrations.sqlite import with_audit
 
@@ -18,15 +19,7 @@ from .. import output, records, tables
 from .findings import Steps
 from .showing import show_changes, show_steps
 
-_SCHEMA: Final = """
-create table customer (id integer primary key, name text not null, email text not null, password_hash text not null);
-create table product (id integer primary key, name text not null, price real not null);
-create table orders (
-    id integer primary key, product_id integer not null references product, price real not null,
-    card_number text not null
-);
-insert into product values (1, 'Tent', 249), (2, 'Stove', 59.9);
-"""
+_SCHEMA: Final = statement("demo/shop_sqlite.sql")
 _TOML: Final = """\
 [[audit.tables]]
 name = "customer"

@@ -11,55 +11,21 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
 from svc_pg.database.query import Query, afetch, afetch_one
+from svc_pg.database.statements import statement
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog
 
-_FACTS: Final = """
-select i.version as schema_version, current_setting('server_version') as postgres_version,
-       pg_is_in_recovery() as is_standby, pg_database_size(current_database()) as database_bytes,
-       (select min(e.created_at) from svc.webhook_messages e
-         where e.id = (select m.id from svc.webhook_messages m order by m.id limit 1)) as oldest_message_at,
-       (select a."timestamp" from svc.audit_logs a order by a."timestamp" limit 1) as oldest_entry_at
-  from svc.installation i
-"""
-# The planner's estimates, because counting would read the tables; -1 means that nobody has looked yet
-_SIZES: Final = """
-select t.name, t.bytes::bigint, greatest(t.rows, 0)::bigint as estimated_rows
-  from (
-    select case when c.relispartition then 'audit_logs' else c.relname end as name,
-           sum(pg_total_relation_size(c.oid::regclass)) as bytes, sum(c.reltuples) as rows
-      from pg_class c
-     where c.relnamespace = 'svc'::regnamespace::oid and c.relkind = 'r'
-     group by 1
-  ) t
- where t.name in ('audit_logs', 'webhook_messages', 'webhook_deliveries', 'webhook_delivery_attempts', 'webhook_queue',
-                  'console_events')
- order by t.bytes desc, t.name
-"""
-_PROGRAMS: Final = """
-select case when starts_with(a.application_name, 'svc-pg worker') then 'worker' else 'console' end as kind,
-       nullif(substr(a.application_name, length('svc-pg worker ') + 1), '') as name,
-       host(a.client_addr) as address, count(*)::integer as connections, min(a.backend_start) as connected_at,
-       max(a.state_change) as last_seen_at
-  from pg_stat_activity a
- where a.datname = current_database() and a.pid <> pg_backend_pid()
-   and (starts_with(a.application_name, 'svc-pg worker') or a.application_name = 'svc-pg console')
- group by 1, 2, 3 order by min(a.backend_start), 2, 3 limit 200
-"""
+_FACTS: Final = statement("queries/console/system_facts.sql")
+_SIZES: Final = statement("queries/console/table_sizes.sql")
+_PROGRAMS: Final = statement("queries/console/programs.sql")
 _LEASING: Final = """
 select l.worker as name, count(*)::integer as in_flight, max(l.leased_at) as last_claim_at
   from (select worker, leased_at from svc.webhook_leases where lease_until > now() limit 10000) l
  group by l.worker order by l.worker limit 200
 """
-_PROOF: Final = """
-select s.number as last_seal, s.sealed_at as last_sealed_at, s.key_id,
-       nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since,
-       (select count(*)::integer from (select from svc.audit_holds where lifted_at is null limit 1000) h) as holds
-  from (values (1)) v
-  left join lateral (select number, sealed_at, key_id from svc.audit_seals order by number desc limit 1) s on true
-"""
+_PROOF: Final = statement("queries/console/proof.sql")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from svc_pg.database import performing
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import scalar
+from svc_pg.database.statements import statement
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
@@ -114,15 +115,7 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
-# Any role can take an advisory lock; only a holder that may maintain keeps others from it
-_IS_MAINTAINED: Final[LiteralString] = """
-select exists (
-    select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
-     where l.locktype = 'advisory' and l.granted and l.classid::bigint = %s and l.objid::bigint = %s and l.objsubid = 2
-       and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
-       and pg_catalog.has_table_privilege(a.usesysid, 'svc.maintenance', 'UPDATE')
-)
-"""
+_IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")
 
 
 @contextmanager

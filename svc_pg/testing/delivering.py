@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.config import Config
 from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.statements import statement
 from svc_pg.testing.databases import address_of, connected
 from svc_pg.testing.this_machine import ThisMachine
 from svc_pg.webhooks.http.http1_transport import Http1Transport
@@ -22,39 +23,9 @@ select distinct e.url
   from svc.webhook_endpoints e
  where exists (select from svc.webhook_queue q where q.endpoint_id = e.id)
 """
-_RETRY_NOW: Final = """
-select count(*)
-  from svc.webhook_retry(array(
-        select d.id
-          from svc.webhook_queue q join svc.webhook_deliveries d on d.id = q.delivery_id
-         where q.lane = 'later' and d.attempts > 0
-    ), '{pending}')
-"""
-# as often as a failure is retried
-_END_THROTTLING: Final = """
-with ended as (
-    update svc.webhook_endpoint_state s
-       set throttled_until = null
-     where s.throttled_until is not null
-       and exists (select from svc.webhook_deliveries d
-                    where d.endpoint_id = s.endpoint_id and d.status = 'pending'
-                      and d.throttled_attempts between 1 and d.max_attempts - 1)
-    returning s.endpoint_id
-)
-select svc.webhook_notify() from ended limit 1
-"""
-_IS_IDLE: Final = """
-select not exists (select from svc.webhook_leases)
-   and not exists (
-        select from svc.webhook_queue q
-          left join svc.webhook_endpoints e on e.id = q.endpoint_id
-          left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
-          left join svc.webhook_deliveries d on d.id = q.delivery_id
-         where (q.lane = 'due' or q.lane = 'later' and (q.next_attempt_at <= now() or d.attempts > 0))
-           and e.status is distinct from 'paused'
-           and greatest(s.breaker_until, s.throttled_until, now()) = now()
-   )
-"""
+_RETRY_NOW: Final = statement("queries/testing/retry_now.sql")
+_END_THROTTLING: Final = statement("queries/testing/end_throttling.sql")
+_IS_IDLE: Final = statement("queries/testing/is_idle.sql")
 
 
 def deliver(where: Any, *, keys: KeyRing, config: Config, timeout: timedelta = timedelta(seconds=30)) -> None:

@@ -7,18 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, message_key, no_delivery, no_endpoint, no_message
 
 _ENDPOINT: Final = "select e.id::text from svc.webhook_endpoints e where e.id = %s and e.tenant = %s"
-# What went to an endpoint without a tenant is the operator's, even if the message was the tenant's; and what went to an
-# endpoint of the tenant is not the tenant's if the endpoint was another's then
-_DELIVERY: Final = """
-select d.id::text
-  from svc.webhook_deliveries d
-  join svc.webhook_endpoints e on e.id = d.endpoint_id
-  join svc.webhook_messages m on m.id = d.message_id and m.tenant = e.tenant
- where d.id = %s and e.tenant = %s
-"""
+_DELIVERY: Final = statement("queries/webhooks/delivery_of_tenant.sql")
 _MESSAGE: Final = "select m.id::text from svc.webhook_messages m where m.id = %s and m.tenant = %s"
 
 

@@ -149,6 +149,9 @@ def test_the_page_has_each_file_with_its_lines_and_an_hour_is_enough() -> None:
     folder = ROOT / "svc_pg" / "seals" / "database"
     assert beside == {name: len((folder / name).read_text(encoding="utf-8").splitlines()) for name in beside}
     assert {"leaf_queries.py", "log_verification.py"} < beside.keys()
+    statements = (ROOT / "sql" / "queries" / "seals").iterdir()
+    count = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in statements)
+    assert f"| `sql/queries/seals/` | {count} |" in second
 
 
 def told(text: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, check_idle, take
 from svc_pg.database.query import Query
 from svc_pg.database.retrying import patiently
+from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, NotFoundError
@@ -18,22 +19,7 @@ from svc_pg.errors import ConflictError, NotFoundError
 _FEATURE: Final = "the erasure of a record"
 _TRIES: Final = 20
 _FOLLOW: Final = "select '{}'::jsonb as tables, null::bigint as known from svc.audit_follow_holds()"
-# An aggregate, so that there is always one row
-_FOUND: Final = """
-with found as materialized (select * from svc.audit_erasable(%(table)s, %(key)s)),
-refused as materialized (
-    select svc.audit_refuse_held(%(table)s, %(key)s, pg_catalog.array_agg(f.entry_id),
-                                 pg_catalog.array_agg(f.entry_timestamp), pg_catalog.array_agg(f.known_as))
-      from found f where not f.is_erased
-)
-select coalesce(pg_catalog.jsonb_object_agg(e.table_name, e.entries) filter (where e.entries > 0), '{}') as tables,
-       coalesce(sum(e.known), 0)::bigint as known
-  from refused
-  left join (
-    select table_name, count(*) as known, count(*) filter (where not is_erased) as entries
-      from found group by table_name
-  ) e on true
-"""
+_FOUND: Final = statement("queries/audit/erasable_entries.sql")
 _ERASE: Final = """
 select coalesce(pg_catalog.jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::bigint as known
   from svc.erase(%(table)s, %(key)s) e

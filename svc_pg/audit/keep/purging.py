@@ -11,6 +11,7 @@ from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Apart
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.retrying import patiently
+from svc_pg.database.statements import statement
 
 TRIES: Final = 20
 BATCH: Final = 20_000
@@ -62,17 +63,7 @@ class _Drop:
 _START: Final = """
 select now() as now, nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since, null::text[] as tables
 """
-# from one table to the next by the index
-_START_BY_TABLE: Final = """
-with recursive found (name) as (
-    select min(table_name) from svc.audit_logs
-    union all
-    select (select min(l.table_name) from svc.audit_logs l where l.table_name > f.name)
-      from found f where f.name is not null
-)
-select now() as now, nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since,
-       array(select name from found where name is not null) as tables
-"""
+_START_BY_TABLE: Final = statement("queries/audit/purge_start_by_table.sql")
 _FOLLOW: Final = "select true as is_followed from svc.audit_follow_holds()"
 _PLAN: Final = """
 select partition_oid, partition_name, is_whole, entries, by_table, kept

@@ -9,6 +9,7 @@ from psycopg import Connection
 
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.database.query import Query, RawJson, fetch
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import UnknownTableError
 from svc_pg.rendering.schema_objects import names_of
@@ -46,15 +47,7 @@ select n.nspname as schema, c.relname as "table"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
  where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$|svc$)'
 """
-_RECORDED_AS: Final = """
-select n.nspname as schema, c.relname as "table"
-  from pg_proc p
-  join pg_trigger t on t.tgfoid = p.oid
-  join pg_class c on c.oid = t.tgrelid and not c.relispartition
-  join pg_namespace n on n.oid = c.relnamespace
- where p.pronamespace = to_regnamespace('svc') and p.proname = %s
- limit 1
-"""
+_RECORDED_AS: Final = statement("queries/capture/recorded_as.sql")
 
 
 def read_tables(conn: Connection[Any], names: Iterable[TableName]) -> dict[TableName, Table]:

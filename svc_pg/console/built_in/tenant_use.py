@@ -9,51 +9,15 @@ from psycopg.sql import SQL
 
 from svc_pg.console.sign_in.tenant_table import Tenants
 from svc_pg.database.query import Query, afetch
+from svc_pg.database.statements import statement
 
 MOST_ASKED: Final = 100
 MOST_COUNTED: Final = 1000  # in the statement too
 MOST_UNLISTED: Final = 50
 _MOST_MESSAGES: Final = 10_000
 
-_USE: Final = """
-with asked as materialized (
-    select t.id, t.position from pg_catalog.unnest(%(ids)s::text[]) with ordinality t(id, position)
-),
-endpoint as (
-    select e.tenant as id, count(*) as n from svc.webhook_endpoints e where e.tenant = any (%(ids)s) group by e.tenant
-),
-session as (
-    select s.tenant as id, count(*) as n from svc.console_sessions s
-     where s.tenant = any (%(ids)s) and s.revoked_at is null and s.expires_at > now() group by s.tenant
-),
-token as (
-    select k.tenant as id, count(*) as n from svc.console_tokens k
-     where k.tenant = any (%(ids)s) and k.revoked_at is null and k.expires_at > now() group by k.tenant
-)
-select a.id, coalesce(e.n, 0)::integer as endpoints, m.n::integer as messages, coalesce(s.n, 0)::integer as sessions,
-       coalesce(k.n, 0)::integer as tokens
-  from asked a
-  left join endpoint e on e.id = a.id
-  left join session s on s.id = a.id
-  left join token k on k.id = a.id
- cross join lateral (
-    select count(*) as n from (select from svc.webhook_messages m where m.tenant = a.id limit 1000) f
- ) m
- order by a.position
-"""
-_UNLISTED: Final = """
-select used.id
-  from (
-    select e.tenant as id from svc.webhook_endpoints e
-    union select k.tenant from svc.console_tokens k where k.revoked_at is null and k.expires_at > now()
-    union select s.tenant from svc.console_sessions s where s.revoked_at is null and s.expires_at > now()
-    union select l.tenant from svc.console_portal_links l
-           where l.opened_at is null and l.revoked_at is null and l.expires_at > now()
-    union select m.tenant from (select tenant from svc.webhook_messages order by id desc limit %s) m
-  ) used
- where used.id is not null and not exists (select from {table} t where t.{id}::text = used.id)
- order by used.id limit %s
-"""
+_USE: Final = statement("queries/console/tenant_use.sql")
+_UNLISTED: Final = statement("queries/console/unlisted_tenants.sql")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.settings import Permission
 
 State = Literal["pending", "verified", "claimed", "locked", "expired"]
@@ -23,13 +24,7 @@ _CLAIM: Final = """
 select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(permission)s, %(expires_at)s,
                          %(idle_timeout)s, %(ip)s, %(user_agent)s) as outcome
 """
-_CLAIMED: Final = """
-select s.email, s.permission, s.token_hash, s.created_at, s.expires_at, now() as asked_at
-  from svc.console_magic_links l join svc.console_sessions s on s.id = l.session_id
- where l.session_id = %s and l.device_hash = %s and l.claimed_at > now() - interval '120 s'
-   and s.revoked_at is null and s.expires_at > now()
-   and l.made_by is null -- the link of the shell is good once: its token is in an address
-"""
+_CLAIMED: Final = statement("queries/console/claimed_session.sql")
 MAIL_FAILED: Final = """
 insert into svc.console_events (event, session_id, email, detail)
 select 'mail_failed', session_id, email, %s from svc.console_magic_links where session_id = %s

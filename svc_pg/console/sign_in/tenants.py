@@ -9,20 +9,14 @@ from psycopg.rows import scalar_row
 from svc_pg.console.requests import Problem, explained
 from svc_pg.console.sign_in.tenant_table import Tenants, TenantTable
 from svc_pg.database.query import Query, afetch, fetch, fetch_one, scalar
+from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import NotFoundError
 
 _CHECK: Final = "select svc.console_check_tenant(%s)"
 _IS_NEW: Final = "select svc.console_is_new_tenant(%s)"
 _END: Final = "select svc.end_tenant_access(%s)"
-_ACCESS: Final = """
-select (select count(*) from svc.console_portal_links l
-         where l.tenant = %(tenant)s and l.opened_at is null and l.revoked_at is null
-           and l.expires_at > now()) as links,
-       (select count(*) from svc.console_sessions s
-         where s.tenant = %(tenant)s and s.revoked_at is null and s.expires_at > now()) as sessions,
-       (select count(*) from svc.console_tokens t where t.tenant = %(tenant)s and t.revoked_at is null) as tokens
-"""
+_ACCESS: Final = statement("queries/console/tenant_access.sql")
 _ENDED: Final = """
 select (select count(*) from svc.console_portal_links where tenant = %(tenant)s and revoked_at = now()) as links,
        (select count(*) from svc.console_sessions where tenant = %(tenant)s and revoked_at = now()) as sessions,

@@ -7,20 +7,11 @@ from django.db import connections, models
 from django.http import HttpRequest
 
 from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
+from svc_pg.database.statements import statement
 from svc_pg.formats.unseen import isolated
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 
-# from each name to the next, by the index that begins with it
-_TABLES: Final = """
-with recursive named(name, position) as (
-    select min(table_name), 1 from svc.audit_logs
-    union all
-    select (select min(l.table_name) from svc.audit_logs l where l.table_name > named.name), named.position + 1
-      from named
-     where named.name is not null and named.position < 200
-)
-select name from named where name is not null limit 200
-"""
+_TABLES: Final = statement("queries/integrations/django_tables.sql")
 
 
 class _ColumnFilter(admin.SimpleListFilter):

@@ -15,6 +15,7 @@ from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
 from svc_pg.database.query import Query, fetch, fetch_one, scalar
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.rendering.templates import render
@@ -28,15 +29,7 @@ _RECORDS: Final = 5000
 _RANGES_SINCE: Final = 140000
 """The server version from which a range of pages is read without the rest of the table."""
 
-_LEAVES: Final = """
-select n.nspname::text as schema, c.relname::text as "table", c.relfilenode::bigint as file,
-       case when c.relkind = 'f' then null
-            else ceil(pg_relation_size(c.oid)::numeric / current_setting('block_size')::integer)::integer end as pages
-  from (select relid from pg_partition_tree(%s::regclass) union select %s::regclass) t
-  join pg_class c on c.oid = t.relid and c.relkind in ('r', 'f')
-  join pg_namespace n on n.oid = c.relnamespace
- order by c.oid
-"""
+_LEAVES: Final = statement("queries/schema/leaf_tables.sql")
 _PLAIN_KEY: Final = """
 select count(*) = cardinality(%s::text[]) from pg_attribute
  where attrelid = %s::regclass and attname = any (%s::text[]) and atttypid < 16384

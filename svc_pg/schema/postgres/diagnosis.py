@@ -15,6 +15,7 @@ from psycopg.errors import (
 from psycopg.pq import TransactionStatus
 
 from svc_pg.database.query import Query, fetch, scalar
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import ident
@@ -25,24 +26,7 @@ LOCKED: Final = (LockNotAvailable, DeadlockDetected)
 PASSING: Final = (*LOCKED, UniqueViolation, DuplicateSchema)
 """Errors that a retry may avoid; the last two if another install has created the schema first."""
 
-# By pg_inherits, because pg_partition_tree would wait for the very locks. If the locked table is unknown, it is one of
-# ours, or one with an ACCESS EXCLUSIVE lock, the only one that stops a look at its catalog.
-_HOLDERS: Final = """
-with recursive tree as (
-    select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = %(schema)s and (c.relname = %(table)s or %(table)s::text is null)
-    union
-    select i.inhrelid from tree join pg_inherits i on i.inhparent = tree.oid
-)
-select coalesce('pid ' || l.pid, 'a prepared transaction') as name,
-       concat_ws(', ', a.usename, nullif(a.application_name, ''), a.state, 'since ' || a.xact_start) as facts
-  from pg_locks l left join pg_stat_activity a on a.pid = l.pid
- where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
-   and l.database = (select oid from pg_database where datname = current_database())
-   and (l.relation in (select oid from tree) or %(table)s::text is null and l.mode = 'AccessExclusiveLock')
- group by l.pid, a.usename, a.application_name, a.state, a.xact_start
- order by a.xact_start
-"""
+_HOLDERS: Final = statement("queries/schema/lock_holders.sql")
 _OWNER: Final = """
 select o.rolname::text as name, o.rolsuper as is_superuser, c.oid::regclass::text as "table"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles o on o.oid = c.relowner

@@ -13,6 +13,7 @@ from svc_pg.capture.postgres.foreign_code import check_partition_keys
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config, Grants
 from svc_pg.database.query import scalar
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError, UnknownTableError
 from svc_pg.rendering.schema_objects import Trigger
@@ -240,11 +241,4 @@ def _drop_schema(conn: Connection[Any], *, has_roles: bool) -> list[Status]:
     return [step, *(Status("role", role, "orphan", f"drop role {role}") for role in dropped)]
 
 
-_FOREIGN_VIEWS = """
-select string_agg(distinct v.oid::regclass::text, ', ')
-  from pg_depend d
-  join pg_rewrite w on d.classid = 'pg_rewrite'::regclass and w.oid = d.objid
-  join pg_class v on v.oid = w.ev_class
-  join pg_class t on d.refclassid = 'pg_class'::regclass and t.oid = d.refobjid
- where t.relnamespace = to_regnamespace('svc') and v.relnamespace <> t.relnamespace
-"""
+_FOREIGN_VIEWS = statement("queries/schema/foreign_views.sql")

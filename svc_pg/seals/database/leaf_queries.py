@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.seals.verification.seal import Stretch
 
 _LOWEST: Final = -(2**63)
@@ -50,22 +51,9 @@ _IN_STRETCH: Final = """(%(from_xact_id)s::bigint is null or l.xact_id >= %(from
 _COUNT: Final = """
 select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at from svc.audit_logs l where {in_stretch}
 """.replace("{in_stretch}", _IN_STRETCH)
-# The digests are made before the sort, which so moves 48 bytes an entry and no snapshots
 _LEAVES: Final = (
-    """
-select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
-       pg_catalog.array_agg(x.erased order by x.id) filter (where x.erased is not null) as erased
-  from (
-    select pg_catalog.width_bucket(l.xact_id, %(from_xact_ids)s::bigint[]) as position, l.id,
-           case when l.erased_leaf is not null then array[l.id::text, pg_catalog.left({content}, {longest})] end
-               as erased,
-           {leaf} as leaf
-      from svc.audit_logs l
-     where {in_stretch}
-    offset 0
-  ) x
- group by x.position
-""".replace("{leaf}", LEAF)
+    statement("queries/seals/leaves.sql")
+    .replace("{leaf}", LEAF)
     .replace("{content}", CONTENT)
     .replace("{longest}", str(_LONGEST_TOMBSTONE))
     .replace("{in_stretch}", _IN_STRETCH)

@@ -6,6 +6,7 @@ from typing import Final
 
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.seals.database.leaf_queries import CONTENT, WHO
 from svc_pg.seals.database.stored_seals import kept_leaves, numbered
 from svc_pg.seals.verification.comparison import is_sealed
@@ -23,16 +24,7 @@ select l.id as entry_id, pg_catalog.timestamptz_send(l."timestamp") as time, {wh
  where l.table_name = 'svc.audit_logs' and l.label in ('audit log purged', 'audit log erased')
    and l.erased_leaf is null
 """.replace("{who}", WHO).replace("{content}", CONTENT)
-# %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
-_SEALED: Final = """
-select r.id, s.number as seal
-  from rows from (pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%b::bytea[]))
-       r(id, xact_id, leaf)
-  join svc.audit_seals s on s.version = 2 and s.from_xact_id <= r.xact_id and s.until_xact_id > r.xact_id
-       and s.after_id < r.id and s.until_id >= r.id
-  join svc.audit_seal_leaves k on k.seal = s.number
- where position(r.leaf in k.leaves) %% 48 = 1
-"""
+_SEALED: Final = statement("queries/seals/sealed_removals.sql")
 _LISTS: Final = """
 select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||)
                                              pg_catalog.timestamptz_send("timestamp") operator(pg_catalog.||) digest,

@@ -10,50 +10,18 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.database.statements import statement
 from svc_pg.seals.verification.seal import VERSION, Seal, Stretch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
 """The values of the columns for the beginning and for the end."""
 
-COLUMNS: Final = """
-select number, epoch, nullif(epoch_began_at, '-infinity') as epoch_began_at,
-       nullif(from_xact_id, -9223372036854775808) as from_xact_id,
-       nullif(until_xact_id, 9223372036854775807) as until_xact_id,
-       nullif(after_id, -9223372036854775808) as after_id, nullif(until_id, 9223372036854775807) as until_id,
-       entries, root, previous, sealed_at, key_id, signature, version
-  from svc.audit_seals
-"""
+COLUMNS: Final = statement("queries/seals/seals.sql")
 LAST: Final = Query(COLUMNS + " order by number desc limit 1", (), Seal)
 """The last seal, if there is one; it has version 1 only if all seals have."""
 
-# With a restore that no install has recorded yet
-_EPOCHS: Final = """(
-    select name, began_at from svc.audit_epochs
-    union
-    select epoch, epoch_began_at from svc.audit_seals
-    union
-    select e.here ->> 'epoch', (e.here ->> 'at')::timestamptz from svc.audit_epoch e
-     where not exists (select from svc.audit_epochs k where k.name = e.here ->> 'epoch')
-) e"""
-# Seals of an epoch follow each other, so the first one that ends after the entry is its own, or there is none
-_OF_ENTRY: Final = """
- where number = (
-    select s.number
-      from svc.audit_logs l
-     cross join lateral (
-        select s.number, s.from_xact_id
-          from svc.audit_seals s
-         where s.epoch_began_at = (
-                select max(e.began_at) from {epochs} where e.began_at <= l."timestamp"
-            )
-           and s.version = 2 and s.until_xact_id > l.xact_id and s.until_id >= l.id and s.after_id < l.id
-         order by s.until_xact_id, s.number
-         limit 1
-      ) s
-     where l.id = %s and s.from_xact_id <= l.xact_id
-     limit 1
- )
-""".replace("{epochs}", _EPOCHS)
+_EPOCHS: Final = statement("queries/seals/epochs.sql")
+_OF_ENTRY: Final = statement("queries/seals/seal_of_entry.sql").replace("{seals}", COLUMNS).replace("{epochs}", _EPOCHS)
 _KEPT_LEAVES: Final = "select seal, leaves from svc.audit_seal_leaves where seal between %s and %s"
 _LAG: Final = "select number, sealed_at, lag from svc.audit_seal_lag()"
 
@@ -84,7 +52,7 @@ class SealLag:
 
 
 EPOCHS: Final = Query(
-    "select name, nullif(began_at, '-infinity') as began_at from {epochs} order by e.began_at".replace(
+    "select name, nullif(began_at, '-infinity') as began_at from ({epochs}) e order by e.began_at".replace(
         "{epochs}", _EPOCHS
     ),
     (),
@@ -110,7 +78,7 @@ def kept_leaves(first: int, last: int) -> Query[KeptLeaves]:
 
 def sealing_of(entry_id: int) -> Query[Seal]:
     """The seal of an entry, if it has one: by its epoch, its transaction and its id."""
-    return Query(COLUMNS + _OF_ENTRY, (entry_id,), Seal)
+    return Query(_OF_ENTRY, (entry_id,), Seal)
 
 
 def end_of(epochs: Sequence[Epoch], began_at: datetime | None) -> datetime | None:

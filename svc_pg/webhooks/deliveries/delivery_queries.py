@@ -8,6 +8,7 @@ from typing import Final, LiteralString, Self, Unpack
 from svc_pg.database.filters import applied
 from svc_pg.database.pagination import ALL, Listing, PointInTime
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries.delivery_conditions import (
     CANCEL_MANY,
@@ -35,24 +36,8 @@ from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_deliv
 
 BULK: Final = 10_000  # as in the texts below
 
-_DETAIL: Final = """
-select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.lost_attempts,
-       d.throttled_attempts, d.max_attempts, d.created_at, d.updated_at, d.next_attempt_at, d.finished_at,
-       d.last_status_code, d.last_error, m.tenant, m.idempotency_key, m.key, m.sequence, m.copy_of::text,
-       m.xact_id::text, m.payload
-  from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
- where d.id = %s
-"""
-_ATTEMPTS: Final = """
-select a.*
-  from svc.webhook_existing_delivery(%s) d(id) cross join lateral (
-    select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
-           a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
-      from svc.webhook_delivery_attempts a
-     where a.delivery_id = d.id
-     order by a.id offset 0 -- so that the function runs even if there are no attempts
-  ) a
-"""
+_DETAIL: Final = statement("queries/webhooks/delivery_detail.sql")
+_ATTEMPTS: Final = statement("queries/webhooks/delivery_attempts.sql")
 _RETRY: Final = "select " + COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
 _CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
 _PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants

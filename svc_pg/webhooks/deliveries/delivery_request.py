@@ -3,10 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, LiteralString
+from typing import Final
 from urllib.parse import urlsplit
 
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.errors import EncryptionKeyError, WebhookSignatureError
 from svc_pg.webhooks.http.route import DEFAULT_HEADERS
 from svc_pg.webhooks.ids import delivery_key, no_delivery
@@ -15,19 +16,7 @@ from svc_pg.webhooks.signing import sign_with
 from svc_pg.webhooks.signing.signing_keys import Signer, signer
 from svc_pg.webhooks.tracing import trace_headers
 
-_SELECT: Final[LiteralString] = """
-select d.id::text, e.id::text as endpoint_id, e.url,
-       case when m.id is not null then svc.webhook_envelope(m) end as body,
-       m.trace_context, extract(epoch from now())::bigint as timestamp, e.signatures, e.headers,
-       case when 'v1' = any (e.signatures) then e.secret end as secret, e.signing_key,
-       case when e.previous_secret_expires_at > now() and 'v1' = any (e.signatures)
-            then e.previous_secret end as previous_secret,
-       case when e.previous_secret_expires_at > now() then e.previous_signing_key end as previous_signing_key
-  from svc.webhook_deliveries d
-  left join svc.webhook_messages m on m.id = d.message_id
-  left join svc.webhook_endpoints e on e.id = d.endpoint_id
- where d.id = %s
-"""
+_SELECT: Final = statement("queries/webhooks/delivery_request.sql")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import Keyset, Listing, decode
+from svc_pg.database.statements import statement
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.ids import filter_key
 
@@ -16,18 +17,7 @@ Health = Literal["healthy", "failing", "broken", "throttled", "paused", "disable
 HEALTHS: Final[tuple[Health, ...]] = get_args(Health)
 MOST_COUNTED: Final = 100  # in the statement too
 
-# A probe for each endpoint of the page. Ids grow with time, so they bound the day.
-_SELECT: Final = """
-select h.endpoint_id::text, h.url, h.description, h.tenant, h.health, h.needs_attention, h.disabled_reason,
-       h.failure_streak, h.failing_since, h.breaker_until, h.throttled_until, h.last_success_at, h.last_failure_at,
-       h.last_failure,
-       greatest(now() - h.next_attempt_at, '0') as backlog_age, h.in_flight::integer, h.client_certificate_expires_at,
-       (select count(*) filter (where f.status = 'failed')::integer from (
-            select d.status from svc.webhook_deliveries d
-             where d.endpoint_id = h.endpoint_id and d.failure is not null
-               and d.id >= svc.uuid7_at(now() - interval '1 day') order by d.id desc limit 100) f) as failed_deliveries
-  from svc.webhook_endpoint_health h
-"""
+_SELECT: Final = statement("queries/webhooks/endpoint_health.sql")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from uuid import UUID
 from svc_pg.database.filters import applied
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.errors import EndpointError, QueryError
 from svc_pg.webhooks.endpoints.endpoint_fields import (
     Changes,
@@ -64,18 +65,7 @@ _UPDATE: Final[LiteralString] = (
     + "from svc.webhook_changed_endpoint(e, %s)) where id = %s returning "
     + COLUMNS
 )
-_ROTATE: Final = (
-    """
-update svc.webhook_endpoints
-   set previous_secret = secret, previous_signing_key = signing_key, previous_secret_expires_at = now() + %s,
-       secret = %s, signing_key = case when signing_key is not null then %s::bytea end,
-       public_key = case when signing_key is not null then %s end,
-       version = version + 1, updated_at = now()
- where id = %s
-returning
-"""
-    + COLUMNS
-)
+_ROTATE: Final = statement("queries/webhooks/rotate_secret.sql").replace("{columns}", COLUMNS)
 _SET_STATUS: Final = "select " + COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
 _DELETE: Final = "select " + COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
 

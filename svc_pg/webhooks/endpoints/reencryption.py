@@ -7,25 +7,11 @@ from uuid import UUID
 from psycopg import Connection
 
 from svc_pg.database.query import Query, fetch
+from svc_pg.database.statements import statement
 from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN, KeyRing
 
 _BATCH: Final = 100
-# An expired secret is useless, and its key may be lost
-_SEALED: Final = """
-select id, array[
-           secret, case when previous_secret_expires_at > now() then previous_secret end, headers, tls,
-           signing_key, case when previous_secret_expires_at > now() then previous_signing_key end
-       ] as sealed
-  from svc.webhook_endpoints
- where id > %(after)s
-   and exists (
-       select from pg_catalog.unnest(
-           array[secret, previous_secret, headers, tls, signing_key, previous_signing_key]
-       ) sealed
-        where substring(sealed for length(%(mark)s)) <> %(mark)s
-   )
- order by id limit %(batch)s for no key update
-"""
+_SEALED: Final = statement("queries/webhooks/sealed_endpoints.sql")
 _COLUMNS: Final = (
     SECRET_COLUMN,
     SECRET_COLUMN,

@@ -5,21 +5,13 @@ from datetime import datetime
 from typing import Final
 
 from svc_pg.database.query import Query, RawJson
+from svc_pg.database.statements import statement
 from svc_pg.formats.json_writer import encode
 from svc_pg.webhooks.events.payload_examples import example
 
 MOST_COUNTED: Final = 1000  # in the statement too
 
-_SELECT: Final = """
-select t.name, t.description, t.schema, t.synced_at,
-       (select count(*)::integer from (
-            select from svc.webhook_endpoints e
-             where e.status <> 'disabled' and e.events operator(pg_catalog.&&) t.patterns
-               and (%(tenant)s::text is null or e.tenant = %(tenant)s)
-             limit 1000
-        ) c) as endpoints
-  from svc.webhook_event_types t order by t.name
-"""
+_SELECT: Final = statement("queries/webhooks/event_types.sql")
 
 
 @dataclass(frozen=True, slots=True)

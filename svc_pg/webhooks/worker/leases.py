@@ -12,7 +12,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
 from svc_pg.database.query import Query, afetch
-from svc_pg.database.sqlstates import translating
+from svc_pg.database.statements import statement
+from svc_pg.errors import translating
 from svc_pg.webhooks.endpoints.endpoint_fields import Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.transport import Result
@@ -22,18 +23,7 @@ Row = TypeVar("Row")
 
 Disposition = Literal["delivered", "retry", "failed", "gone", "throttled", "released"]
 
-# Ids as text: a conversion to UUID and back would cost twice for each delivery. The first few have their messages, if
-# these are small, which saves an idle worker a round trip; "offset 0" keeps the planner from reading all messages.
-_CLAIM: Final[LiteralString] = """
-select c.delivery_id::text, c.lease_id::text, c.attempt, c.max_attempts, c.endpoint_id::text, c.endpoint_version,
-       c.message_id::text, m.body, m.trace_context
-  from svc.webhook_claim(%s, %s, %s) with ordinality c
-  left join lateral (
-    select svc.webhook_envelope(m) as body, m.trace_context
-      from svc.webhook_messages m
-     where m.id = c.message_id and c.ordinality <= 8 and octet_length(m.payload::text) <= 2048 offset 0
-  ) m on true
-"""
+_CLAIM: Final = statement("queries/webhooks/claim.sql")
 # Arrays as texts: psycopg takes seven times as long to write them, and JSON costs the server a second parser
 _ACKNOWLEDGE: Final = """
 select accepted::text[], disabled::text[] from svc.webhook_acknowledge(

@@ -7,6 +7,7 @@ from typing import Any, Final, LiteralString
 
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.database.dbapi import DbApiConnection, rows
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import AccessError, ConfigError, UnknownTableError
 from svc_pg.other_databases.capture.capture_dialect import Kind
@@ -35,13 +36,7 @@ select t.table_schema, t.table_name, t.table_type, coalesce(e.transactions, 'NO'
   from information_schema.tables t left join information_schema.engines e on e.engine = t.engine
  where t.table_schema in ({})
 """
-_COLUMNS: Final = """
-select table_schema, table_name, column_name, data_type, column_type, character_set_name, numeric_precision,
-       datetime_precision, generation_expression
-  from information_schema.columns
- where table_schema in ({}) and coalesce(generation_expression, '') not in ('ROW START', 'ROW END')
- order by table_schema, table_name, ordinal_position
-"""
+_COLUMNS: Final = statement("mysql/queries/columns.sql")
 """The columns, except the period of a system-versioned table: the log has the time of each change."""
 _KEYS: Final = """
 select table_schema, table_name, index_name, column_name, nullable, sub_part

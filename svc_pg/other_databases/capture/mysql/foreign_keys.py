@@ -5,22 +5,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from svc_pg.database.dbapi import DbApiConnection, rows
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
 
 Event = Literal["DELETE", "UPDATE"]
 
-_KEYS: Final = """
-select k.constraint_schema, k.constraint_name, k.table_schema, k.table_name, k.column_name, k.referenced_table_schema,
-       k.referenced_table_name, k.referenced_column_name, r.update_rule, r.delete_rule
-  from information_schema.referential_constraints r
-  join information_schema.key_column_usage k
-    on k.constraint_schema = r.constraint_schema and k.constraint_name = r.constraint_name
-   and k.table_name = r.table_name
- where k.referenced_table_name is not null
-   and (r.update_rule in ('CASCADE', 'SET NULL') or r.delete_rule in ('CASCADE', 'SET NULL'))
- order by k.constraint_schema, k.table_name, k.constraint_name, k.ordinal_position
-"""
+_KEYS: Final = statement("mysql/queries/foreign_keys.sql")
 _HINT: Final = 'Set cascades = "unrecorded" for it, and know that such changes are in no entry.'
 
 

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import UnknownTableError
 from svc_pg.other_databases.capture.capture_dialect import Column, Kind
@@ -19,21 +20,8 @@ _HIDDEN: Final = 1
 """The ``hidden`` in table_xinfo of hidden columns of virtual tables; generated columns have 2 and 3."""
 _EXPRESSION: Final = -2
 """The ``cid`` of an expression in index_xinfo."""
-_RELATIONS: Final = """
-select l.name, l.type, l.wr, l.strict, s.sql
-  from pragma_table_list l
-  left join main.sqlite_schema s on s.name = l.name and s.type in ('table', 'view')
- where l.schema = 'main' and l.name not like 'sqlite\\_%' escape '\\'
- order by l.name
-"""
-_UNSEEN: Final = """
-select l.name
-  from pragma_index_list(?, 'main') l
- where l."unique" and (
-        l.partial or exists (select 1 from pragma_index_xinfo(l.name, 'main') x where x.key and x.cid = -2)
-       )
- order by l.name
-"""
+_RELATIONS: Final = statement("sqlite/queries/relations.sql")
+_UNSEEN: Final = statement("sqlite/queries/unseen_keys.sql")
 """Unique indexes that are partial or on expressions."""
 
 

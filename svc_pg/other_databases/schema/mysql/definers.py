@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from svc_pg.database.dbapi import DbApiConnection, error_number, rows
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
 from svc_pg.other_databases.capture.mysql.catalog import holes
@@ -19,14 +20,7 @@ _DEFINERS: Final = """
 select trigger_schema, trigger_name, event_object_table, definer from information_schema.triggers
  where trigger_schema in ({})
 """
-_RIGHTS: Final = """
-select grantee, null, null, privilege_type from information_schema.user_privileges where grantee in ({0})
-union all
-select grantee, table_schema, null, privilege_type from information_schema.schema_privileges where grantee in ({0})
-union all
-select grantee, table_schema, table_name, privilege_type from information_schema.table_privileges
- where grantee in ({0})
-"""
+_RIGHTS: Final = statement("mysql/queries/rights.sql")
 _PARTS: Final = re.compile(r"\\.|.", re.DOTALL)
 _PLACEHOLDERS: Final = {"%": ".*", "_": "."}
 

@@ -1,0 +1,14 @@
+-- Of the log only what is settled counts: nothing can come before it any more, so a reader who follows finds it. What
+-- settles later than a younger entry was written before it, and is among the last by time as long as nothing else
+-- tells. Of deliveries PostgreSQL's own statistics tell, which a backend reports after its transaction and up to 10 s
+-- later.
+select (select max(e.xact_id)::text
+          from (select a.xact_id from svc.audit_logs a order by a."timestamp" desc, a.id desc limit 200) e
+         where e.xact_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint) as audit,
+       (select pg_catalog.concat_ws(' ', (select max(m.id::text) from (
+                select m.id from svc.webhook_messages m order by m.id desc limit 1) m),
+              pg_stat_get_tuples_inserted(d.oid), pg_stat_get_tuples_updated(d.oid), pg_stat_get_tuples_deleted(d.oid),
+              (select count(*) from (select from svc.webhook_leases limit 10000) l))
+          from (select 'svc.webhook_deliveries'::regclass::oid) d(oid)) as deliveries,
+       (select pg_catalog.concat_ws(' ', count(*), max(e.updated_at)) from svc.webhook_endpoints e) as endpoints,
+       (select max(c.id)::text from svc.console_events c) as console

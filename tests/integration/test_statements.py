@@ -1,0 +1,62 @@
+"""Each statement in a file of sql/queries is one that PostgreSQL understands, in the schema as it is installed."""
+
+import re
+from datetime import timedelta
+from typing import Any, Final
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from svc_pg.capture.postgres import foreign_code
+from svc_pg.console.built_in import tenant_use
+from svc_pg.database.statements import statement
+from svc_pg.schema.postgres import inventory
+from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
+from svc_pg.webhooks.endpoints import endpoint_queries
+from svc_pg.webhooks.traffic import traffic_samples
+from tests.support.documents import ROOT
+
+FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "sql" / "queries").rglob("*.sql"))
+TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
+FILLED: Final[dict[str, str]] = {
+    "queries/capture/called_code.sql": foreign_code._PLANNED,
+    "queries/capture/partition_key_code.sql": foreign_code._PARTITION_KEYS,
+    "queries/capture/planned_code.sql": foreign_code._PLANNED,
+    "queries/console/unlisted_tenants.sql": SQL(tenant_use._UNLISTED).format(**TENANTS).as_string(),
+    "queries/schema/altered_objects.sql": inventory._ALTERED,
+    "queries/schema/present_inventory.sql": inventory._ALTERED,
+    "queries/seals/changed_fields.sql": changed_fields._RESTORED,
+    "queries/seals/leaves.sql": leaf_queries._LEAVES,
+    "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,
+    "queries/webhooks/activity.sql": traffic_samples.ACTIVITY,
+    "queries/webhooks/rotate_secret.sql": endpoint_queries._ROTATE,
+    "queries/webhooks/traffic.sql": traffic_samples.TRAFFIC,
+    "queries/webhooks/traffic_samples.sql": traffic_samples.TRAFFIC,
+}
+"""What becomes of a file with holes, or of one that is put into such a hole."""
+
+
+WITHOUT_PARAMETERS: Final = {
+    "queries/schema/altered_objects.sql",
+    "queries/schema/partition_guards.sql",
+    "queries/schema/present_inventory.sql",
+}
+"""Those in which a format of PostgreSQL's has a %s."""
+
+
+class Parameters(dict[str, object]):
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+NAMED: Final = Parameters(window=timedelta(1), mark=b"")
+"""Null, but for those whose type nothing but the value tells."""
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_statement_can_be_planned(conn: psycopg.Connection[Any], file: str) -> None:
+    text = FILLED.get(file) or statement(file)
+    positions = re.findall(r"%[sb]", text)
+    params = None if file in WITHOUT_PARAMETERS else [None] * len(positions) if positions else NAMED
+    conn.execute(f"explain {text}".encode(), params)
