@@ -12,8 +12,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
 from svc_pg.database.query import Query, afetch
+from svc_pg.database.sqlstates import translating
 from svc_pg.database.statements import statement
-from svc_pg.errors import translating
 from svc_pg.webhooks.endpoints.endpoint_fields import Signature
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.transport import Result
