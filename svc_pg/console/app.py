@@ -147,7 +147,7 @@ class Console:
         portal = Site(
             self._core,
             PORTAL,
-            visitor=customers(partial(portal_links.session_of, self._database)),
+            session_of=customers(partial(portal_links.session_of, self._database)),
             turns=self.turns,
             sealer=sealer,
             once_of=once_of,
@@ -158,7 +158,7 @@ class Console:
         console = Site(
             self._core,
             ROUTES,
-            visitor=people(self._sign_in.authenticate, host, keys=keys),
+            session_of=people(self._sign_in.authenticate, host, keys=keys),
             turns=self.turns,
             sealer=sealer,
             once_of=once_of,

@@ -15,7 +15,7 @@ class Url(Protocol):
 
 
 class Addresses:
-    """For example ``visit.to.record("public.orders", "7")``. Filters are those of the API."""
+    """For example ``request.to.record("public.orders", "7")``. Filters are those of the API."""
 
     def __init__(self, url: Url) -> None:
         self._url = url

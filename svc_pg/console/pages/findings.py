@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +26,4 @@ class More:
     address: str
 
 
-Reading = Callable[[Visit, str], AsyncIterator[Finding | More]]
+Reading = Callable[[PageRequest, str], AsyncIterator[Finding | More]]

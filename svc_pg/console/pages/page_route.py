@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.pages.navigation import Place
-from svc_pg.console.pages.visit import REFUSED, View
+from svc_pg.console.pages.page_request import REFUSED, View
 from svc_pg.console.requests import Problem
 
 

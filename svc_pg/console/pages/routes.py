@@ -7,9 +7,9 @@ from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
+from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.sign_in import code, link
-from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [

@@ -207,7 +207,7 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
 def test_the_pages_of_deliveries_lead_on_and_back(
     reader: Browser, installed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("svc_pg.console.pages.visit.ROWS", 1)
+    monkeypatch.setattr("svc_pg.console.pages.page_request.ROWS", 1)
     newest_first = [send(installed) for _ in range(3)][::-1]
     page, shown = reader.get("/deliveries?event=order.created"), []
     for word in ("Older", "Older", "Newer", "Newer", None):

@@ -8,7 +8,7 @@ from typing import Any, Final, assert_never
 from svc_pg.audit.log.entry import Entry, Operation, is_erased
 from svc_pg.audit.log.value_texts import Sides, sides, written
 from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.formats import look_alikes
 
 LIST: Final = (
@@ -173,9 +173,9 @@ def context(entry: Entry) -> list[tuple[str, Value]]:
     return [(name, alone(written(value))) for name, value in _members(entry.context).items()]
 
 
-def can_be_reverted(visit: Visit, entries: Iterable[Entry]) -> bool:
+def can_be_reverted(request: PageRequest, entries: Iterable[Entry]) -> bool:
     """True if this person may ask for the SQL that takes the entries back, and a trigger of a table wrote one."""
-    return visit.sees_whole_log and any(_is_captured(entry) for entry in entries)
+    return request.sees_whole_log and any(_is_captured(entry) for entry in entries)
 
 
 def _is_captured(entry: Entry) -> bool:

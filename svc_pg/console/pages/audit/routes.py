@@ -5,8 +5,8 @@ from typing import Final
 
 from svc_pg.console.pages.audit import as_of_page, entry, log, record, revert_page, selection, tail, transaction
 from svc_pg.console.pages.navigation import AUDIT, Place
+from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.visit import PAGES
 
 AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute(

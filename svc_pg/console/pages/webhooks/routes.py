@@ -5,8 +5,8 @@ from typing import Final
 
 from svc_pg.console.pages import navigation
 from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
 
 WEBHOOKS: Final[Sequence[PageRoute]] = [

@@ -37,13 +37,13 @@ _SHOWN: Final = "secret"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Visit:
+class PageRequest:
     """A request for a page. ``params`` are the ``:param`` segments of its path.
 
-    ``form`` is what a form sent, or, on the page of a form that was refused, what was typed.
+    ``form`` has the fields that were sent, or, on the page of a form that was refused, those that were typed.
     """
 
-    request: ConsoleRequest
+    http: ConsoleRequest
     api: Api
     cookies: Cookies
     sealer: Sealer
@@ -73,7 +73,7 @@ class Visit:
     @property
     def query(self) -> QueryParams:
         """The query of the address: the filters of a list."""
-        return self.request.query
+        return self.http.query
 
     @property
     def person(self) -> Session:
@@ -90,7 +90,7 @@ class Visit:
     @property
     def theme(self) -> str | None:
         """The theme that was chosen in this browser. The portal is also sent the console's cookie, after its own."""
-        given = self.cookies.read_all(self.request, cookies.THEME)[:1]
+        given = self.cookies.read_all(self.http, cookies.THEME)[:1]
         return next((theme for theme in given if theme in THEMES), None)
 
     def may(self, permission: Permission) -> bool:
@@ -159,8 +159,8 @@ class Visit:
 
     def secret(self) -> str | None:
         """The secret that this page shows, if it was made for it within the last minutes."""
-        address = self.url(*self.request.segments[1:])
-        for text in self.cookies.read_all(self.request, cookies.SHOWN):  # the portal is also sent the console's
+        address = self.url(*self.http.segments[1:])
+        for text in self.cookies.read_all(self.http, cookies.SHOWN):  # the portal is also sent the console's
             match self.sealer.opened(text, purpose=_SHOWN, whose=self.person.session_id):
                 case [made_for, str(secret)] if made_for == address:
                     return secret
@@ -175,8 +175,8 @@ class Visit:
         """The address of this page with some parameters of its query set, or, if None, left out."""
         left_out = {*changes, REFUSED}
         kept = {name: [*filter(None, self.query.getlist(name))] for name in self.query if name not in left_out}
-        return self.url(*self.request.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
+        return self.url(*self.http.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
 
 
-View = Callable[[Visit], Awaitable[Answer]]
+View = Callable[[PageRequest], Awaitable[Answer]]
 """Makes a page; raises Problem, which is shown as a page."""
