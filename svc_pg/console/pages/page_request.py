@@ -16,7 +16,7 @@ from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
-from svc_pg.console.pages.navigation import Place, grouped
+from svc_pg.console.pages.navigation import NavItem, grouped
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
@@ -53,7 +53,7 @@ class PageRequest:
     """The look of the portal, on its pages."""
     is_log_here: bool = True
     """True if the audit log can be searched, and its transactions are those that deliveries name."""
-    places: Sequence[Place] = ()
+    nav_items: Sequence[NavItem] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     alarms: Mapping[str, int] = field(default_factory=dict)
     """The number of things that need somebody, by the first segment of the page that has them."""
@@ -108,13 +108,13 @@ class PageRequest:
         return next(filter(self.may, reversed(PERMISSIONS)), "no permission")
 
     @property
-    def navigation(self) -> Sequence[tuple[str, Sequence[Place]]]:
+    def navigation(self) -> Sequence[tuple[str, Sequence[NavItem]]]:
         """The pages that this person may look at, below their headings."""
-        return grouped(place for place in self.places if self.may(place.permission))
+        return grouped(item for item in self.nav_items if self.may(item.permission))
 
     def has(self, path: str) -> bool:
         """True if the navigation leads this person to the page with this path, for example ``deliveries``."""
-        return any(place.path[0] == path and self.may(place.permission) for place in self.places)
+        return any(item.path[0] == path and self.may(item.permission) for item in self.nav_items)
 
     @property
     def sees_whole_log(self) -> bool:

@@ -1,4 +1,4 @@
-"""All pages with their paths below ``/ui``. Those with a place are in the navigation, in this order."""
+"""All pages with their paths below ``/ui``. Those with an item are in the navigation, in this order."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
-from svc_pg.console.pages.navigation import ADMINISTRATION, Place
+from svc_pg.console.pages.navigation import ADMINISTRATION, NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.sign_in import code, link
@@ -26,7 +26,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/overview",
         overview.overview,
         is_compressed=True,
-        place=Place(word="Overview", icon="overview", key="o"),
+        nav_item=NavItem(word="Overview", icon="overview", key="o"),
         filters=["window"],
     ),
     PageRoute("GET", "/changes", stream.changed, is_stream=True),
@@ -38,7 +38,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/tenants",
         tenants.listed,
         is_compressed=True,
-        place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
+        nav_item=NavItem(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
         filters=["text", *PAGES],
     ),
     PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
@@ -52,7 +52,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/sessions",
         sessions.listed,
         is_compressed=True,
-        place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
+        nav_item=NavItem(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
         filters=["state", "whose", "ended", *PAGES],
     ),
     PageRoute("GET", "/sessions/:id/revoke", sessions.confirm, filters=["whose"]),
@@ -64,7 +64,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/tokens",
         tokens.listed,
         is_compressed=True,
-        place=Place(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
+        nav_item=NavItem(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
         filters=["state", "ended", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
@@ -77,7 +77,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/activity",
         activity.listed,
         is_compressed=True,
-        place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
+        nav_item=NavItem(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
         filters=[*activity.WORDS, *PAGES],
     ),
     PageRoute(
@@ -85,7 +85,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/system",
         system.system,
         is_compressed=True,
-        place=Place(word="System", icon="system", group=ADMINISTRATION, key="y"),
+        nav_item=NavItem(word="System", icon="system", group=ADMINISTRATION, key="y"),
         filters=[],
     ),
 ]

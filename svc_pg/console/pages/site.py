@@ -95,8 +95,8 @@ class Site:
         pages = list(routes)
         self._routes: Router[PageRoute] = Router()
         self._routes.add_all((page.method, page.path, page) for page in pages)
-        self._places = [
-            replace(page.place, path=page.path.removeprefix("/").split("/")) for page in pages if page.place
+        self._nav_items = [
+            replace(page.nav_item, path=page.path.removeprefix("/").split("/")) for page in pages if page.nav_item
         ]
 
     def has(self, request: ConsoleRequest) -> bool:
@@ -127,7 +127,7 @@ class Site:
             base_path=base_path,
             brand=self._brand,
             is_log_here=self._is_log_here,
-            places=[place for place in self._places if place.product in (None, *self._core.product_ids)],
+            nav_items=[item for item in self._nav_items if item.product in (None, *self._core.product_ids)],
         )
         try:
             response = await self._answered(request, body, until_sent)
@@ -212,7 +212,7 @@ _MISSING: Final = Match(PageRoute("GET", "/", _missing, filters=None), {})
 
 
 def _first_page(request: PageRequest) -> SeeOther:
-    return SeeOther(request.url(*request.places[0].path))
+    return SeeOther(request.url(*request.nav_items[0].path))
 
 
 def _static(name: str, http: ConsoleRequest) -> EncodedResponse:

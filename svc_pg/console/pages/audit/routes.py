@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages.audit import as_of_page, entry, log, record, revert_page, selection, tail, transaction
-from svc_pg.console.pages.navigation import AUDIT, Place
+from svc_pg.console.pages.navigation import AUDIT, NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
 
@@ -14,7 +14,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         "/audit",
         log.listed,
         is_compressed=True,
-        place=Place(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
+        nav_item=NavItem(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
         filters=log.POSITIONS,
         lists=[*selection.WORDS],
     ),
@@ -23,7 +23,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         "/tail",
         tail.shown,
         is_compressed=True,
-        place=Place(word="Live tail", icon="tail", group=AUDIT, key="t", product="audit"),
+        nav_item=NavItem(word="Live tail", icon="tail", group=AUDIT, key="t", product="audit"),
         filters=["after"],
         lists=[*selection.WORDS],
     ),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import navigation
-from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
@@ -15,7 +15,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "/deliveries",
         deliveries.listed,
         is_compressed=True,
-        place=Place(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
+        nav_item=NavItem(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
         filters=[*deliveries.WORDS, *PAGES],
     ),
     PageRoute("GET", "/deliveries/change", deliveries.confirm, filters=[*deliveries.WORDS, "do"], lists=["id"]),
@@ -27,7 +27,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "GET",
         "/endpoints",
         endpoints.listed,
-        place=Place(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
+        nav_item=NavItem(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
         filters=[*endpoints.WORDS, *PAGES],
     ),
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=["tenant", "event"]),
@@ -49,7 +49,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "/events",
         event_types.listed,
         is_compressed=True,
-        place=Place(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
+        nav_item=NavItem(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
         filters=[],
     ),
     PageRoute("GET", "/events/:name", event_types.shown, is_compressed=True),
