@@ -35,7 +35,7 @@ class Addresses:
     def record_at(self, table: str, record_id: str, time: datetime | None = None) -> str:
         """One record as it was at a time, by default now."""
         text = "" if time is None else timestamp(time)
-        return self._url("audit", "records", table, record_id, "then", query={"time": text})
+        return self._url("audit", "records", table, record_id, "as-of", query={"time": text})
 
     def transaction(self, xact_id: str) -> str:
         """All that one transaction changed."""

@@ -42,7 +42,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldThen:
+class FieldAsOf:
     """A field then and now, how they differ if they look the same, and who set it last."""
 
     name: str
@@ -89,7 +89,7 @@ async def shown(request: PageRequest) -> Answer:
         "changes": changes,
     }
     is_unknown = not stops and problem is not None and problem.code in _SAID
-    return Html("then", values, 404 if is_unknown else 200)
+    return Html("as_of", values, 404 if is_unknown else 200)
 
 
 def _asked(request: PageRequest) -> _Asked:
@@ -158,19 +158,19 @@ async def _origins(request: PageRequest) -> Mapping[str, FieldOrigin] | None:
     return {origin.field: origin for origin in found}
 
 
-def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigin]) -> list[FieldThen]:
+def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigin]) -> list[FieldAsOf]:
     """Those that differ first."""
     found = [_field(name, then, now or then, origins.get(name)) for name in then.values]
     return sorted(found, key=lambda field: field.is_same)
 
 
-def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldThen:
+def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldAsOf:
     both = sides(_value(name, then), _value(name, now))
     was, here = changes.pair(both)
     unknown = _unknown(name, then), _unknown(name, now)
     is_same = both.before == both.after and unknown[0] == unknown[1]
     note = "" if any(unknown) else both.note
-    return FieldThen(name, Side(was, unknown[0]), Side(here, unknown[1]), is_same, note, origin)
+    return FieldAsOf(name, Side(was, unknown[0]), Side(here, unknown[1]), is_same, note, origin)
 
 
 def _unknown(name: str, row: PastRow) -> str | None:

@@ -63,7 +63,7 @@ async def _shown(request: PageRequest, kind: str, entries: Sequence[Entry], *, t
         "fields": fields[:_MOST_FIELDS],
         "left": _left(request),
     }
-    return Html("take_back", values)
+    return Html("revert", values)
 
 
 async def _file(request: PageRequest, kind: str, name: str) -> Answer:

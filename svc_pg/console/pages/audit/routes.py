@@ -36,5 +36,5 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/audit/transactions/:id/revert", revert_page.of_transaction, lists=["leave"]),
     PageRoute("GET", "/audit/transactions/:id/revert.sql", revert_page.transaction_file, lists=["leave"]),
     PageRoute("GET", "/audit/records/:table/:id", record.shown, is_compressed=True, filters=PAGES),
-    PageRoute("GET", "/audit/records/:table/:id/then", as_of_page.shown, is_compressed=True, filters=["time"]),
+    PageRoute("GET", "/audit/records/:table/:id/as-of", as_of_page.shown, is_compressed=True, filters=["time"]),
 ]
