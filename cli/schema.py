@@ -15,8 +15,9 @@ from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
 from svc_pg.status.attribution import PREPARE, Attribution, attribution
 
-from . import facts, format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
+from . import format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
 from .database import open_database
+from .optional_read import optional_read
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
@@ -164,7 +165,7 @@ def _attributed(conn: Any) -> list[Attribution]:
         return fetch(conn, attribution())
 
     try:
-        return facts.known(conn, read, [])
+        return optional_read(conn, read, [])
     except QueryCanceled:
         return []
 

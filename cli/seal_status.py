@@ -8,7 +8,8 @@ from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
 from svc_pg.formats import durations
 
-from . import facts, output, records
+from . import output, records
+from .optional_read import optional_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class SealStatus:
 
 def read(conn: Any) -> SealStatus:
     """Read both."""
-    return SealStatus(facts.known(conn, audit.seal_lag, None), facts.known(conn, audit.last_verification, None))
+    return SealStatus(optional_read(conn, audit.seal_lag, None), optional_read(conn, audit.last_verification, None))
 
 
 def as_json(status: SealStatus) -> dict[str, Any]:

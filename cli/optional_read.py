@@ -1,4 +1,4 @@
-"""Facts of a database that the command ``status`` tells beside its objects."""
+"""A read that a command can do without, for example of a fact that ``status`` tells beside its objects."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -8,11 +8,11 @@ from psycopg.errors import InsufficientPrivilege
 from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import AccessError, NotInstalledError
 
-Fact = TypeVar("Fact")
+Value = TypeVar("Value")
 
 
-def known(conn: Any, read: Callable[[Any], Fact], otherwise: Fact) -> Fact:
-    """Read a fact; ``otherwise`` on other databases, if the role may not know, or if nothing is installed."""
+def optional_read(conn: Any, read: Callable[[Any], Value], otherwise: Value) -> Value:
+    """Read; ``otherwise`` on other databases, if the role lacks the right, or if nothing is installed."""
     if dialect_of(conn) != "postgresql":
         return otherwise
     try:
