@@ -1,4 +1,4 @@
-"""The file that keeps how far an export has followed the log, and by which options."""
+"""The file of an export's checkpoint: its position in the log, and its options."""
 
 import os
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from typing import Final
 
 from svc_pg.errors import SvcError
 
-from . import bookmark, file_lock
-from .bookmark import Bookmark
+from . import checkpoint, file_lock
+from .checkpoint import Checkpoint
 from .disk import sync_folder, write_all
 from .file_lock import MADE
 from .output_file import explained, is_special
@@ -17,8 +17,8 @@ from .output_file import explained, is_special
 _LONGEST: Final = 1024 * 1024
 
 
-class CursorFile:
-    """A file with one line, the bookmark. The next one is written beside it and renamed, so a kill leaves one of both.
+class CheckpointFile:
+    """A file with one line, the checkpoint. The next one is written beside it and renamed, so a kill leaves one.
 
     It stays locked: a second export that moved the cursor would make a gap in what the first one writes.
     """
@@ -30,19 +30,19 @@ class CursorFile:
         with explained(path):
             self._descriptor = file_lock.opened(self._path, MADE)
 
-    def read(self) -> Bookmark | None:
-        """The bookmark; None if there is none yet. Raises SvcError."""
+    def read(self) -> Checkpoint | None:
+        """The checkpoint; None if there is none yet. Raises SvcError."""
         with explained(self._path):
             content = os.pread(self._descriptor, _LONGEST, 0)
         try:
-            return bookmark.read(content.decode()) if content else None
+            return checkpoint.parsed(content.decode()) if content else None
         except (ValueError, RecursionError) as error:
             raise SvcError(
                 f"{self._path} has no cursor in it", hint="Name a file that export --follow wrote, or a new one."
             ) from error
 
-    def save(self, reached: Bookmark) -> None:
-        """Replace the bookmark; it is on the disk when this returns. Raises SvcError."""
+    def save(self, reached: Checkpoint) -> None:
+        """Replace the checkpoint; it is on the disk when this returns. Raises SvcError."""
         part = self._path.with_name(f".{self._path.name[:200]}.part")
         with explained(self._path):
             descriptor = file_lock.opened(part, MADE | os.O_NOFOLLOW, name=self._path)
@@ -66,9 +66,9 @@ class CursorFile:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[CursorFile]:
+def opened_checkpoint(path: Path) -> Iterator[CheckpointFile]:
     """The file, made if there is none. Raises SvcError if it cannot be written, or if another export uses it."""
-    file = CursorFile(path)
+    file = CheckpointFile(path)
     try:
         yield file
     finally:
