@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from svc_pg.audit.exports.following import following_lines, identity
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.follow_position import START, Position
+from svc_pg.audit.read.log_position import START, Position
 from svc_pg.database.dialects import dialect_of
 
 from . import signals

@@ -20,7 +20,7 @@ import pytest
 from cli.checkpoint import Checkpoint
 from svc_pg import audit
 from svc_pg.audit.exports.following import identity
-from svc_pg.audit.read.follow_position import Position
+from svc_pg.audit.read.log_position import Position
 from svc_pg.database.pagination import encode
 from tests.support import killed_export
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
