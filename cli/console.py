@@ -89,7 +89,7 @@ def sessions(
     show_list(wanted if all_ else wanted.state("live"), _session, none=none, database_url=database_url, as_json=json)
 
 
-def _session(session: stored.StoredSession) -> Iterator[str]:
+def _session(session: stored.SessionRecord) -> Iterator[str]:
     end = f"revoked by {printable(session.revoked_by)}" if session.revoked_by else records.minute(session.expires_at)
     yield f"{session.session_id}  {printable(session.email)}  {session.permission}"
     yield f"    from {session.ip or 'unknown'}, {records.minute(session.created_at)} until {end}"

@@ -58,7 +58,7 @@ def list_(
     show_list(wanted if all_ else wanted.state("live"), _token, none=none, database_url=database_url, as_json=json)
 
 
-def _token(token: api_tokens.StoredToken) -> Iterator[str]:
+def _token(token: api_tokens.ApiToken) -> Iterator[str]:
     tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
     end = (
         f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {records.minute(token.expires_at)}"
@@ -85,10 +85,10 @@ def revoke(
         end_once(conn, _words(token), end, yes=yes, end=lambda: api_tokens.revoke(conn, token.id))
 
 
-def _words(token: api_tokens.StoredToken) -> str:
+def _words(token: api_tokens.ApiToken) -> str:
     tenant = f" of the tenant {printable(token.tenant)}" if token.tenant else ""
     return f"the token {token.name}, {token.permission}{tenant}, {_use(token)}"
 
 
-def _use(token: api_tokens.StoredToken) -> str:
+def _use(token: api_tokens.ApiToken) -> str:
     return f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"

@@ -63,7 +63,7 @@ select s.number as last_seal, s.sealed_at as last_sealed_at, s.key_id,
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ProofStatus:
     """The last seal, whose members are None if nobody seals this log, and the number of legal holds, 1000 at most.
 
     ``unsealed_since`` is the time of the oldest entry without a seal, which no purge removes unless it is told to.
@@ -77,7 +77,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DatabaseStatus:
     """The versions and the size of the database, and its oldest entry and message."""
 
     schema_version: str
@@ -98,7 +98,7 @@ class TableSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ConnectedProgram:
     """A worker by its ``name``, or the consoles of one address, with their connections.
 
     The times and the address are None if the console's role may not see them.
@@ -142,12 +142,12 @@ class SystemStatus:
     """
 
     version: str
-    facts: Facts
+    facts: DatabaseStatus
     sizes: Sequence[TableSize]
-    programs: Sequence[Program]
+    programs: Sequence[ConnectedProgram]
     busy_workers: Sequence[BusyWorker]
     retention: Retention
-    proof: Proof
+    proof: ProofStatus
     verification: LastVerification | None
     horizon_holders: Sequence[HorizonHolder]
     drift: Drift
@@ -159,16 +159,16 @@ async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> Syst
     days = config.audit.retention_days
     return SystemStatus(
         version=__version__,
-        facts=await afetch_one(conn, Query(_FACTS, (), Facts)),
+        facts=await afetch_one(conn, Query(_FACTS, (), DatabaseStatus)),
         sizes=await afetch(conn, Query(_SIZES, (), TableSize)),
-        programs=await afetch(conn, Query(_PROGRAMS, (), Program)),
+        programs=await afetch(conn, Query(_PROGRAMS, (), ConnectedProgram)),
         busy_workers=await afetch(conn, Query(_LEASING, (), BusyWorker)),
         retention=Retention(
             audit_entries=None if days is None else timedelta(days=days),
             delivered=config.webhooks.keep_delivered,
             failed=config.webhooks.keep_failed,
         ),
-        proof=await afetch_one(conn, Query(_PROOF, (), Proof)),
+        proof=await afetch_one(conn, Query(_PROOF, (), ProofStatus)),
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,

@@ -19,7 +19,7 @@ from svc_pg.audit.read.around import check_size
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
-from svc_pg.audit.read.tables import Audited
+from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.config import Config
 from svc_pg.console.audit_log.connections import Address, opened, problem_of
 from svc_pg.console.audit_log.table_list import listed
@@ -134,7 +134,7 @@ class PortableLog:
 
         return await self._in_thread(purge, seconds=2 * PURGE_SECONDS)
 
-    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+    async def tables(self, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
         """The audited tables. Raises Problem if the user of the address may not look at all of their triggers."""
         try:
             found = await self._in_thread(lambda conn: schema.status(conn, self._config), seconds=READ_SECONDS)

@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from svc_pg.audit.log.entry import Order
 from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame
-from svc_pg.audit.past.record_history import History, State, history
+from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
 from svc_pg.console.documentation import one_of
@@ -61,7 +61,7 @@ class PastRoutes:
                 serves_tenants=True,
                 summary="The states of one record with the times from which and to which each was there, newest first",
                 query=documented(_STATES),
-                response=Page[State],
+                response=Page[RecordState],
                 errors=_UNKNOWN | _ELSEWHERE,
             ),
             ProductEndpoint(

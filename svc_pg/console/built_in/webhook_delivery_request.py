@@ -9,7 +9,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.webhooks.deliveries import delivery_request
-from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.secrets import KeyRing
 
 
@@ -29,7 +29,7 @@ class DeliveryRequestRoutes:
                 handler=self._get,
                 serves_tenants=True,
                 summary="Its request as an attempt would make it now; with the permission write, signed",
-                response=DeliveryRequest,
+                response=DeliveryPost,
                 errors={UNKNOWN_DELIVERY: 404},
             )
         ]

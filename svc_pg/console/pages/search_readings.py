@@ -13,8 +13,8 @@ from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.tables import Audited
-from svc_pg.console.built_in.webhook_messages import WholeMessage
+from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.pages.findings import Finding, More, Reading
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
@@ -47,7 +47,7 @@ async def _ids(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     if delivery := await _found(request.api.get(Delivery, "webhooks", "deliveries", key)):
         about = f"{delivery.event_name}, {delivery.status}"
         yield Finding("Delivery", "send", key, request.to.delivery(key), about)
-    if message := await _found(request.api.get(WholeMessage, "webhooks", "messages", key)):
+    if message := await _found(request.api.get(MessageWithDeliveries, "webhooks", "messages", key)):
         about = f"{message.event_name}, {counted(len(message.deliveries), 'delivery')}"
         yield Finding("Message", "send", key, request.to.deliveries(messageId=key), about)
     if endpoint := await _found(request.api.get(Endpoint, "webhooks", "endpoints", key)):
@@ -89,7 +89,7 @@ async def _transactions(request: PageRequest, text: str) -> AsyncIterator[Findin
 async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """Audited tables with these letters in their names, and records: of a table and a key, or with a key alone."""
     try:
-        page = await request.api.get(Page[Audited], "audit", "tables", query={"limit": str(_MOST_TABLES)})
+        page = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST_TABLES)})
     except Problem as problem:
         if problem.code not in ("not_supported", "access_denied"):
             raise

@@ -116,7 +116,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingCounts:
     """The pending deliveries, each number counted up to 10,000.
 
     ``due`` can start as soon as their endpoint has room, the time of ``later`` has not come, ``behind`` wait for
@@ -157,6 +157,6 @@ async def aread(conn: AsyncConnection[Any]) -> Backlog:
     return await afetch_one(conn, backlog())
 
 
-def waiting() -> Query[Waiting]:
+def waiting() -> Query[PendingCounts]:
     """The numbers of deliveries that wait, and for what."""
-    return Query(_WAITING, (), Waiting)
+    return Query(_WAITING, (), PendingCounts)

@@ -1,13 +1,13 @@
 """The page of a link to the portal that a form has made: the link, once, and what it opens."""
 
 from svc_pg.console.built_in.tenant_use import TenantUses
-from svc_pg.console.built_in.webhook_portal import PortalAddress
+from svc_pg.console.built_in.webhook_portal import CreatedPortalLink
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_admin
 from svc_pg.console.pages.states import VISITS
 from svc_pg.console.requests import Problem
-from svc_pg.console.sign_in.portal_links import StoredLink
+from svc_pg.console.sign_in.portal_links import PortalLink
 from svc_pg.settings.addresses import unreachable
 
 
@@ -18,13 +18,13 @@ async def add(request: PageRequest) -> Answer:
     if lasts not in VISITS:
         raise Problem(422, "invalid_parameter", "Choose for how long the visit lasts.")
     body = {"tenant": request.form.get("tenant", ""), "expiresIn": int(lasts)}
-    made = await request.api.post(PortalAddress, "webhooks", "portal-sessions", body=body)
+    made = await request.api.post(CreatedPortalLink, "webhooks", "portal-sessions", body=body)
     return request.made(made.url or f"{_origin(request)}{made.path}", "portal-links", made.id)
 
 
 async def shown(request: PageRequest) -> Answer:
     """The link that a form has made; without it, the way to the list of those that nobody has opened."""
-    link = await request.api.get(StoredLink, "webhooks", "portal-sessions", request.params["id"])
+    link = await request.api.get(PortalLink, "webhooks", "portal-sessions", request.params["id"])
     found = request.secret()
     if found is None:
         return SeeOther(request.url("sessions"))
@@ -44,7 +44,7 @@ def _origin(request: PageRequest) -> str:
     return told if told != "null" else f"{request.http.scope['scheme']}://{request.http.headers.get('host', '')}"
 
 
-async def _is_first(request: PageRequest, link: StoredLink) -> bool:
+async def _is_first(request: PageRequest, link: PortalLink) -> bool:
     """True if the tenant has nothing else here, so that its name may be misspelt."""
     if not request.has("tenants"):
         return False

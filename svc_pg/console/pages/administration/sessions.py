@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final
 
-from svc_pg.console.built_in.webhook_portal import WaitingLinks
+from svc_pg.console.built_in.webhook_portal import PendingPortalLinks
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
-from svc_pg.console.sign_in.portal_links import StoredLink, WaitingLink
-from svc_pg.console.sign_in.sessions import StoredSession
+from svc_pg.console.sign_in.portal_links import PendingPortalLink, PortalLink
+from svc_pg.console.sign_in.sessions import SessionRecord
 from svc_pg.database.pagination import Page
 
 _OWN: Final = "own-sessions"
@@ -20,7 +20,7 @@ async def listed(request: PageRequest) -> Answer:
     """The sessions in one state, newest first; above them the one that somebody has just ended."""
     state = request.choice("state", ("live", "ended"), "live")
     whose = _whose(request, request.choice("whose", ("own", "all"), "all"))
-    page = await request.api.get(Page[StoredSession], "account", whose, query=request.list_query(state=state))
+    page = await request.api.get(Page[SessionRecord], "account", whose, query=request.list_query(state=state))
     values = {
         "sessions": page,
         "state": state,
@@ -47,21 +47,21 @@ async def revoke(request: PageRequest) -> Answer:
     return SeeOther(request.url("sessions", query=own if is_this else own | {"ended": request.params["id"]}))
 
 
-async def _found(request: PageRequest, whose: str, session_id: str) -> StoredSession | StoredLink:
+async def _found(request: PageRequest, whose: str, session_id: str) -> SessionRecord | PortalLink:
     """A session, or a link that is none yet. Raises Problem 404."""
     try:
-        return await request.api.get(StoredSession, "account", whose, session_id)
+        return await request.api.get(SessionRecord, "account", whose, session_id)
     except Problem as problem:
         if problem.status != HTTPStatus.NOT_FOUND or whose == _OWN:
             raise
-    return await request.api.get(StoredLink, "webhooks", "portal-sessions", session_id)
+    return await request.api.get(PortalLink, "webhooks", "portal-sessions", session_id)
 
 
-async def _links(request: PageRequest, whose: str, state: str) -> Sequence[WaitingLink]:
+async def _links(request: PageRequest, whose: str, state: str) -> Sequence[PendingPortalLink]:
     """The links to the portal that may become sessions."""
     if whose == _OWN or state != "live":
         return []
-    return (await request.api.get(WaitingLinks, "webhooks", "portal-sessions")).data
+    return (await request.api.get(PendingPortalLinks, "webhooks", "portal-sessions")).data
 
 
 def _whose(request: PageRequest, asked: str | None) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from svc_pg.audit.read.stats import AuditStats
-from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, Unlisted
+from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, UnlistedTenants
 from svc_pg.console.built_in.webhook_bulk import StatusCount
-from svc_pg.console.built_in.webhook_portal import WaitingLinks
+from svc_pg.console.built_in.webhook_portal import PendingPortalLinks
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
@@ -16,7 +16,7 @@ from svc_pg.database.pagination import Page
 
 _NOT_THE_NAME: Final = Problem(422, "name_differs", "What you typed is not the name of the tenant.")
 
-_NONE: Final = Unlisted([], is_complete=True)
+_NONE: Final = UnlistedTenants([], is_complete=True)
 
 Shape = TypeVar("Shape")
 
@@ -26,7 +26,7 @@ async def listed(request: PageRequest) -> Answer:
     wanted = {"text": request.query["text"]} if request.query.get("text") else {}
     page = await request.api.get(Page[Tenant], "tenant", "tenants", query=request.list_query(**wanted))
     is_first = not page.prev_cursor and not wanted
-    unlisted = await request.api.get(Unlisted, "tenant", "unlisted") if is_first else _NONE
+    unlisted = await request.api.get(UnlistedTenants, "tenant", "unlisted") if is_first else _NONE
     use = await _use(request, [tenant.id for tenant in page])
     return Html(
         "tenants",
@@ -78,7 +78,9 @@ async def delete(request: PageRequest) -> Answer:
     if request.form.get("name") != tenant.name:
         raise _NOT_THE_NAME
     use = (await _use(request, [tenant.id]))[tenant.id]
-    links = (await request.api.get(WaitingLinks, "webhooks", "portal-sessions")).data if request.may_let_in else []
+    links = (
+        (await request.api.get(PendingPortalLinks, "webhooks", "portal-sessions")).data if request.may_let_in else []
+    )
     await request.api.call("DELETE", "tenant", "tenants", request.params["id"])
     ended = {
         "name": tenant.name,

@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.sign_in.api_tokens import NewToken, StoredToken
+from svc_pg.console.sign_in.api_tokens import ApiToken, CreatedToken
 from svc_pg.database.pagination import Page
 
 _DAY: Final = 86_400
@@ -16,14 +16,14 @@ _USUAL: Final = {"name": "", "permission": "read", "tenant": "", "days": "90"}
 async def listed(request: PageRequest) -> Answer:
     """The tokens in one state, newest first."""
     state = request.choice("state", ("live", "ended"), "live")
-    page = await request.api.get(Page[StoredToken], "account", "tokens", query=request.list_query(state=state))
+    page = await request.api.get(Page[ApiToken], "account", "tokens", query=request.list_query(state=state))
     ended = await _token(request, request.query["ended"]) if request.query.get("ended") else None
     return Html("tokens", {"tokens": page, "state": state, "ended": ended})
 
 
 async def new(request: PageRequest) -> Answer:
     """The form for a new token."""
-    await request.api.get(Page[StoredToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
+    await request.api.get(Page[ApiToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
     return Html("token_new", {"typed": _typed(request), "permissions": PERMISSIONS, "days": DAYS})
 
 
@@ -37,7 +37,7 @@ async def add(request: PageRequest) -> Answer:
         "expiresIn": days * _DAY,
         **({"tenant": typed["tenant"]} if typed["tenant"] else {}),
     }
-    made = await request.api.post(NewToken, "account", "tokens", body=body)
+    made = await request.api.post(CreatedToken, "account", "tokens", body=body)
     return request.made(made.token, "tokens", "made")
 
 
@@ -58,8 +58,8 @@ async def revoke(request: PageRequest) -> Answer:
     return SeeOther(request.url("tokens", query={"ended": request.params["id"]}))
 
 
-async def _token(request: PageRequest, token_id: str) -> StoredToken:
-    return await request.api.get(StoredToken, "account", "tokens", token_id)
+async def _token(request: PageRequest, token_id: str) -> ApiToken:
+    return await request.api.get(ApiToken, "account", "tokens", token_id)
 
 
 def _typed(request: PageRequest) -> dict[str, str]:

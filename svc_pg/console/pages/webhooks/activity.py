@@ -5,7 +5,7 @@ from typing import Final
 
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity, Sent
+from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity, TrafficBucket
 
 HOURS: Final = 12
 """The number of hours."""
@@ -18,7 +18,7 @@ async def activities(request: PageRequest, endpoint_ids: Iterable[str]) -> Mappi
     return {each.endpoint_id: each for each in found}
 
 
-def delivered_share(hours: Sequence[Sent]) -> float | None:
+def delivered_share(hours: Sequence[TrafficBucket]) -> float | None:
     """The part of those whose time has come that was delivered, in percent; None if there are none."""
     come = sum(hour.come for hour in hours)
     return charts.share(sum(hour.delivered for hour in hours), come) if come else None

@@ -17,7 +17,7 @@ from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.messages.message_queries import Message
 
@@ -73,7 +73,7 @@ async def confirm(request: PageRequest) -> Answer:
     """The number of deliveries that a change would reach, and the button that makes it."""
     needs_write(request)
     verb, body = _change(request.query.get("do")), _body(request.query)
-    counted = await _post(request, verb, body | {"dryRun": True}) if body else Changed(0, is_complete=True)
+    counted = await _post(request, verb, body | {"dryRun": True}) if body else BulkResult(0, is_complete=True)
     values = {
         "change": verb,
         "counted": counted,
@@ -160,5 +160,5 @@ def _query(body: Mapping[str, object]) -> dict[str, str | Sequence[str]]:
     return {name: str(value) for name, value in body.items() if name != "ids"}
 
 
-async def _post(request: PageRequest, change: Change, body: Mapping[str, object]) -> Changed:
-    return await request.api.post(Changed, "webhooks", "deliveries", change, body=body)
+async def _post(request: PageRequest, change: Change, body: Mapping[str, object]) -> BulkResult:
+    return await request.api.post(BulkResult, "webhooks", "deliveries", change, body=body)

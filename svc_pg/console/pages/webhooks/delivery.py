@@ -12,7 +12,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
-from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.route import request_line
@@ -48,7 +48,7 @@ async def shown(request: PageRequest) -> Answer:
     attempts = await request.api.get(
         Page[DeliveryAttempt], "webhooks", "deliveries", delivery_id, "attempts", query={"limit": "1000"}
     )
-    rebuilt = await request.api.get(DeliveryRequest, "webhooks", "deliveries", delivery_id, "request")
+    rebuilt = await request.api.get(DeliveryPost, "webhooks", "deliveries", delivery_id, "request")
     endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
     same_message = await request.api.get(
         Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
@@ -124,7 +124,7 @@ def duration(attempts: Sequence[DeliveryAttempt]) -> str:
     return " ".join([f"{number} {unit}" for number, unit in parts if number][:2])
 
 
-def check_command(delivery_id: str, request: DeliveryRequest) -> str:
+def check_command(delivery_id: str, request: DeliveryPost) -> str:
     """The shell command that makes the signature of the request, from the secret."""
     given = {header.name.lower(): header.value for header in request.headers}
     timestamp = given.get("webhook-timestamp")
@@ -133,7 +133,7 @@ def check_command(delivery_id: str, request: DeliveryRequest) -> str:
     return "\n".join(lines) + "\n" + _CHECK
 
 
-def curl_command(delivery_id: str, request: DeliveryRequest) -> str:
+def curl_command(delivery_id: str, request: DeliveryPost) -> str:
     """The shell command that sends the request, without the headers whose values are sealed."""
     lines = [_body_file(delivery_id, request), f"curl --data-binary @body.json {shlex.quote(request.url or '')}"]
     given = [
@@ -144,7 +144,7 @@ def curl_command(delivery_id: str, request: DeliveryRequest) -> str:
     return " \\\n".join(["\n".join(lines), *(f"  -H {shlex.quote(each)}" for each in given)])
 
 
-def _body_file(delivery_id: str, request: DeliveryRequest) -> str:
+def _body_file(delivery_id: str, request: DeliveryPost) -> str:
     body = request.body or ""
     if len(body) <= QUOTED_BODY:
         return f"printf %s {shlex.quote(body)} > body.json"

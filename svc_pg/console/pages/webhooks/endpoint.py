@@ -16,7 +16,7 @@ from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.pages.webhooks.endpoints import form_page
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import EndpointStats
 from svc_pg.webhooks.events.event_types import EventType
@@ -142,7 +142,7 @@ async def ending(request: PageRequest) -> Answer:
     """The consequences of disabling or deleting the endpoint, with the buttons for both."""
     endpoint = await _endpoint(request)
     waiting = await request.api.post(
-        Changed, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}
+        BulkResult, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}
     )
     return Html("endpoint_end", {"endpoint": endpoint, "waiting": waiting})
 
