@@ -134,7 +134,8 @@ def status(
         _tell_limits(found)
         seal_status.tell(seals)
         if differing:
-            output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
+            verb = "differs" if len(differing) == 1 else "differ"
+            output.words(f"{len(differing)} of {len(found)} objects {verb}. {_advice(differing, config)}".rstrip())
             gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
             for table, now in dict.fromkeys(gone):
                 if now is not None:
@@ -173,11 +174,11 @@ def _attributed(conn: Any) -> list[Attribution]:
 def _say_without_actor(attributed: list[Attribution]) -> None:
     lacking = sorted((each for each in attributed if each.without_actor), key=lambda each: -each.share)
     for each in lacking[:_MOST_TABLES]:
-        output.words(
-            f"In the last day, {each.without_actor} of {each.entries} entries of {each.table_name} have no actor."
-        )
-    if len(lacking) > _MOST_TABLES:
-        output.words(f"So have {len(lacking) - _MOST_TABLES} more tables; --json lists them.")
+        entries, verb = counted(each.entries, "entry"), "has" if each.without_actor == 1 else "have"
+        output.words(f"In the last day, {each.without_actor:,} of {entries} of {each.table_name} {verb} no actor.")
+    more = len(lacking) - _MOST_TABLES
+    if more > 0:
+        output.words(f"So {'has' if more == 1 else 'have'} {counted(more, 'more table')}; --json lists them.")
     if any(each.share == 1 for each in lacking):
         output.words(
             "If your application names actors, its connections may lack with_audit:"

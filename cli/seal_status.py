@@ -7,6 +7,7 @@ from typing import Any
 from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
 from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
 
 from . import output, records
 from .optional_read import optional_read
@@ -70,5 +71,4 @@ def _seals(last: LastVerification) -> str:
 def _result(last: LastVerification) -> str:
     if not last.findings:
         return "all was as it was sealed"
-    more = "" if last.is_complete else " or more"
-    return f"{last.findings:,}{more} findings"
+    return counted(last.findings, "finding") if last.is_complete else f"{last.findings:,} or more findings"
