@@ -58,7 +58,7 @@ class Drawn:
     duration_rows: Sequence[Sequence[str | None]]
 
 
-async def overview(request: PageRequest) -> Answer:
+async def overview_page(request: PageRequest) -> Answer:
     """The page."""
     window = request.choice("window", PERIODS, "24h")
     of_webhooks, of_log = await _both(_of_webhooks(request, window), _of_log(request, window))

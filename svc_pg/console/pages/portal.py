@@ -69,7 +69,7 @@ async def logo(request: PageRequest) -> Answer:
     return _file(image.content, image.media_type)
 
 
-async def home(request: PageRequest) -> Answer:
+async def home_page(request: PageRequest) -> Answer:
     """The endpoints, the latest deliveries, and the events that one can choose."""
     endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"limit": _SHOWN})
     latest = await request.api.get(Page[Delivery], "webhooks", "deliveries", query={"limit": _SHOWN})

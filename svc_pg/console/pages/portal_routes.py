@@ -16,6 +16,6 @@ PORTAL: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/logo", portal.logo, is_open=True),
     PageRoute("POST", "/theme", theme.choose, is_open=True),
     PageRoute("POST", "/leave", portal.leave),
-    PageRoute("GET", "/home", portal.home, is_compressed=True, nav_item=NavItem(word="Overview", icon="overview")),
+    PageRoute("GET", "/home", portal.home_page, is_compressed=True, nav_item=NavItem(word="Overview", icon="overview")),
     *WEBHOOKS,
 ]

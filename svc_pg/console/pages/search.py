@@ -11,7 +11,7 @@ from svc_pg.console.pages.search_readings import NUMBER, READINGS, contents, fac
 MOST_CHARACTERS: Final = 500
 
 
-async def search(request: PageRequest) -> Answer:
+async def search_page(request: PageRequest) -> Answer:
     """All readings of the text that lead somewhere, the surest first; if they lead to one page, that page."""
     text = request.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:

@@ -14,7 +14,7 @@ _IN_FORM: Final = ("event", "email", "since")
 _PERIODS: Final = {"24h": "Last 24 hours", "7d": "Last 7 days", "": "Any time"}
 
 
-async def listed(request: PageRequest) -> Answer:
+async def activity_page(request: PageRequest) -> Answer:
     """The events, newest first."""
     wanted = used(request, WORDS)
     page = await request.api.get(Page[ConsoleEvent], "account", "events", query=request.list_query(**wanted))

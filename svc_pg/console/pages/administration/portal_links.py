@@ -22,7 +22,7 @@ async def add(request: PageRequest) -> Answer:
     return request.made(made.url or f"{_origin(request)}{made.path}", "portal-links", made.id)
 
 
-async def shown(request: PageRequest) -> Answer:
+async def portal_link_page(request: PageRequest) -> Answer:
     """The link that a form has made; without it, the way to the list of those that nobody has opened."""
     link = await request.api.get(PortalLink, "webhooks", "portal-sessions", request.params["id"])
     found = request.secret()

@@ -16,7 +16,7 @@ _OWN: Final = "own-sessions"
 _ALL: Final = "sessions"
 
 
-async def listed(request: PageRequest) -> Answer:
+async def sessions_page(request: PageRequest) -> Answer:
     """The sessions in one state, newest first; above them the one that somebody has just ended."""
     state = request.choice("state", ("live", "ended"), "live")
     whose = _whose(request, request.choice("whose", ("own", "all"), "all"))

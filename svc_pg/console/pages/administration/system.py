@@ -22,7 +22,7 @@ _NAMES: Final = {
 _MOST_HOLDS: Final = "20"
 
 
-async def system(request: PageRequest) -> Answer:
+async def system_page(request: PageRequest) -> Answer:
     """The page."""
     status = await request.api.get(SystemStatus, "account", "system")
     log = next((each for each in status.sizes if each.name == "audit_logs"), TableSize("audit_logs", 0, 0))

@@ -21,7 +21,7 @@ _NONE: Final = UnlistedTenants([], is_complete=True)
 Shape = TypeVar("Shape")
 
 
-async def listed(request: PageRequest) -> Answer:
+async def tenants_page(request: PageRequest) -> Answer:
     """All tenants by name, or those with some letters in their names."""
     wanted = {"text": request.query["text"]} if request.query.get("text") else {}
     page = await request.api.get(Page[Tenant], "tenant", "tenants", query=request.list_query(**wanted))
@@ -50,7 +50,7 @@ async def add(request: PageRequest) -> Answer:
     return SeeOther(request.url("tenants", added.id))
 
 
-async def shown(request: PageRequest) -> Answer:
+async def tenant_page(request: PageRequest) -> Answer:
     """One tenant, and how to change it."""
     tenant, seen = await request.api.tagged(Tenant, "tenant", "tenants", request.params["id"])
     values = {

@@ -13,7 +13,7 @@ DAYS: Final = (7, 30, 90, 365)
 _USUAL: Final = {"name": "", "permission": "read", "tenant": "", "days": "90"}
 
 
-async def listed(request: PageRequest) -> Answer:
+async def tokens_page(request: PageRequest) -> Answer:
     """The tokens in one state, newest first."""
     state = request.choice("state", ("live", "ended"), "live")
     page = await request.api.get(Page[ApiToken], "account", "tokens", query=request.list_query(state=state))
@@ -41,7 +41,7 @@ async def add(request: PageRequest) -> Answer:
     return request.made(made.token, "tokens", "made")
 
 
-async def shown(request: PageRequest) -> Answer:
+async def created_token_page(request: PageRequest) -> Answer:
     """The token that a form has made; without it, the way to the list."""
     found = request.secret()
     return SeeOther(request.url("tokens")) if found is None else Html("token_made", {"token": found})

@@ -61,7 +61,7 @@ class _Asked:
     problem: Problem | None = None
 
 
-async def shown(request: PageRequest) -> Answer:
+async def as_of_page(request: PageRequest) -> Answer:
     """The record at the time in the address, or now."""
     table, record_id = request.params["table"], request.params["id"]
     asked = _asked(request)

@@ -17,7 +17,7 @@ _SHOWN: Final = 20_000
 """The characters of a snapshot on the page; the whole is a file."""
 
 
-async def shown(request: PageRequest) -> Answer:
+async def entry_page(request: PageRequest) -> Answer:
     """The entry, between the one before and the one after of its record."""
     entry = await _entry(request)
     newer, older = await _neighbours(request, entry)

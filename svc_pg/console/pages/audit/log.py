@@ -23,7 +23,7 @@ _MEDIA_TYPES: Final = {
 }
 
 
-async def listed(request: PageRequest) -> Answer:
+async def log_page(request: PageRequest) -> Answer:
     """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
     filters = selection.used(request)
     position = {name: request.query[name] for name in POSITIONS if request.query.get(name)}

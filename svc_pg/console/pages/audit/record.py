@@ -17,7 +17,7 @@ _CHANGES: Final = 12
 _HOLDS: Final = "5"
 
 
-async def shown(request: PageRequest) -> Answer:
+async def record_page(request: PageRequest) -> Answer:
     """The record as the log knows it."""
     table, record_id = request.params["table"], request.params["id"]
     position = {name: request.query[name] for name in PAGES if request.query.get(name)}

@@ -13,7 +13,7 @@ _ROWS: Final = 60
 _READ: Final = 1000
 
 
-async def shown(request: PageRequest) -> Answer:
+async def tail_page(request: PageRequest) -> Answer:
     """The entries since the page was opened, the newest first, above those from before.
 
     The address keeps the point from which the log is followed, so that a page that is asked for again, after whatever

@@ -12,7 +12,7 @@ from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
 
-async def shown(request: PageRequest) -> Answer:
+async def transaction_page(request: PageRequest) -> Answer:
     """The entries of a transaction, the oldest first."""
     xact_id = request.params["id"]
     filters = {"transaction": xact_id}

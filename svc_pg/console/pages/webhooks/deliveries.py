@@ -39,7 +39,7 @@ class Row:
     tenant: str | None
 
 
-async def listed(request: PageRequest) -> Answer:
+async def deliveries_page(request: PageRequest) -> Answer:
     """Deliveries, newest first, with the number of those in each state."""
     wanted = used(request, WORDS)
     filters = {name: value for name, value in wanted.items() if name != "status"}

@@ -41,7 +41,7 @@ class Mark:
     is_success: bool
 
 
-async def shown(request: PageRequest) -> Answer:
+async def delivery_page(request: PageRequest) -> Answer:
     """One delivery."""
     delivery_id = request.params["id"]
     delivery = await request.api.get(DeliveryDetail, "webhooks", "deliveries", delivery_id)

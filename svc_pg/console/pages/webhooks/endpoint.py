@@ -29,7 +29,7 @@ _OF_CHANGES: Final = "operation,actorId,dbUser,changedFields"
 _HOUR: Final = timedelta(hours=1)
 
 
-async def shown(request: PageRequest) -> Answer:
+async def endpoint_page(request: PageRequest) -> Answer:
     """One endpoint."""
     endpoint = await _endpoint(request)
     stats = await request.api.get(EndpointStats, "webhooks", "endpoints", endpoint.id, "stats")

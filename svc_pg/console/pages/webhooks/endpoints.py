@@ -38,7 +38,7 @@ class Row:
     is_estimate: bool
 
 
-async def listed(request: PageRequest) -> Answer:
+async def endpoints_page(request: PageRequest) -> Answer:
     """Endpoints, newest first: those that the filters select."""
     wanted = used(request, WORDS)
     page = await request.api.get(

@@ -13,7 +13,7 @@ from svc_pg.webhooks.events.event_types import EventType
 _LONGEST: Final = 64 * 1024
 
 
-async def listed(request: PageRequest) -> Answer:
+async def event_types_page(request: PageRequest) -> Answer:
     """All events, those of the application first."""
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
     return Html("event_types", divided(types))
@@ -26,7 +26,7 @@ def divided(types: Iterable[EventType]) -> Mapping[str, Sequence[EventType]]:
     return {"types": [each for each in every if each not in own], "own_types": own}
 
 
-async def shown(request: PageRequest) -> Answer:
+async def event_type_page(request: PageRequest) -> Answer:
     """One event."""
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
     found = next((each for each in types if each.name == request.params["name"]), None)
