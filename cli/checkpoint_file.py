@@ -28,7 +28,7 @@ class CheckpointFile:
         if is_special(path):
             raise SvcError(f"{path} is not a file and keeps no cursor", hint="Name a file, or leave out --cursor.")
         with explained(path):
-            self._descriptor = file_lock.opened(self._path, MADE)
+            self._descriptor = file_lock.open_locked(self._path, MADE)
 
     def read(self) -> Checkpoint | None:
         """The checkpoint; None if there is none yet. Raises SvcError."""
@@ -45,7 +45,7 @@ class CheckpointFile:
         """Replace the checkpoint; it is on the disk when this returns. Raises SvcError."""
         part = self._path.with_name(f".{self._path.name[:200]}.part")
         with explained(self._path):
-            descriptor = file_lock.opened(part, MADE | os.O_NOFOLLOW, name=self._path)
+            descriptor = file_lock.open_locked(part, MADE | os.O_NOFOLLOW, name=self._path)
             try:
                 os.ftruncate(descriptor, 0)
                 write_all(descriptor, reached.text.encode())

@@ -11,7 +11,7 @@ from . import output
 from .optional_read import optional_read
 
 
-def read(conn: Any) -> list[HorizonHolder]:
+def read_holders(conn: Any) -> list[HorizonHolder]:
     """The holders: none if they cannot be known."""
     return optional_read(conn, lambda conn: fetch(conn, horizon_holders()), [])
 

@@ -11,7 +11,7 @@ from . import output
 from .optional_read import optional_read
 
 
-def read(conn: Any) -> list[LastRun]:
+def read_runs(conn: Any) -> list[LastRun]:
     """The tasks that have run: none if they cannot be known."""
     return optional_read(conn, lambda conn: fetch(conn, last_runs()), [])
 

@@ -13,10 +13,10 @@ from . import output, records
 from .optional_read import optional_read
 
 
-def read(conn: Any) -> Backlog | None:
+def read_backlog(conn: Any) -> Backlog | None:
     """The backlog; None if the role may not know it, or if it cannot be read quickly."""
     try:
-        return optional_read(conn, backlog.read, None)
+        return optional_read(conn, backlog.read_backlog, None)
     except QueryCanceled:
         return None
 

@@ -109,10 +109,10 @@ def status(
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
         attributed = _attributed(conn)
-        seals = seal_status.read(conn)
-        runs = last_runs.read(conn)
-        holders = horizon_holders.read(conn)
-        backlog = late_deliveries.read(conn)
+        seals = seal_status.read_seals(conn)
+        runs = last_runs.read_runs(conn)
+        holders = horizon_holders.read_holders(conn)
+        backlog = late_deliveries.read_backlog(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [

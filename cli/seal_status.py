@@ -21,7 +21,7 @@ class SealStatus:
     verification: LastVerification | None
 
 
-def read(conn: Any) -> SealStatus:
+def read_seals(conn: Any) -> SealStatus:
     """Read both."""
     return SealStatus(optional_read(conn, audit.seal_lag, None), optional_read(conn, audit.last_verification, None))
 

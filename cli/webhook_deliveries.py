@@ -86,7 +86,7 @@ def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Jso
     keys = KeyRing.of(settings) if settings.encryption_keys else None
     with connect(database_url) as conn:
         sealed = fetch_one(conn, delivery_request.get(delivery))
-    shown = delivery_request.opened(sealed, keys=keys, is_signed=True)
+    shown = delivery_request.delivery_post(sealed, keys=keys, is_signed=True)
     if json:
         records.show_json(shown)
     else:

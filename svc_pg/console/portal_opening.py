@@ -20,7 +20,7 @@ class OpenPortalRequest(RequestBody):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedPortal:
+class OpenedPortalSession:
     """A session of the portal's pages, which opens nothing else. ``expires_in`` is in seconds."""
 
     portal_token: str
@@ -31,7 +31,7 @@ class OpenedPortal:
 OPEN: Final = Documentation(
     summary="Turn a link to the portal into a session of its pages, once",
     body=OpenPortalRequest,
-    response=OpenedPortal,
+    response=OpenedPortalSession,
     errors={"link_over": 410, **database.PROBLEMS},
 )
 
@@ -47,11 +47,11 @@ class PortalOpening:
         """Open a link."""
         body = read_body(request, OpenPortalRequest)
         async with self.database.once(request) as conn:
-            opened = await portal_links.opened(
+            opened = await portal_links.open_link(
                 conn,
                 body.token,
                 idle_timeout=self.settings.console_idle_timeout,
                 ip=request.client,
                 user_agent=user_agent(request),
             )
-        return ConsoleResponse(200, OpenedPortal(opened.token, opened.tenant, opened.expires_in))
+        return ConsoleResponse(200, OpenedPortalSession(opened.token, opened.tenant, opened.expires_in))

@@ -154,7 +154,7 @@ class SystemStatus:
     backlog: Backlog
 
 
-async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
+async def read_system_status(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
     """The state of the system now, with the drift that was found before."""
     days = config.audit.retention_days
     return SystemStatus(

@@ -88,6 +88,6 @@ def epoch_of(position: str) -> str:
 
 def number_in(position: str) -> int:
     """The number of a transaction in a position. Raises QueryError."""
-    if (number := numbers.read(position.partition(".")[2])) is None:
+    if (number := numbers.bigint(position.partition(".")[2])) is None:
         raise QueryError(f"{position!r} does not say how far the log was read")
     return number

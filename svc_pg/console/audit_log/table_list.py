@@ -9,7 +9,9 @@ from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.schema import Status
 
 
-def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
+def page_of_tables(
+    statuses: Iterable[Status], config: AuditConfig, wanted: Listing[CapturedTable]
+) -> Page[CapturedTable]:
     """A page of the tables by name."""
     capture: dict[str, Capture] = {}
     for status in statuses:

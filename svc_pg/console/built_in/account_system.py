@@ -16,7 +16,7 @@ def system_route(database: Database, config: Config) -> ProductEndpoint:
     async def shown(_request: AuthenticatedRequest) -> ConsoleResponse:
         drift = await reader.read()
         async with database.connection() as conn:
-            return ConsoleResponse(200, await system_status.read(conn, config, drift))
+            return ConsoleResponse(200, await system_status.read_system_status(conn, config, drift))
 
     return ProductEndpoint(
         method="GET",

@@ -14,7 +14,7 @@ from svc_pg.errors import QueryError
 
 def entry_number(text: str) -> int:
     """The id of an entry as a number. Raises Problem 404 if it is no id."""
-    if (number := numbers.read(text)) is None:
+    if (number := numbers.bigint(text)) is None:
         raise unknown_entry()
     return number
 

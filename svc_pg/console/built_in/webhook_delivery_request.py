@@ -37,7 +37,7 @@ class DeliveryRequestRoutes:
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [sealed] = await found(self.database, request, delivery_request.get, unknown=UNKNOWN_DELIVERY)
         may_sign = permits(request.session.permissions, "write")
-        shown = delivery_request.opened(sealed, keys=self.keys, is_signed=may_sign)
+        shown = delivery_request.delivery_post(sealed, keys=self.keys, is_signed=may_sign)
         if shown.url is not None and not may_sign:
             shown = replace(shown, url=without_query(shown.url))
         return ConsoleResponse(200, shown)

@@ -12,7 +12,7 @@ from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoints import endpoint_rows
-from svc_pg.console.portal_opening import OpenedPortal
+from svc_pg.console.portal_opening import OpenedPortalSession
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
@@ -39,7 +39,7 @@ async def enter(request: PageRequest) -> Answer:
     """Open the link, and lead on to the first page."""
     try:
         opened = await request.api.post(
-            OpenedPortal, "console", "portal", "open", body={"token": request.form.get("token", "")}
+            OpenedPortalSession, "console", "portal", "open", body={"token": request.form.get("token", "")}
         )
     except Problem as problem:
         if problem.code not in _OVER:

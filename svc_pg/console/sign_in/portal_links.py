@@ -125,7 +125,7 @@ async def arevoke(conn: AsyncConnection[Any], link_id: UUID) -> bool:
     return bool(await cursor.fetchone()) and await sessions.arevoke(conn, link_id)
 
 
-async def opened(
+async def open_link(
     conn: AsyncConnection[Any], token: str, *, idle_timeout: timedelta, ip: str | None, user_agent: str | None
 ) -> OpenedPortal:
     """Turn a link into a session, once. Raises Problem 410."""

@@ -135,13 +135,13 @@ def request(conn: Connection[Any], delivery_id: str, *, settings: "Settings | No
     With ``settings``, whose keys open the secret, it is signed as of now, and names the headers that are sealed.
     """
     sealed = fetch_one(conn, delivery_request.get(delivery_id))
-    return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
+    return delivery_request.delivery_post(sealed, keys=_keys(settings), is_signed=True)
 
 
 async def arequest(conn: AsyncConnection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryPost:
     """As ``request``."""
     sealed = await afetch_one(conn, delivery_request.get(delivery_id))
-    return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
+    return delivery_request.delivery_post(sealed, keys=_keys(settings), is_signed=True)
 
 
 def retry(conn: Connection[Any], delivery_id: str) -> Delivery:

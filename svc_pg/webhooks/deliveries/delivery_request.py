@@ -83,7 +83,7 @@ def get(delivery_id: str) -> Query[SealedRequest]:
     return Query(_SELECT, (key,), SealedRequest, absent=no_delivery(key))
 
 
-def opened(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> DeliveryPost:
+def delivery_post(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> DeliveryPost:
     """The request, with the names of the headers that are sealed, never with their values.
 
     With ``is_signed`` it has the signatures of an attempt that is made now. Without ``keys``, or if they do not open

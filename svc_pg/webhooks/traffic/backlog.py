@@ -145,7 +145,7 @@ def _backlog(*, oldest_due_seconds: float, is_worker_seen: bool, **counts: Any) 
     )
 
 
-def read(conn: Connection[Any]) -> Backlog:
+def read_backlog(conn: Connection[Any]) -> Backlog:
     """Read the backlog in the transaction of a connection, whose planner keeps to indexes until it ends."""
     conn.execute(PREPARE)
     return fetch_one(conn, backlog())

@@ -67,7 +67,7 @@ def title(entry: Entry) -> str:
 def _fields(entry: Entry) -> str:
     match entry.operation:
         case "UPDATE":
-            return listed(entry.changed_fields or [])
+            return field_names(entry.changed_fields or [])
         case "TRUNCATE":
             return short(entry.partition or entry.table_name)
         case "INSERT" | "DELETE" | "SNAPSHOT":
@@ -76,7 +76,7 @@ def _fields(entry: Entry) -> str:
             assert_never(entry.operation)
 
 
-def listed(names: Sequence[str]) -> str:
+def field_names(names: Sequence[str]) -> str:
     """Some names and the number of the others: ``email, name and 3 more``."""
     if not names:
         return "nothing that can be seen"

@@ -38,7 +38,7 @@ _NO_COOKIE: Final = (
 
 async def form(request: PageRequest) -> Answer:
     """The form for an address, or the button that signs in at once."""
-    waiting = pending.read(request.cookies.read(request.http, cookies.SIGN_IN)) if request.refusal else None
+    waiting = pending.pending_of(request.cookies.read(request.http, cookies.SIGN_IN)) if request.refusal else None
     email = request.form.get("email") or (waiting.email if waiting else "")
     return await _form(request, wanted=_next(request, request.query.get("next")), email=email, problem=request.refusal)
 
@@ -46,7 +46,7 @@ async def form(request: PageRequest) -> Answer:
 async def begin(request: PageRequest) -> Answer:
     """Have a code mailed, or sign in at once if the settings approve everybody on this machine."""
     email, wanted = request.form.get("email", "").strip(), _next(request, request.form.get("next"))
-    before = pending.read(request.cookies.read(request.http, cookies.SIGN_IN))
+    before = pending.pending_of(request.cookies.read(request.http, cookies.SIGN_IN))
     if before is not None and before.email == email and (wait := before.wait(request.now, between=BETWEEN_MAILS)):
         detail = f"A code is on its way already. Ask for another one in {wait} s."
         problem = Problem(429, "rate_limited", detail, headers={"Retry-After": str(wait)})
@@ -66,7 +66,7 @@ async def begin(request: PageRequest) -> Answer:
 async def code_form(request: PageRequest) -> Answer:
     """The form for the code."""
     wanted = _next(request, request.query.get("next"))
-    waiting = pending.read(request.cookies.read(request.http, cookies.SIGN_IN))
+    waiting = pending.pending_of(request.cookies.read(request.http, cookies.SIGN_IN))
     if waiting is None:
         return await _form(request, wanted=wanted, problem=Problem(400, "no_cookie", _NO_COOKIE))
     return Html("sign_in_code", {"next": wanted, "pending": waiting, "problem": _refused_code(request.refusal)})
@@ -75,7 +75,7 @@ async def code_form(request: PageRequest) -> Answer:
 async def finish(request: PageRequest) -> Answer:
     """Try the code, and begin the session that it opens."""
     wanted = _next(request, request.form.get("next"))
-    waiting = pending.read(request.cookies.read(request.http, cookies.SIGN_IN))
+    waiting = pending.pending_of(request.cookies.read(request.http, cookies.SIGN_IN))
     if waiting is None:
         raise _back(request, Problem(400, "no_cookie", _NO_COOKIE), wanted=wanted)
     try:

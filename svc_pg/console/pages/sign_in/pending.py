@@ -40,7 +40,7 @@ class Pending:
         return urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode().rstrip("=")
 
 
-def read(cookie: str | None) -> Pending | None:
+def pending_of(cookie: str | None) -> Pending | None:
     """The sign-in of a cookie, or None if that is not one of ours."""
     if cookie is None:
         return None
