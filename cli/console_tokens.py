@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.console.sign_in import api_tokens, tenants
+from svc_pg.console.sign_in import api_tokens, known_tenants
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
@@ -34,7 +34,7 @@ def add(
     """Make a token, and print it. It is not shown again."""
     with connect(database_url) as conn, operator(conn):
         if tenant is not None:
-            tenants.refuse_unknown(conn, tenant)
+            known_tenants.refuse_unknown(conn, tenant)
         made = api_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
     if json:
         records.show_json(made)

@@ -39,10 +39,10 @@ from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.security_log import Refusals
 from svc_pg.console.sign_in import portal_links
+from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, TenantTable
-from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.console.token_sessions import with_programs
 from svc_pg.console.wrapping import Wrapped

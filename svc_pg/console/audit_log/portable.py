@@ -21,7 +21,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.config import Config
-from svc_pg.console.audit_log.connections import Address, new_connection, problem_of
+from svc_pg.console.audit_log.log_connections import Address, new_connection, problem_of
 from svc_pg.console.audit_log.table_list import page_of_tables
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable

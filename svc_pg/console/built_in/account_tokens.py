@@ -15,8 +15,8 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, ApiToken, CreatedToken
+from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.lifetimes import LifeFilter
-from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.console.token_sessions import ACTOR_PREFIX
 from svc_pg.database.pagination import Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS

@@ -16,8 +16,8 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documen
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.sign_in.known_tenants import aend_access
 from svc_pg.console.sign_in.tenant_table import Tenant, Tenants, TenantTable
-from svc_pg.console.sign_in.tenants import aend_access
 from svc_pg.database.pagination import Listing, Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 

@@ -26,7 +26,7 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declare
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
-from svc_pg.console.sign_in.tenants import KnownTenants, ais_new
+from svc_pg.console.sign_in.known_tenants import KnownTenants, ais_new
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats import durations

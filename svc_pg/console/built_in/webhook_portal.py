@@ -16,8 +16,8 @@ from svc_pg.console.prefix import PREFIX
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
+from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, PendingPortalLink, PortalLink
-from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.database.query import afetch, afetch_one
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.settings.addresses import origin, unreachable

@@ -25,7 +25,7 @@ from svc_pg.errors import (
     UnknownEventError,
 )
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.tenants import Own, own_delivery, own_endpoint, own_message
+from svc_pg.webhooks.tenant_checks import Own, own_delivery, own_endpoint, own_message
 
 Row = TypeVar("Row")
 Wanted = TypeVar("Wanted")

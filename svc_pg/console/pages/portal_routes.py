@@ -6,7 +6,7 @@ from typing import Final
 from svc_pg.console.pages import portal, theme
 from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.webhooks.routes import WEBHOOKS
+from svc_pg.console.pages.webhooks.webhook_routes import WEBHOOKS
 
 PORTAL_PATH: Final = ("ui", "portal")
 PORTAL: Final[Sequence[PageRoute]] = [

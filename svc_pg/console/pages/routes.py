@@ -5,12 +5,12 @@ from typing import Final
 
 from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
-from svc_pg.console.pages.audit.routes import AUDIT_LOG
+from svc_pg.console.pages.audit.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.sign_in import code, link
-from svc_pg.console.pages.webhooks.routes import WEBHOOKS
+from svc_pg.console.pages.webhooks.webhook_routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in", code.form, is_open=True),

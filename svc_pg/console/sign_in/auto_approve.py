@@ -11,7 +11,7 @@ from svc_pg.console.client_addresses import is_loopback
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.permissions import least
-from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
+from svc_pg.console.sign_in.sign_in_routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
 from svc_pg.console.tokens import Session, SignInMethod
 from svc_pg.settings import Settings
 

@@ -6,8 +6,8 @@ from typing import Final
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
 from svc_pg.seals.database.changed_fields import restored
-from svc_pg.seals.database.differences import Differences, Elsewhere
 from svc_pg.seals.database.removal_queries import count, reading, removals_of, returned_entries
+from svc_pg.seals.database.seal_differences import Differences, Elsewhere
 from svc_pg.seals.verification.comparison import Comparison
 from svc_pg.seals.verification.finding import Finding
 from svc_pg.seals.verification.leaf import Leaf

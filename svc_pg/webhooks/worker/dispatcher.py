@@ -13,13 +13,13 @@ from svc_pg.database.conninfo import Conninfo
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.attempts import Done
-from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.waiting import before
 from svc_pg.webhooks.worker.wakeup import Wakeup, waking
+from svc_pg.webhooks.worker.worker_connections import Connection
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pymysql
 import pytest
 
-from svc_pg.console.audit_log.connections import new_connection
+from svc_pg.console.audit_log.log_connections import new_connection
 from svc_pg.database.addresses import MySqlServer as Address
 from svc_pg.database.addresses import parse
 from svc_pg.errors import ConfigError

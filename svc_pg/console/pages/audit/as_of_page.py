@@ -11,7 +11,7 @@ from svc_pg.audit.past.as_of import PastRow
 from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
-from svc_pg.console.pages.audit.differences import Value, alone
+from svc_pg.console.pages.audit.value_differences import Value, alone
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page

@@ -7,7 +7,7 @@ from typing import Any, Final, assert_never
 
 from svc_pg.audit.log.entry import Entry, Operation, is_erased
 from svc_pg.audit.log.value_texts import Sides, sides, written
-from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
+from svc_pg.console.pages.audit.value_differences import LONGEST, Value, alone, compared
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.formats import look_alikes
 

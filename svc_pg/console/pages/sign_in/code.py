@@ -14,7 +14,7 @@ from svc_pg.console.pages.sign_in import pending
 from svc_pg.console.pages.sign_in.pending import Pending
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.devices import KNOWN_FOR
-from svc_pg.console.sign_in.routes import ApprovedSession, ClaimedSession, PendingSignIn
+from svc_pg.console.sign_in.sign_in_routes import ApprovedSession, ClaimedSession, PendingSignIn
 
 BETWEEN_MAILS: Final = timedelta(seconds=30)
 """The time between two codes to one address, as ``svc.console_init`` has it."""
