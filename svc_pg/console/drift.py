@@ -36,7 +36,7 @@ class SchemaDifference:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The first 200 of ``count`` differences among so many ``objects``, at ``checked_at``.
+    """The first 200 of ``count`` differences among ``objects``, at ``checked_at``.
 
     If ``problem`` is set, they could not be found: it says why.
     """

@@ -55,7 +55,7 @@ class AuditLog(Protocol):
         """The audited tables."""
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection that reads the past of what the session may see. Raises Problem 422 on other databases."""
+        """A connection that reads the past of the session's entries. Raises Problem 422 on other databases."""
 
     async def newest(self) -> str | None:
         """A text that changes when the log grows; None if the console finds that out for itself."""

@@ -28,7 +28,7 @@ _UNREACHABLE: Final = frozenset({1040, 1044, 1045, 1049, 1203, 2002, 2003, 2006,
 
 
 def new_connection(address: Address, *, seconds: int) -> Any:
-    """A connection that commits each statement; calls end when they have taken so many seconds."""
+    """A connection that commits each statement; a call ends after ``seconds``."""
     return _sqlite(address, seconds) if isinstance(address, SqliteFile) else _mysql(address, seconds)
 
 

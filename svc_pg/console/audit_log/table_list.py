@@ -1,4 +1,4 @@
-"""The audited tables of a database as what is installed there tells."""
+"""The audited tables of a database, from its installed objects."""
 
 from collections.abc import Iterable
 

@@ -10,7 +10,7 @@ from svc_pg.console.system_status import SystemStatus
 
 
 def system_route(database: Database, config: Config) -> ProductEndpoint:
-    """The route. ``config`` is what the database is compared with."""
+    """The route. The database is compared with ``config``."""
     reader = DriftReader(database, config)
 
     async def shown(_request: AuthenticatedRequest) -> ConsoleResponse:

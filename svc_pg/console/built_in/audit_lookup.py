@@ -1,4 +1,4 @@
-"""Look up what a route names in the log: an entry or a page, or the problem that there is none."""
+"""Look up an entry or a page of a route; a missing one is a problem."""
 
 from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import Entry

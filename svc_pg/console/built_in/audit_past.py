@@ -158,7 +158,7 @@ def _rows(request: AuthenticatedRequest, given: QueryParams, filters: Mapping[st
 
 @contextmanager
 def _found(request: AuthenticatedRequest) -> Iterator[None]:
-    """Turn what the log does not know into problems."""
+    """Turn errors of reading the past into problems."""
     try:
         yield
     except (ConfigError, UnknownTableError) as error:

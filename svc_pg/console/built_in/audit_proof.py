@@ -1,4 +1,4 @@
-"""Routes of what keeps the log true: seals, the proof of an entry, and legal holds."""
+"""Routes of the log's integrity: seals, the proof of an entry, and legal holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from svc_pg.seals.verification.seal import Seal
 
 @dataclass(frozen=True, slots=True)
 class AuditSeal:
-    """A seal. ``text`` is what ``signature`` signs, for a copy outside; it has no data of the entries."""
+    """A seal. ``signature`` signs ``text``, for a copy outside; it has no data of the entries."""
 
     number: int
     entries: int

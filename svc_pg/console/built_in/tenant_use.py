@@ -82,7 +82,7 @@ class UnlistedTenants(TenantUses):
 
 
 async def use_of(conn: AsyncConnection[Any], ids: Sequence[str]) -> TenantUses:
-    """Count what there is of these tenants, up to 100."""
+    """Count the use of these tenants, up to 100."""
     return TenantUses(await afetch(conn, Query(_USE, {"ids": list(ids)}, TenantUse)))
 
 

@@ -51,7 +51,7 @@ _OWN: Final[Mapping[str, Callable[[str, str], Query[Own]]]] = {
 
 
 def restricted(wanted: Wanted, session: Session, of_tenant: Callable[[Wanted, str], Wanted]) -> Wanted:
-    """A list as the session may see it: if it is of one tenant, with what is that tenant's."""
+    """A list for the session: of one tenant's rows if it is of one tenant."""
     return wanted if session.tenant is None else of_tenant(wanted, session.tenant)
 
 

@@ -28,7 +28,7 @@ from svc_pg.webhooks.traffic.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """The pending deliveries, and what they wait for."""
+    """The pending deliveries by the reason of their wait."""
 
     waiting: PendingCounts
     backlog: Backlog

@@ -1,4 +1,4 @@
-"""The addresses of what pages show, so that every page leads to a thing in the same way."""
+"""The addresses of pages by their subject, so that every page leads to a thing in the same way."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

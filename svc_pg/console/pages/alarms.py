@@ -1,4 +1,4 @@
-"""Count what needs somebody, for the navigation: beside a word, for as long as it matters."""
+"""Count problems that need somebody, for the navigation: beside a word, for as long as they last."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ class Alarms:
         self._counts: dict[str | None, tuple[float, Mapping[str, int]]] = {}
 
     async def of(self, request: PageRequest) -> Mapping[str, int]:
-        """The counts for a request, by the first segment of the page's path; what cannot be counted is left out."""
+        """The counts for a request, by the first segment of the page's path, without those that cannot be counted."""
         tenant = request.person.tenant
         counted_at, counts = self._counts.get(tenant, (-SECONDS, {}))
         if time.monotonic() - counted_at < SECONDS:

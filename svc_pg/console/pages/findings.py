@@ -8,7 +8,7 @@ from svc_pg.console.pages.page_request import PageRequest
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reading of what was typed: the kind of thing, its icon, its name, where it leads, and what else to know."""
+    """One reading of a search: the kind of thing, its icon, its name, its address, and a note."""
 
     kind: str
     icon: str
@@ -19,7 +19,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """What may be found besides, in words, and the address where it is."""
+    """A further search in words, and its address."""
 
     words: str
     link: str

@@ -1,4 +1,4 @@
-"""The integrity of the system: what the last verification of the log found, and what is not as configured."""
+"""The integrity of the system: the result of the last verification of the log, and the drift from the configuration."""
 
 import asyncio
 from dataclasses import dataclass

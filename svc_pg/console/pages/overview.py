@@ -1,4 +1,4 @@
-"""The page Overview: what needs somebody, and how the last hour, day or week compares with the one before."""
+"""The page Overview: problems, and the last hour, day or week compared with the one before."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
@@ -95,7 +95,7 @@ async def _of_webhooks(request: PageRequest, window: str) -> Values:
 
 
 async def _of_log(request: PageRequest, window: str) -> Values:
-    """The changes in the log, and what was done in the console. The values are counted of a bounded number of entries.
+    """The changes in the log, and the actions in the console. The values are counted of a bounded number of entries.
 
     Statistics would tell of all entries, but need longer than a page may.
     """

@@ -1,4 +1,4 @@
-"""One request for a page: who asks for what, and the addresses that its answer names."""
+"""One request for a page: its session, its parameters, its form, and the addresses of its answer."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -84,7 +84,7 @@ class PageRequest:
 
     @property
     def whose(self) -> str:
-        """The person that looks, by which what was typed is kept for them alone; empty if nobody is signed in."""
+        """The person for whom typed values are kept, and nobody else; empty without a session."""
         return "" if self.session is None else self.session.email
 
     @property
@@ -123,7 +123,7 @@ class PageRequest:
 
     @property
     def to(self) -> Addresses:
-        """The addresses of what pages show."""
+        """The addresses of pages by their subject."""
         return Addresses(self.url)
 
     def relative(self, then: datetime) -> str:
@@ -131,7 +131,7 @@ class PageRequest:
         return relative(then, self.now)
 
     def url(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
-        """The address of a page, each segment quoted. ``query`` leaves out what is empty."""
+        """The address of a page, each segment quoted. Empty values of ``query`` are left out."""
         path = "/".join([self.base_path, *(quote(str(segment), safe="") for segment in segments)])
         given = {name: value for name, value in (query or {}).items() if value}
         return f"{path}?{urlencode(given, doseq=True)}" if given else path

@@ -1,4 +1,4 @@
-"""A page with its path, and what its address may ask for."""
+"""A page with its path and the parameters of its address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

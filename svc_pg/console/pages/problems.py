@@ -1,4 +1,4 @@
-"""Problems as pages: what happened, what is kept, and what to do."""
+"""Problems as pages: the cause, the kept values, and the next step."""
 
 from http import HTTPStatus
 from typing import Final
@@ -43,7 +43,7 @@ def _need(request: PageRequest, permission: Permission) -> None:
 
 
 def problem_page(problem: Problem, request: PageRequest) -> Answer:
-    """The page of a problem. A form leads back to its own page, and somebody who is not signed in to sign in."""
+    """The page of a problem. A form leads back to its own page; without a session, the answer leads to the sign-in."""
     if problem.status == HTTPStatus.UNAUTHORIZED and request.session is None:
         return _to_sign_in(request, problem)
     if request.page is not None:
@@ -73,7 +73,7 @@ def _to_sign_in(request: PageRequest, problem: Problem) -> Answer:
 
 
 def _form_to_sign_in(request: PageRequest, problem: Problem) -> SeeOther:
-    """The way from a form whose session has ended, back to its page with what the same person typed."""
+    """The way from a form whose session has ended, back to its page with the typed values of the same person."""
     over = "" if request.page is None else "form"
     if request.brand is not None:
         return SeeOther(request.url("enter", query={"over": over}))

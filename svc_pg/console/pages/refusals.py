@@ -1,4 +1,4 @@
-"""Lead from a form that was refused to its page, which says why and has what was typed: that can be reloaded.
+"""Lead from a refused form to its page, with the reason and the typed values: that can be reloaded.
 
 What was wrong, and what was typed, are in one sealed cookie of a few minutes, and the address of the page names it. So
 Back and a reload send nothing again, and the same page without that name is empty.
@@ -41,14 +41,14 @@ class SentBackError(Exception):
 
 
 def page_of(request: PageRequest) -> str:
-    """The page that has the form which was sent: the one that the browser names, else that of the route."""
+    """The page of the form: the browser's referrer, else the route's."""
     parts = (request.page or "").removeprefix("/").split("/")
     own = request.url(*(request.params[part[1:]] if part.startswith(":") else part for part in parts))
     return referring(request.http, request.base_path) or own
 
 
 def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: str, keeps: bool = True) -> SeeOther:
-    """The way to the page of a form that was refused. ``whose`` is the person who gets to see what was typed."""
+    """The way to the page of a form that was refused. ``whose`` is the person who may see the typed values."""
     fields = [(name, text) for name, text in request.form.multi_items() if name != _KEY]
     kept = [(name, text) for name, text in fields if name not in _SECRETS] if keeps else []
     secrets = sorted({name for name, text in fields if name in _SECRETS and text.strip()})
@@ -75,7 +75,7 @@ def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: st
 
 
 def with_refusal(request: PageRequest) -> PageRequest:
-    """The request of a page to which a form was sent back, with what was wrong and what was typed."""
+    """The request of a page to which a form was sent back, with the problem and the typed values."""
     name = request.query.get(REFUSED)
     if request.http.method != "GET" or name is None:
         return request
@@ -91,7 +91,7 @@ def with_refusal(request: PageRequest) -> PageRequest:
 
 
 def carried(request: PageRequest, answer: Answer) -> Answer:
-    """The answer of a page to which a form was sent back: if it leads on, so does what was wrong."""
+    """The answer of a page to which a form was sent back: if it leads on, the problem goes along."""
     name = request.query.get(REFUSED)
     if not isinstance(answer, SeeOther) or request.refusal in (None, _UNKNOWN) or name is None:
         return answer

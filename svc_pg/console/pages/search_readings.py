@@ -1,4 +1,4 @@
-"""The readings of what somebody looks for: each finds things that have it as an id, a name or a value.
+"""The readings of a search text: each finds things that have it as an id, a name or a value.
 
 Each reading is bounded: actors and labels are looked for among those with the most of the newest 10,000 entries, keys
 without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 100,000 entries. The
@@ -216,7 +216,7 @@ async def _page(request: PageRequest, **filters: str) -> Page[Entry]:
 
 
 async def _found(asked: Awaitable[Shape]) -> Shape | None:
-    """The answer, or None if there is no such thing, or cannot be."""
+    """The answer, or None if the thing does not exist, or cannot."""
     try:
         return await asked
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""Sign-in for development: a session for whoever asks on the same machine. Nothing is stored."""
+"""Sign-in for development: a session for anybody on the same machine. Nothing is stored."""
 
 import re
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class AutoApprove:
         return nullcontext()
 
     async def init(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Give a session to whoever asks on the same machine."""
+        """Give a session to anybody on the same machine."""
         # The peer and the Host: a page of another site can make a browser send one of them, not both (DNS rebinding)
         if not is_loopback(request) or not _LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
             raise Problem(

@@ -1,4 +1,4 @@
-"""The page of a link to the portal that a form has made: the link, once, and what it opens."""
+"""The page of a new link to the portal: the link, shown once, and its scope."""
 
 from svc_pg.console.built_in.tenant_use import TenantUses
 from svc_pg.console.built_in.webhook_portal import CreatedPortalLink

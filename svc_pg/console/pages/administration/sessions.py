@@ -17,7 +17,7 @@ _ALL: Final = "sessions"
 
 
 async def sessions_page(request: PageRequest) -> Answer:
-    """The sessions in one state, newest first; above them the one that somebody has just ended."""
+    """The sessions in one state, newest first; above them the one that was just ended."""
     state = request.choice("state", ("live", "ended"), "live")
     whose = _whose(request, request.choice("whose", ("own", "all"), "all"))
     page = await request.api.get(Page[SessionRecord], "account", whose, query=request.list_query(state=state))

@@ -73,7 +73,7 @@ async def rename(request: PageRequest) -> Answer:
 
 
 async def delete(request: PageRequest) -> Answer:
-    """Delete a tenant whose name was typed once more, and lead to what ended with it."""
+    """Delete a tenant whose name was typed once more, and lead to the access that ended with it."""
     tenant = await request.api.get(Tenant, "tenant", "tenants", request.params["id"])
     if request.form.get("name") != tenant.name:
         raise _NOT_THE_NAME
@@ -93,7 +93,7 @@ async def delete(request: PageRequest) -> Answer:
 
 
 async def gone(request: PageRequest) -> Answer:
-    """What ended with a tenant that was just deleted; later, the way to the list."""
+    """The access that ended with a deleted tenant; later, a redirect to the list."""
     ended = request.secret()
     if ended is None:
         return SeeOther(request.url("tenants"))

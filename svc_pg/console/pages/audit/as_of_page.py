@@ -184,7 +184,7 @@ def _unknown(name: str, row: PastRow) -> str | None:
 
 
 def _other(row: PastRow) -> dict[str, str]:
-    """The recorded values that no column of today has: of renamed ones, and what stands for redacted ones."""
+    """The recorded values that no column of today has: of renamed ones, and the marks of redacted ones."""
     try:
         members = {} if row.other_data is None or row.is_erased else row.other_data.value
     except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting

@@ -125,7 +125,7 @@ def fields(entry: Entry) -> list[Field]:
 
 
 def pair(both: Sides) -> tuple[Value | None, Value | None]:
-    """The two sides of a field; if both have a value, what differs is marked."""
+    """The two sides of a field; if both have a value, their difference is marked."""
     if both.before is not None and both.after is not None and both.before != both.after:
         return compared(both.before, both.after)
     return _alone(both.before), _alone(both.after)

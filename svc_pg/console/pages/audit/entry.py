@@ -1,4 +1,4 @@
-"""The page of one entry: its fields before and after, who and why, what else happened; and whole snapshots."""
+"""The page of one entry: its fields before and after, its actor and reason, its transaction; and whole snapshots."""
 
 from typing import Final, cast
 

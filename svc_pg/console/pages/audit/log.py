@@ -1,4 +1,4 @@
-"""The page Audit log: the entries that filters select, what else could be chosen, and an export."""
+"""The page Audit log: the filtered entries, facets and an export."""
 
 from collections.abc import AsyncIterator
 from typing import Final, cast
@@ -24,7 +24,7 @@ _MEDIA_TYPES: Final = {
 
 
 async def log_page(request: PageRequest) -> Answer:
-    """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
+    """A page of entries; an invalid filter stays in the form, with its problem."""
     filters = selection.used(request)
     position = {name: request.query[name] for name in POSITIONS if request.query.get(name)}
     problem: Problem | None = None

@@ -1,4 +1,4 @@
-"""The page of a record: its life as a timeline, who changed it, and what each change came with."""
+"""The page of a record: its changes as a timeline, its actors, and the context of each change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -47,7 +47,7 @@ async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[
 
 
 async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
-    """The deliveries of what each of these transactions sent, if this person may see deliveries."""
+    """The deliveries of each transaction's messages, if this person may see deliveries."""
     found: dict[str, Sequence[Delivery]] = {}
     if not request.has("deliveries"):
         return {}

@@ -1,4 +1,4 @@
-"""The filters of the audit log in an address: what the API is asked, chips that take one away, facets that add one."""
+"""The filters of the audit log in an address: the query of the API, chips that remove one, facets that add one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Choice:
 
 
 def used(request: PageRequest) -> dict[str, list[str]]:
-    """The filters in the address, by the names of the API; what is empty, as a form sends it, is left out."""
+    """The filters in the address, by the names of the API, without the empty fields of a form."""
     found = {name: [value for value in request.query.getlist(name) if value] for name in WORDS}
     return {name: values for name, values in found.items() if values}
 
@@ -56,7 +56,7 @@ def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
 
 
 def is_search(filters: Mapping[str, Sequence[str]]) -> bool:
-    """True if the page shows what a search finds."""
+    """True if the page shows the results of a search."""
     return not _SEARCH.keys().isdisjoint(filters)
 
 

@@ -141,7 +141,7 @@ async def _form(request: PageRequest, *, wanted: str, email: str = "", problem: 
 
 
 def _refused_code(problem: Problem | None) -> str | None:
-    """What was wrong with the code, and how often another may be tried."""
+    """The problem of the code, and the number of attempts left."""
     if problem is None:
         return None
     left = problem.members.get("attempts_remaining")

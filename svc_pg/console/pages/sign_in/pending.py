@@ -21,7 +21,7 @@ class Pending:
 
     @classmethod
     def begun(cls, session_id: object, device_token: str, email: str, *, now: datetime, seconds: int) -> Self:
-        """A sign-in that begins now and lasts so many seconds."""
+        """A sign-in that begins now and lasts ``seconds``."""
         at = int(now.timestamp())
         return cls(str(session_id), device_token, email, at, at + seconds)
 

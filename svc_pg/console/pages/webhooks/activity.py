@@ -1,4 +1,4 @@
-"""The last hours of endpoints: what was sent to them, and the share of it that was delivered."""
+"""The last hours of endpoints: the number of deliveries, and the share of successes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

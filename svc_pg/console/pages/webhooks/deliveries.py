@@ -32,7 +32,7 @@ Change = Literal["retry", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A delivery with what the list tells of its endpoint and its message; None if that is gone."""
+    """A delivery with its endpoint and its message for the list; None if that is gone."""
 
     delivery: Delivery
     endpoint: Endpoint | None

@@ -1,4 +1,4 @@
-"""The page Endpoint: its figures, its settings, and what one can do about it."""
+"""The page Endpoint: its figures, its settings, and its actions."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The form of an endpoint: what was typed, kept as it was, and the body for the API that it becomes."""
+"""The form of an endpoint: the typed values, unchanged, and the body for the API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class EndpointForm:
         return int(self.version) if _is_whole(self.version) else 0
 
     def _errors(self) -> dict[str, str]:
-        """The fields that the API could not even be asked about, with what is wrong."""
+        """The fields that do not make a body for the API, with the problem of each."""
         errors = {}
         if not self.url:
             errors["url"] = "Write the address that gets the webhooks."

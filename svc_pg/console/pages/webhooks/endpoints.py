@@ -1,4 +1,4 @@
-"""The page Endpoints, with what was sent to each, and the form for a new one."""
+"""The page Endpoints, with the traffic of each, and the form for a new one."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -73,7 +73,7 @@ async def add(request: PageRequest) -> Answer:
 
 
 async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoint | None = None) -> Html:
-    """The form, with what was typed if it was refused: the reasons stand beside their fields."""
+    """The form, with the typed values if it was refused: the reasons stand beside their fields."""
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
     values = {
         "form": EndpointForm.read(request.form) if request.form else given,
@@ -86,7 +86,7 @@ async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoin
 
 
 async def endpoint_rows(request: PageRequest, page: Page[Endpoint]) -> list[Row]:
-    """The endpoints with their health, and with what was sent to them, by one call for each."""
+    """The endpoints with their health and their traffic, by one call for each."""
     if not page.data:
         return []
     ids = {"ids": ",".join(each.id for each in page)}

@@ -1,4 +1,4 @@
-"""The pages Event types and Event type: what can be sent, with schema and example."""
+"""The pages Event types and Event type: the events with schema and example."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
