@@ -97,7 +97,7 @@ def _without_defaults(schema: dict[str, Any]) -> None:
 
 
 class UpdateEndpointRequest(EndpointOptions):
-    """Changes of an endpoint; fields that are left out stay. ``headers`` and ``tls`` replace what there was.
+    """Changes of an endpoint; fields that are left out stay. ``headers`` and ``tls`` replace the former ones.
 
     null removes the filter, the rate or the TLS material. Another origin of the URL loses headers and TLS material
     unless they are given too.

@@ -67,7 +67,7 @@ class PageRequest:
     refused_request: str = ""
     """The id of the request that was refused."""
     lost: str = ""
-    """A sentence on what was typed and could not be kept."""
+    """A sentence on typed values that could not be kept."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property

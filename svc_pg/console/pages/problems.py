@@ -27,7 +27,7 @@ _OVER: Final = Problem(
 
 
 def needs_write(request: PageRequest) -> None:
-    """Refuse a page that leads to a change to somebody who may only read. Raises Problem 403."""
+    """Refuse a page that leads to a change, without the permission to write. Raises Problem 403."""
     _need(request, "write")
 
 

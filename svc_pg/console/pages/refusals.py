@@ -1,6 +1,6 @@
 """Lead from a refused form to its page, with the reason and the typed values: that can be reloaded.
 
-What was wrong, and what was typed, are in one sealed cookie of a few minutes, and the address of the page names it. So
+The problem and the typed values are in one sealed cookie of a few minutes, and the address of the page names it. So
 Back and a reload send nothing again, and the same page without that name is empty.
 """
 

@@ -1,4 +1,4 @@
-"""Render the templates. All texts are escaped, whoever wrote them: nothing in here marks a text as safe."""
+"""Render the templates. All texts are escaped: nothing in here marks a text as safe."""
 
 import re
 from collections.abc import Mapping

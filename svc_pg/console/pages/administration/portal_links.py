@@ -39,7 +39,7 @@ async def portal_link_page(request: PageRequest) -> Answer:
 
 
 def _origin(request: PageRequest) -> str:
-    """The origin of this console as the browser knows it, behind whatever proxies."""
+    """The origin of this console as the browser knows it, behind any proxies."""
     told = request.http.headers.get("origin", "null")
     return told if told != "null" else f"{request.http.scope['scheme']}://{request.http.headers.get('host', '')}"
 

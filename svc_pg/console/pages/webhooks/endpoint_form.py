@@ -107,7 +107,7 @@ class EndpointForm:
     def body(self, *, is_change: bool = False) -> dict[str, object]:
         """The body for the API. A change says all but the tenant, and the headers only if there are new ones.
 
-        Raises Problem 422 for what the API could not even be asked about.
+        Raises Problem 422 for fields that do not make one.
         """
         if errors := self._errors():
             pointed = [{"pointer": f"/{name}", "detail": detail} for name, detail in errors.items()]
