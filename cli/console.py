@@ -9,7 +9,7 @@ from psycopg import Connection
 
 from svc_pg.console.client_addresses import browser
 from svc_pg.console.prefix import PREFIX
-from svc_pg.console.sign_in import portal_links, shell_links, tenants
+from svc_pg.console.sign_in import known_tenants, portal_links, shell_links
 from svc_pg.console.sign_in import sessions as stored
 from svc_pg.console.tokens import new_connection_token
 from svc_pg.database.query import fetch, fetch_one
@@ -89,7 +89,7 @@ def sessions(
     show_list(wanted if all_ else wanted.state("live"), _session, none=none, database_url=database_url, as_json=json)
 
 
-def _session(session: stored.StoredSession) -> Iterator[str]:
+def _session(session: stored.SessionRecord) -> Iterator[str]:
     end = f"revoked by {printable(session.revoked_by)}" if session.revoked_by else records.minute(session.expires_at)
     yield f"{session.session_id}  {printable(session.email)}  {session.permission}"
     yield f"    from {session.ip or 'unknown'}, {records.minute(session.created_at)} until {end}"
@@ -139,15 +139,15 @@ def _found(conn: Connection[Any], session_id: UUID) -> tuple[str, str | None]:
 
 
 def _end_access(conn: Connection[Any], tenant: str, *, yes: bool) -> None:
-    words = _access(fetch_one(conn, tenants.access(tenant)), tenant)
+    words = _access(fetch_one(conn, known_tenants.access(tenant)), tenant)
     conn.commit()
     confirm(f"End {words}?", yes=yes)
     with operator(conn):
-        ended = tenants.end_access(conn, tenant)
+        ended = known_tenants.end_access(conn, tenant)
     conn.commit()
     output.words(f"ended {_access(ended, tenant)}")
 
 
-def _access(access: tenants.Access, tenant: str) -> str:
+def _access(access: known_tenants.Access, tenant: str) -> str:
     links, sessions = counted(access.links, "link"), counted(access.sessions, "session")
     return f"{links}, {sessions} and {counted(access.tokens, 'token')} of the tenant {printable(tenant)}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.console.sign_in import api_tokens, tenants
+from svc_pg.console.sign_in import api_tokens, known_tenants
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
@@ -34,7 +34,7 @@ def add(
     """Make a token, and print it. It is not shown again."""
     with connect(database_url) as conn, operator(conn):
         if tenant is not None:
-            tenants.refuse_unknown(conn, tenant)
+            known_tenants.refuse_unknown(conn, tenant)
         made = api_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
     if json:
         records.show_json(made)
@@ -58,7 +58,7 @@ def list_(
     show_list(wanted if all_ else wanted.state("live"), _token, none=none, database_url=database_url, as_json=json)
 
 
-def _token(token: api_tokens.StoredToken) -> Iterator[str]:
+def _token(token: api_tokens.ApiToken) -> Iterator[str]:
     tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
     end = (
         f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {records.minute(token.expires_at)}"
@@ -85,10 +85,10 @@ def revoke(
         end_once(conn, _words(token), end, yes=yes, end=lambda: api_tokens.revoke(conn, token.id))
 
 
-def _words(token: api_tokens.StoredToken) -> str:
+def _words(token: api_tokens.ApiToken) -> str:
     tenant = f" of the tenant {printable(token.tenant)}" if token.tenant else ""
     return f"the token {token.name}, {token.permission}{tenant}, {_use(token)}"
 
 
-def _use(token: api_tokens.StoredToken) -> str:
+def _use(token: api_tokens.ApiToken) -> str:
     return f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"

@@ -19,7 +19,7 @@ from .filter_options import filter_options
 from .known_tables import warn_of_unknown
 from .log_filters import AllDatabases, NoActor, selected
 from .options import DatabaseUrl
-from .output_file import STANDARD_OUTPUT, opened, until_the_reader_leaves
+from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .progress import entries_so_far
 
 app = typer.Typer()
@@ -90,7 +90,7 @@ def export(
                 )
             output.words(f"{counted(entries, 'entry')}.")
             return
-        with opened(to) as out, entries_so_far(lambda: expected(conn, wanted, after=after)) as progress:
+        with opened_output(to) as out, entries_so_far(lambda: expected(conn, wanted, after=after)) as progress:
             report = export_entries(
                 conn,
                 wanted,

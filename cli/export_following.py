@@ -10,11 +10,12 @@ from typing import Any, Final
 
 from svc_pg.audit.exports.following import following_lines, identity
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.follow_position import START, Position
+from svc_pg.audit.read.log_position import START, Position
 from svc_pg.database.dialects import dialect_of
 
-from . import cursor_file, signals
-from .bookmark import Bookmark, options_of
+from . import signals
+from .checkpoint import Checkpoint, options_of
+from .checkpoint_file import CheckpointFile, opened_checkpoint
 from .line_file import Lines, appended
 
 _SAVE_EVERY: Final = 1.0
@@ -24,7 +25,7 @@ _SAVE_EVERY: Final = 1.0
 class _Reached:
     """The position after the written lines, for the next run. It is saved when the lines are on the disk."""
 
-    def __init__(self, file: cursor_file.CursorFile | None, out: Lines, start: Bookmark, *, is_saved: bool) -> None:
+    def __init__(self, file: CheckpointFile | None, out: Lines, start: Checkpoint, *, is_saved: bool) -> None:
         self._file = file
         self._out = out
         self._end = start
@@ -61,14 +62,14 @@ def follow(
     """
     options = options_of(wanted.conditions, form="ndjson")
     entries = 0
-    with _interruptible() as held, nullcontext() if cursor is None else cursor_file.opened(cursor) as file:
+    with _interruptible() as held, nullcontext() if cursor is None else opened_checkpoint(cursor) as file:
         known = None if file is None else file.read()
         log = "" if file is None else identity(conn, None if known is None else known.log)
         if known is not None and not is_rebound:
             known.check(options, name=str(cursor))
         start = known.cursor if known else START if after is None else Position(after).cursor
         with appended(to, is_resumed=known is not None) as out:
-            end = Bookmark(start, log, options)
+            end = Checkpoint(start, log, options)
             reached = _Reached(file, out, end, is_saved=known == end)
             try:
                 if known is not None:

@@ -19,7 +19,7 @@ def lock(descriptor: int, path: Path) -> None:
         raise SvcError(f"{path} is used by another export", hint="Give each export a file of its own.") from error
 
 
-def opened(path: Path, flags: int, *, name: Path | None = None) -> int:
+def open_locked(path: Path, flags: int, *, name: Path | None = None) -> int:
     """Open the file at a path and lock it. Raises OSError, and SvcError if another export has locked it.
 
     The error shows ``name`` in place of the path, if it is given.

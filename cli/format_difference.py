@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from svc_pg.audit import Entry, FieldDiff, Snapshot, State, diff
+from svc_pg.audit import Entry, FieldDiff, RecordState, Snapshot, diff
 from svc_pg.errors import QueryError
 from svc_pg.formats.look_alikes import alike, common_ends, is_mixed
 
@@ -18,7 +18,7 @@ _AFTER: Final = 20  # characters that a line has from the first that differs
 _MOST_FIELDS: Final = 20  # in a line
 
 
-def differences(changed: Entry | State) -> str:
+def differences(changed: Entry | RecordState) -> str:
     """All differing fields in one line; of very many the first. If a snapshot cannot be compared, only their names."""
     try:
         texts = [field_text(field) for field in diff(changed).fields]

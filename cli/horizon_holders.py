@@ -7,12 +7,13 @@ from svc_pg.database.query import fetch
 from svc_pg.formats import durations
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 
-from . import facts, output
+from . import output
+from .optional_read import optional_read
 
 
-def read(conn: Any) -> list[HorizonHolder]:
+def read_holders(conn: Any) -> list[HorizonHolder]:
     """The holders: none if they cannot be read."""
-    return facts.known(conn, lambda conn: fetch(conn, horizon_holders()), [])
+    return optional_read(conn, lambda conn: fetch(conn, horizon_holders()), [])
 
 
 def tell(holders: Sequence[HorizonHolder]) -> None:

@@ -10,9 +10,9 @@ from svc_pg.config import Config
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import not_installed
-from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
+from svc_pg.webhooks.worker.worker_connections import Connection
 
 from .database import connect
 

@@ -17,7 +17,8 @@ from svc_pg.database.table_names import TableName
 from svc_pg.other_databases.log.driver_errors import is_denied
 from svc_pg.other_databases.log.log_dialects import real_name
 
-from . import facts, output
+from . import output
+from .optional_read import optional_read
 
 _HAS_ENTRIES: Final = "select exists (select from svc.audit_logs where table_name = %s)"
 _EXISTS: Final = """
@@ -56,7 +57,7 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
 def tell_other_names(conn: Connection[Any], table: str) -> None:
     """Print the other names of a renamed table: each name has a past of its own, also if several tables had it."""
     name = str(TableName.parse(table))
-    found = facts.known(conn, lambda conn: fetch_one(conn, other_names(name)), OtherNames([], []))
+    found = optional_read(conn, lambda conn: fetch_one(conn, other_names(name)), OtherNames([], []))
     if found.names:
         output.words(f'"{name}" was renamed: what the log has of it as {", ".join(found.names)} is not shown here')
     if found.tables:
@@ -92,7 +93,7 @@ def _in_postgresql(conn: Connection[Any], name: TableName) -> _Found | None:
         exists = bool(scalar(conn, _EXISTS, (name.schema, name.table)))
     # a reader of the log need not have access to the record of the installation
     nothing: Sequence[str] | None = None
-    return _Found(exists, facts.known(conn, lambda conn: scalar(conn, _AUDITED) or [], nothing))
+    return _Found(exists, optional_read(conn, lambda conn: scalar(conn, _AUDITED) or [], nothing))
 
 
 def _elsewhere(conn: Any, name: TableName) -> _Found | None:

@@ -7,12 +7,13 @@ from svc_pg.database.query import fetch
 from svc_pg.formats import durations
 from svc_pg.status.last_runs import LastRun, last_runs
 
-from . import facts, output
+from . import output
+from .optional_read import optional_read
 
 
-def read(conn: Any) -> list[LastRun]:
+def read_runs(conn: Any) -> list[LastRun]:
     """The tasks that have run: none if they cannot be read."""
-    return facts.known(conn, lambda conn: fetch(conn, last_runs()), [])
+    return optional_read(conn, lambda conn: fetch(conn, last_runs()), [])
 
 
 def tell(runs: Sequence[LastRun]) -> None:

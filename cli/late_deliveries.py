@@ -9,13 +9,14 @@ from svc_pg.formats import durations
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog
 
-from . import facts, output, records
+from . import output, records
+from .optional_read import optional_read
 
 
-def read(conn: Any) -> Backlog | None:
+def read_backlog(conn: Any) -> Backlog | None:
     """The backlog; None if the role may not read it, or if that takes too long."""
     try:
-        return facts.known(conn, backlog.read, None)
+        return optional_read(conn, backlog.read_backlog, None)
     except QueryCanceled:
         return None
 

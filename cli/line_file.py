@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from svc_pg.errors import SvcError
 
 from .disk import write_all
-from .file_lock import MADE, opened
+from .file_lock import MADE, open_locked
 from .output_file import STANDARD_OUTPUT, explained, is_special
 
 _BLOCK: Final = 65_536
@@ -31,7 +31,7 @@ class LineFile:
 
     def __init__(self, path: Path, *, is_resumed: bool) -> None:
         self._path = path
-        self._descriptor = opened(path, MADE | os.O_APPEND)
+        self._descriptor = open_locked(path, MADE | os.O_APPEND)
         try:
             self._end_with_a_line(is_resumed=is_resumed)
         except BaseException:

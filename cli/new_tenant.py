@@ -10,10 +10,10 @@ from .json_text import printable
 
 def is_new(conn: Connection[Any], tenant: str) -> bool:
     """True if the tenant has nothing in the database yet. Raises NotFoundError and QueryError as for a link."""
-    from svc_pg.console.sign_in import tenants  # here, because other commands need no web framework
+    from svc_pg.console.sign_in import known_tenants  # here, because other commands need no web framework
 
-    tenants.refuse_unknown(conn, tenant)
-    return tenants.is_new(conn, tenant)
+    known_tenants.refuse_unknown(conn, tenant)
+    return known_tenants.is_new(conn, tenant)
 
 
 def tell(tenant: str) -> None:

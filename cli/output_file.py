@@ -13,7 +13,7 @@ STANDARD_OUTPUT: Final = Path("-")
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[BinaryIO]:
+def opened_output(file: Path) -> Iterator[BinaryIO]:
     """The file, open for writing: a new one takes the place of the old one at the end. Raises SvcError."""
     with explained(file):
         if file == STANDARD_OUTPUT:

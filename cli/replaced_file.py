@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .disk import sync_folder
-from .file_lock import MADE, is_at, opened
+from .file_lock import MADE, is_at, open_locked
 from .signals import ending_tidily
 
 
@@ -21,7 +21,7 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
     """
     part = file.with_name(f".{file.name[:200]}.part")
     with ending_tidily():
-        descriptor = opened(part, MADE | os.O_NOFOLLOW, name=file)
+        descriptor = open_locked(part, MADE | os.O_NOFOLLOW, name=file)
         with os.fdopen(descriptor, "wb") as out:
             try:
                 out.truncate()
@@ -43,7 +43,7 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
 def _locked(file: Path) -> Iterator[None]:
     """Lock the old file, if it exists and is writable: export --follow may be appending to it."""
     try:
-        descriptor = opened(file, os.O_RDWR)
+        descriptor = open_locked(file, os.O_RDWR)
     except (FileNotFoundError, PermissionError):
         yield
         return

@@ -15,8 +15,9 @@ from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
 from svc_pg.status.attribution import PREPARE, Attribution, attribution
 
-from . import facts, format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
+from . import format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
 from .database import open_database
+from .optional_read import optional_read
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
@@ -108,10 +109,10 @@ def status(
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
         attributed = _attributed(conn)
-        seals = seal_status.read(conn)
-        runs = last_runs.read(conn)
-        holders = horizon_holders.read(conn)
-        backlog = late_deliveries.read(conn)
+        seals = seal_status.read_seals(conn)
+        runs = last_runs.read_runs(conn)
+        holders = horizon_holders.read_holders(conn)
+        backlog = late_deliveries.read_backlog(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
@@ -133,7 +134,8 @@ def status(
         _tell_limits(found)
         seal_status.tell(seals)
         if differing:
-            output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
+            verb = "differs" if len(differing) == 1 else "differ"
+            output.words(f"{len(differing)} of {len(found)} objects {verb}. {_advice(differing, config)}".rstrip())
             gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
             for table, now in dict.fromkeys(gone):
                 if now is not None:
@@ -164,7 +166,7 @@ def _attributed(conn: Any) -> list[Attribution]:
         return fetch(conn, attribution())
 
     try:
-        return facts.known(conn, read, [])
+        return optional_read(conn, read, [])
     except QueryCanceled:
         return []
 
@@ -172,11 +174,11 @@ def _attributed(conn: Any) -> list[Attribution]:
 def _say_without_actor(attributed: list[Attribution]) -> None:
     lacking = sorted((each for each in attributed if each.without_actor), key=lambda each: -each.share)
     for each in lacking[:_MOST_TABLES]:
-        output.words(
-            f"In the last day, {each.without_actor} of {each.entries} entries of {each.table_name} have no actor."
-        )
-    if len(lacking) > _MOST_TABLES:
-        output.words(f"So have {len(lacking) - _MOST_TABLES} more tables; --json lists them.")
+        entries, verb = counted(each.entries, "entry"), "has" if each.without_actor == 1 else "have"
+        output.words(f"In the last day, {each.without_actor:,} of {entries} of {each.table_name} {verb} no actor.")
+    more = len(lacking) - _MOST_TABLES
+    if more > 0:
+        output.words(f"So {'has' if more == 1 else 'have'} {counted(more, 'more table')}; --json lists them.")
     if any(each.share == 1 for each in lacking):
         output.words(
             "If your application names actors, its connections may lack with_audit:"

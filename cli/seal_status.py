@@ -7,8 +7,10 @@ from typing import Any
 from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
 from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
 
-from . import facts, output, records
+from . import output, records
+from .optional_read import optional_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +21,9 @@ class SealStatus:
     verification: LastVerification | None
 
 
-def read(conn: Any) -> SealStatus:
+def read_seals(conn: Any) -> SealStatus:
     """Read both."""
-    return SealStatus(facts.known(conn, audit.seal_lag, None), facts.known(conn, audit.last_verification, None))
+    return SealStatus(optional_read(conn, audit.seal_lag, None), optional_read(conn, audit.last_verification, None))
 
 
 def as_json(status: SealStatus) -> dict[str, Any]:
@@ -69,5 +71,4 @@ def _seals(last: LastVerification) -> str:
 def _result(last: LastVerification) -> str:
     if not last.findings:
         return "all was as it was sealed"
-    more = "" if last.is_complete else " or more"
-    return f"{last.findings:,}{more} findings"
+    return counted(last.findings, "finding") if last.is_complete else f"{last.findings:,} or more findings"

@@ -20,7 +20,7 @@ from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
 from . import output
-from .connections import ANSWERED, BoundedProtocol
+from .client_connections import ANSWERED, BoundedProtocol
 from .database import conninfo
 from .installation import require_svc
 from .listening import base_url, listening

@@ -13,7 +13,7 @@ from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from svc_pg.webhooks.deliveries import delivery_request
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.secrets import KeyRing
@@ -86,7 +86,7 @@ def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Jso
     keys = KeyRing.of(settings) if settings.encryption_keys else None
     with connect(database_url) as conn:
         sealed = fetch_one(conn, delivery_request.get(delivery))
-    shown = delivery_request.opened(sealed, keys=keys, is_signed=True)
+    shown = delivery_request.delivery_post(sealed, keys=keys, is_signed=True)
     if json:
         records.show_json(shown)
     else:
@@ -170,7 +170,9 @@ def recover(
         tell_of_breaker(endpoint, database_url)
 
 
-def _change_many(batch: Query[Changed], database_url: str | None, *, dry_run: bool, as_json: bool, result: str) -> None:
+def _change_many(
+    batch: Query[BulkResult], database_url: str | None, *, dry_run: bool, as_json: bool, result: str
+) -> None:
     """Change batch after batch, each in a transaction of its own, and print the number."""
     count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn, acting_as_operator(conn):

@@ -11,7 +11,7 @@ from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.messages.message_queries import MessageFilter
 from svc_pg.webhooks.traffic import traffic_queries
-from svc_pg.webhooks.traffic.traffic_queries import STEPS, TimedBucket
+from svc_pg.webhooks.traffic.traffic_queries import STEPS, TimedTrafficBucket
 
 from . import output, records
 from .completion import one_of
@@ -91,7 +91,7 @@ def show_traffic(
     output.words(f"{about}{counted(found.sent, 'delivery')} sent, {found.delivered} delivered{rate}.")
 
 
-def _told(bucket: TimedBucket) -> str:
+def _told(bucket: TimedTrafficBucket) -> str:
     took = "" if bucket.p50 is None else f", p50 {bucket.p50:.3f} s, p95 {bucket.p95:.3f} s"
     return (
         f"{bucket.sent} sent, {bucket.delivered} delivered, {bucket.failed} failed,"

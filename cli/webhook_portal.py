@@ -26,12 +26,12 @@ def portal_link(
 ) -> None:
     """Print a link with which a customer manages the webhooks of its tenant, to be opened once within ten minutes."""
     from svc_pg.console.built_in.webhook_portal import address  # here, because other commands need no web framework
-    from svc_pg.console.sign_in import portal_links, tenants
+    from svc_pg.console.sign_in import known_tenants, portal_links
 
     base = base_of(url)
     wanted = portal_links.link(tenant, lifetime=expires)
     with connect(database_url) as conn, operator(conn):
-        tenants.refuse_unknown(conn, tenant)
+        known_tenants.refuse_unknown(conn, tenant)
         link = fetch_one(conn, wanted)
     output.data(f"{base}{address(link.token)}")
     if link.is_new_tenant:

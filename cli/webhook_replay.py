@@ -11,7 +11,7 @@ from svc_pg.database.query import Query, fetch_one
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import ReplayFilter
-from svc_pg.webhooks.deliveries.replay_queries import REPLAY_BY, Replayed
+from svc_pg.webhooks.deliveries.replay_queries import REPLAY_BY, ReplayResult
 
 from . import output, records
 from .completion import one_of
@@ -71,7 +71,9 @@ def replay(
     output.words(f"{counted(count, 'delivery')} {verb} due.")
 
 
-def _batches(conn: "Connection[Any]", batch: Callable[..., Query[Replayed]], after: str | None) -> Iterator[Replayed]:
+def _batches(
+    conn: "Connection[Any]", batch: Callable[..., Query[ReplayResult]], after: str | None
+) -> Iterator[ReplayResult]:
     """The batches after a cursor, each in a transaction of its own."""
     while after is not None:
         with conn.transaction():

@@ -103,7 +103,7 @@ def health(
     with connect(database_url) as conn:
         page = wanted.list(conn)
         failing = endpoint_health.matching(needs_attention=True).limit(1).list(conn).data
-        backlog = late_deliveries.read(conn)
+        backlog = late_deliveries.read_backlog(conn)
     is_well = not failing and not (backlog is not None and backlog.needs_attention)
     if json:
         records.show_json({"endpoints": page.data, "deliveries": late_deliveries.as_json(backlog)})

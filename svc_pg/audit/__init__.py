@@ -15,7 +15,7 @@ from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame, blame
 from svc_pg.audit.past.diff import Diff, FieldDiff, PatchStep, diff
-from svc_pg.audit.past.record_history import History, State, history
+from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.audit.past.revert import arevert, revert
 from svc_pg.audit.proofs import ProvenEntry, aprove, check_proof, prove
 from svc_pg.audit.read.audit_query import AuditQuery, query
@@ -54,11 +54,11 @@ __all__ = [
     "ProvenEntry",
     "PublicKeys",
     "PurgeReport",
+    "RecordState",
     "Seal",
     "SealKey",
     "SealLag",
     "Snapshot",
-    "State",
     "Verification",
     "aactor",
     "ablame",

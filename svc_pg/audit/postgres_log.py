@@ -125,7 +125,7 @@ class PostgresLog:
             add(record(row))
 
         number = yield Copy(*copy(form, wanted), take)
-        return ExportReport(number, held_back, start.cursor)
+        return ExportReport(number, held_back, start.position)
 
     def expected(self, selection: Selection, *, after: str | None) -> Effects[int | None]:
         """About the number of entries that an export would write, as the planner sees it."""

@@ -37,13 +37,13 @@ from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
-from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.security_log import Refusals
 from svc_pg.console.sign_in import portal_links
+from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, TenantTable
-from svc_pg.console.sign_in.tenants import KnownTenants
+from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.console.token_sessions import with_programs
 from svc_pg.console.wrapping import Wrapped
 from svc_pg.settings import Settings, signing_keys
@@ -112,7 +112,7 @@ class Console:
             self._database, settings=settings, config=desired.webhooks, tenants=self.tenants
         )
         """The built-in product, for ``webhooks_app``."""
-        cursors = SealedCursors(signing_keys(settings))
+        cursors = TenantCursors(signing_keys(settings))
         audit = audit_product(self._database, log, config=desired.audit, cursors=cursors)
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
@@ -147,7 +147,7 @@ class Console:
         portal = Site(
             self._core,
             PORTAL,
-            visitor=customers(partial(portal_links.session_of, self._database)),
+            session_of=customers(partial(portal_links.session_of, self._database)),
             turns=self.turns,
             sealer=sealer,
             once_of=once_of,
@@ -158,7 +158,7 @@ class Console:
         console = Site(
             self._core,
             ROUTES,
-            visitor=people(self._sign_in.authenticate, host, keys=keys),
+            session_of=people(self._sign_in.authenticate, host, keys=keys),
             turns=self.turns,
             sealer=sealer,
             once_of=once_of,

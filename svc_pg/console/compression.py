@@ -76,7 +76,7 @@ def _weight(parameter: str) -> float:
 
 
 def gzip_member(content: bytes, *, level: int = LEVEL, padding: int = 0) -> bytes:
-    """The content as one file of gzip, whose name is so many characters long."""
+    """The content as one file of gzip, with a name of ``padding`` characters."""
     member = _Member(level, padding)
     return member.begin() + member.add(content) + member.end()
 

@@ -25,7 +25,7 @@ logger = logging.getLogger("svc_pg.console")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SchemaDifference:
     """An object that differs. ``audited_table`` is the table whose changes it records or sends."""
 
     kind: Kind
@@ -36,7 +36,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The first 200 of ``count`` differences among so many ``objects``, at ``checked_at``.
+    """The first 200 of ``count`` differences among ``objects``, at ``checked_at``.
 
     If ``problem`` is set, they could not be found: it says why.
     """
@@ -44,7 +44,7 @@ class Drift:
     checked_at: datetime
     objects: int
     count: int
-    differences: list[Difference]
+    differences: list[SchemaDifference]
     problem: str | None = None
 
 
@@ -85,7 +85,9 @@ class DriftReader:
 
 def _drift(found: list[Status]) -> Drift:
     differing = [each for each in found if each.state != "ok"]
-    shown = [Difference(each.kind, each.identity, each.state, each.audited_table) for each in differing[:MOST_SHOWN]]
+    shown = [
+        SchemaDifference(each.kind, each.identity, each.state, each.audited_table) for each in differing[:MOST_SHOWN]
+    ]
     return Drift(datetime.now(UTC), len(found), len(differing), shown)
 
 

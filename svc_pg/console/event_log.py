@@ -35,7 +35,7 @@ select e.id::text, e.occurred_at, e.event, e.session_id::text, e.email, host(e.i
 
 @dataclass(frozen=True, slots=True)
 class ConsoleEvent:
-    """One event. ``email`` is the person or the actor, ``detail`` what else there is to know."""
+    """One event. ``email`` is the person or the actor, ``detail`` the other facts."""
 
     id: str
     occurred_at: datetime

@@ -1,4 +1,4 @@
-"""Tell that something has changed, and never what: one poller for all who want to know, while there is anybody."""
+"""Tell subscribers that something has changed, never its content: one poller for all of them, while there are any."""
 
 import asyncio
 import logging
@@ -43,7 +43,7 @@ class _State:
 
 
 class _Client:
-    """Somebody who wants to know: the topics that changed since they were told last.
+    """A subscriber, and the topics that changed since the last message to it.
 
     They are told too when changes are looked for from now on: what changed before that, they ask for once.
     """
@@ -55,7 +55,7 @@ class _Client:
         self._begins = False
 
     def follow(self) -> None:
-        """Say, the first time, that what changes from now on is told."""
+        """Confirm once that changes from now on are told."""
         if not self._is_following:
             self._is_following = self._begins = True
             self.is_told.set()

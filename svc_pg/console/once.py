@@ -51,7 +51,7 @@ class Once:
     async def changing(self) -> AsyncIterator[AsyncConnection[Any]]:
         """The connection of the transaction. Raises AlreadyMadeError if the form was sent before, or is now.
 
-        If the block raises, what it changed is undone, and its connection is free again.
+        If the block raises, its changes are undone, and its connection is free again.
         """
         if self._conn is not None:
             async with self._conn.transaction():

@@ -13,14 +13,14 @@ from svc_pg.console.sign_in import portal_links
 from svc_pg.settings import Settings
 
 
-class LinkToOpen(RequestBody):
+class OpenPortalRequest(RequestBody):
     """The token of a link."""
 
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class PortalOpened:
+class OpenedPortalSession:
     """A session of the portal's pages, which opens nothing else. ``expires_in`` is in seconds."""
 
     portal_token: str
@@ -30,8 +30,8 @@ class PortalOpened:
 
 OPEN: Final = Documentation(
     summary="Turn a link to the portal into a session of its pages, once",
-    body=LinkToOpen,
-    response=PortalOpened,
+    body=OpenPortalRequest,
+    response=OpenedPortalSession,
     errors={"link_over": 410, **database.PROBLEMS},
 )
 
@@ -45,13 +45,13 @@ class PortalOpening:
 
     async def open(self, request: ConsoleRequest) -> ConsoleResponse:
         """Open a link."""
-        body = read_body(request, LinkToOpen)
+        body = read_body(request, OpenPortalRequest)
         async with self.database.once(request) as conn:
-            opened = await portal_links.opened(
+            opened = await portal_links.open_link(
                 conn,
                 body.token,
                 idle_timeout=self.settings.console_idle_timeout,
                 ip=request.client,
                 user_agent=user_agent(request),
             )
-        return ConsoleResponse(200, PortalOpened(opened.token, opened.tenant, opened.expires_in))
+        return ConsoleResponse(200, OpenedPortalSession(opened.token, opened.tenant, opened.expires_in))

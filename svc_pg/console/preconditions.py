@@ -19,7 +19,7 @@ _TAG: Final = re.compile(r'"[\x21\x23-\x7e]*"')
 
 
 def tag(state: object) -> str:
-    """The entity tag of a state: of a resource, or of what changes with it, for example its version."""
+    """The ETag of a resource, from its state or from a version that changes with it."""
     return f'"{hashlib.sha256(encode(state)).hexdigest()[:16]}"'
 
 

@@ -10,7 +10,7 @@ _PREFIX_SEGMENTS = PREFIX.strip("/").split("/")
 
 
 class PrefixMiddleware:
-    """Pure ASGI middleware: the console gets what is below the prefix, the application everything else.
+    """Pure ASGI middleware: the console gets requests below the prefix, the application all others.
 
     A mounted sub-application could not do this: the bare prefix would be redirected, a slash in ``a%2Fb`` would split
     the segment, and the application's own CORS middleware would answer preflights.

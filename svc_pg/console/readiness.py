@@ -1,4 +1,4 @@
-"""Readiness: whether requests should be sent here, which they should not while the database cannot serve them."""
+"""Readiness: requests should be sent here unless the database cannot serve them."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ _READ: Final = "select from svc.console_sessions limit 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadinessReport:
     """The console answers, and reads its tables."""
 
     status: Literal["ready"]
@@ -24,7 +24,7 @@ class Ready:
 
 READY: Final = Documentation(
     summary="Whether the console reads its tables",
-    response=Ready,
+    response=ReadinessReport,
     response_example={"status": "ready"},
     errors=database.PROBLEMS,
 )
@@ -47,7 +47,7 @@ class Readiness:
                 self._asked_at = time.monotonic()
         if self._problem is not None:
             raise self._problem.with_traceback(None)  # each raise would add to the one before
-        return ConsoleResponse(200, Ready("ready"))
+        return ConsoleResponse(200, ReadinessReport("ready"))
 
     async def _ask(self) -> Problem | None:
         try:

@@ -139,7 +139,7 @@ def explained(error: SvcError) -> str:
 
 
 def rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
-    """The problem of somebody who asks too often, and may ask again after so many seconds."""
+    """The problem of too many requests; the next one is allowed after ``retry_after`` seconds."""
     headers = {"Retry-After": str(retry_after)}
     return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)
 

@@ -1,4 +1,4 @@
-"""Refuse what another site's page has a browser send (cross-site request forgery).
+"""Refuse requests that another site's page makes a browser send (cross-site request forgery).
 
 Browsers name the site in Sec-Fetch-Site, older ones in Origin: https://www.w3.org/TR/fetch-metadata/
 """

@@ -19,7 +19,7 @@ class SessionEnded(Exception):
 async def until_ended(
     parts: AsyncIterator[bytes], find: Callable[[], Awaitable[object]], *, is_file: bool = False
 ) -> AsyncIterator[bytes]:
-    """``parts``, until ``find`` raises Problem because there is no such session any more: within 5 seconds.
+    """``parts``, until ``find`` raises Problem because the session has ended: within 5 seconds.
 
     An answer that does not come in time counts as none: the client asks again, and then has to show its session. A file
     that is cut short raises SessionEnded.

@@ -29,7 +29,7 @@ _PROOF: Final = statement("queries/console/proof.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ProofStatus:
     """The last seal, whose members are None if nobody seals this log, and the number of legal holds, 1000 at most.
 
     ``unsealed_since`` is the time of the oldest entry without a seal, which no purge removes unless it is told to.
@@ -43,7 +43,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DatabaseStatus:
     """The versions and the size of the database, and its oldest entry and message."""
 
     schema_version: str
@@ -64,7 +64,7 @@ class TableSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ConnectedProgram:
     """A worker by its ``name``, or the consoles of one address, with their connections.
 
     The times and the address are None if the console's role may not see them.
@@ -108,33 +108,33 @@ class SystemStatus:
     """
 
     version: str
-    facts: Facts
+    facts: DatabaseStatus
     sizes: Sequence[TableSize]
-    programs: Sequence[Program]
+    programs: Sequence[ConnectedProgram]
     busy_workers: Sequence[BusyWorker]
     retention: Retention
-    proof: Proof
+    proof: ProofStatus
     verification: LastVerification | None
     horizon_holders: Sequence[HorizonHolder]
     drift: Drift
     backlog: Backlog
 
 
-async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
+async def read_system_status(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
     """The state of the system now, with the drift that was found before."""
     days = config.audit.retention_days
     return SystemStatus(
         version=__version__,
-        facts=await afetch_one(conn, Query(_FACTS, (), Facts)),
+        facts=await afetch_one(conn, Query(_FACTS, (), DatabaseStatus)),
         sizes=await afetch(conn, Query(_SIZES, (), TableSize)),
-        programs=await afetch(conn, Query(_PROGRAMS, (), Program)),
+        programs=await afetch(conn, Query(_PROGRAMS, (), ConnectedProgram)),
         busy_workers=await afetch(conn, Query(_LEASING, (), BusyWorker)),
         retention=Retention(
             audit_entries=None if days is None else timedelta(days=days),
             delivered=config.webhooks.keep_delivered,
             failed=config.webhooks.keep_failed,
         ),
-        proof=await afetch_one(conn, Query(_PROOF, (), Proof)),
+        proof=await afetch_one(conn, Query(_PROOF, (), ProofStatus)),
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,

@@ -16,7 +16,7 @@ from psycopg import Connection
 from svc_pg.database import datestyle
 from svc_pg.database.application_names import of_worker
 from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
-from svc_pg.webhooks.worker.connections import break_off
+from svc_pg.webhooks.worker.worker_connections import break_off
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from typing import Final, Literal, LiteralString
 from svc_pg import audit
 from svc_pg.audit import AuditQuery, Entry, ExportReport
 from svc_pg.audit.exports.following import following_lines, identity
-from svc_pg.audit.read.follow_position import START
+from svc_pg.audit.read.log_position import START
 from svc_pg.errors import SvcError
 from svc_pg.testing.audited_database import AuditedDatabase
 

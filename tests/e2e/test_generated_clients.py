@@ -42,7 +42,13 @@ from shop.api.webhooks import (
     post_webhooks_endpoints_by_id_rotate_secret,
 )
 from shop.client import AuthenticatedClient
-from shop.models import EndpointChanges, NewEndpoint, NewEndpointUrlby, Problem, Rotation
+from shop.models import (
+    CreateEndpointRequest,
+    CreateEndpointRequestUrlby,
+    Problem,
+    RotateSecretRequest,
+    UpdateEndpointRequest,
+)
 
 found = []
 
@@ -56,22 +62,22 @@ def ask(route, *arguments, **more):
 
 with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
     ask(get_webhooks_endpoints)
-    made = ask(post_webhooks_endpoints, body=NewEndpoint(url="https://9.9.9.9/hook", events=["order.*"]))
+    made = ask(post_webhooks_endpoints, body=CreateEndpointRequest(url="https://9.9.9.9/hook", events=["order.*"]))
     ask(get_webhooks_endpoints_by_id, made.id)
     ask(get_webhooks_endpoints_by_id_stats, made.id)
-    ask(patch_webhooks_endpoints_by_id, made.id, body=EndpointChanges(description="Orders"))
+    ask(patch_webhooks_endpoints_by_id, made.id, body=UpdateEndpointRequest(description="Orders"))
     ping = ask(post_webhooks_endpoints_by_id_ping, made.id)
     listed = ask(get_webhooks_deliveries, endpoint_id=made.id)
     assert [each.id for each in listed.data] == [ping.id]
     ask(get_webhooks_deliveries_by_id, ping.id)
     ask(get_webhooks_deliveries_by_id_attempts, ping.id)
-    ask(post_webhooks_endpoints_by_id_rotate_secret, made.id, body=Rotation())
+    ask(post_webhooks_endpoints_by_id_rotate_secret, made.id, body=RotateSecretRequest())
     ask(get_webhooks_messages)
     ask(get_webhooks_event_types)
     ask(get_audit_entries)
     ask(get_audit_facets)
-    of_operator = NewEndpoint(url="https://9.9.9.9/", events=["*"], url_by=NewEndpointUrlby.OPERATOR)
-    ask(post_webhooks_endpoints, body=of_operator)
+    by = CreateEndpointRequestUrlby.OPERATOR
+    ask(post_webhooks_endpoints, body=CreateEndpointRequest(url="https://9.9.9.9/", events=["*"], url_by=by))
     ask(delete_webhooks_endpoints_by_id, made.id)
     ask(get_webhooks_endpoints_by_id, made.id)
 print(json.dumps(found))
@@ -92,7 +98,7 @@ function noted<T>({ data, error, response }: Answer<T>): T {
     return data as T
 }
 
-const body: components["schemas"]["NewEndpoint"] = { url: "https://9.9.9.9/hook", events: ["order.*"] }
+const body: components["schemas"]["CreateEndpointRequest"] = { url: "https://9.9.9.9/hook", events: ["order.*"] }
 noted(await client.GET("/webhooks/endpoints"))
 const { id } = noted(await client.POST("/webhooks/endpoints", { body }))
 const params = { path: { id } }

@@ -7,7 +7,7 @@ from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.export_fields import Lines
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.follow import PAUSE
-from svc_pg.audit.read.follow_position import START
+from svc_pg.audit.read.log_position import START
 
 
 def following_lines(conn: Any, query: AuditQuery, *, cursor: str = START) -> Generator[Lines, None, None]:

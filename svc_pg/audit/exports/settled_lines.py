@@ -15,9 +15,9 @@ from svc_pg.audit.exports.export_file import PART_BYTES, PART_RECORDS
 from svc_pg.audit.log.entry import BEYOND, beyond_parameters, position
 from svc_pg.audit.log.export_fields import Lines
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.read.follow_position import Position, read
 from svc_pg.audit.read.horizon import epoch_of, horizon, number_in
 from svc_pg.audit.read.listing import filter_of
+from svc_pg.audit.read.log_position import Position, position_of
 from svc_pg.database.pagination import encode
 from svc_pg.database.performing import check_idle
 from svc_pg.database.sqlstates import translating
@@ -28,12 +28,12 @@ _EDGE: Final = re.compile(rb'\{"id":"([0-9]+)","timestamp":"([^"]+)"')
 def lines(conn: Connection[Any], selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Lines]:
     """The settled entries after a cursor, then endlessly the new ones: see ``svc_pg.audit.exports.following``."""
     check_idle(conn)
-    here = read(cursor)
+    here = position_of(cursor)
     while True:
         with translating(), conn.transaction(), closing(_look(conn, selection, here)) as parts:
             for part in parts:
                 yield part
-                here = read(part.cursor)
+                here = position_of(part.cursor)
         time.sleep(pause.total_seconds())
 
 
@@ -44,7 +44,7 @@ def _look(conn: Connection[Any], selection: Selection, here: Position) -> Genera
     if here.row and not is_inside:  # of an earlier epoch, or of another database
         horizon(conn, after=here.until)
     end = replace(reach, oldest_running=min(reach.oldest_running, number_in(here.until))) if is_inside else reach
-    if here.after == end.cursor:
+    if here.after == end.position:
         return
     wanted = end.settled(end.since(filter_of(selection.conditions)))
     if is_inside:
@@ -56,9 +56,9 @@ def _look(conn: Connection[Any], selection: Selection, here: Position) -> Genera
             records.append(json_record(row))
             size += len(records[-1])
             if size >= PART_BYTES or len(records) == PART_RECORDS:
-                yield Lines.of(records, Position(here.after, end.cursor, _row(records[-1])).cursor, is_end=False)
+                yield Lines.of(records, Position(here.after, end.position, _row(records[-1])).cursor, is_end=False)
                 records, size = [], 0
-    yield Lines.of(records, Position(end.cursor).cursor, is_end=True)
+    yield Lines.of(records, Position(end.position).cursor, is_end=True)
 
 
 def _row(record: bytes) -> str:

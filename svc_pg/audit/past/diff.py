@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from svc_pg.audit.log.entry import Entry, is_erased
 from svc_pg.audit.log.snapshot import Snapshot
-from svc_pg.audit.past.record_history import State
+from svc_pg.audit.past.record_history import RecordState
 from svc_pg.database.query import RawJson
 from svc_pg.errors import QueryError
 from svc_pg.formats.json_writer import encode
@@ -57,7 +57,7 @@ class Diff:
         return _written([_members(step) for step in self.steps])
 
 
-def diff(entry: Entry | State) -> Diff:
+def diff(entry: Entry | RecordState) -> Diff:
     """The difference between the two snapshots of an entry, or of a state of a record.
 
     Of an erased entry only the names of the changed fields are left. Raises QueryError if a snapshot is nested too

@@ -57,7 +57,7 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class RecordState:
     """A state of a record, and the entry that recorded it.
 
     It was there from ``valid_from`` to ``valid_to``, which is None for the state of now. Both are equal, and
@@ -101,7 +101,7 @@ def _read(cursor: str) -> Sequence[object]:
 # The statement is made in History._query; pages need no more than this
 _KEYSET: Final = Keyset(
     select="",
-    row=State,
+    row=RecordState,
     order="",
     beyond="",
     reverse_order="",
@@ -112,7 +112,7 @@ _KEYSET: Final = Keyset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History(Listing[State]):
+class History(Listing[RecordState]):
     """The states of a record, page by page, in the order of change."""
 
     table: TableName
@@ -125,7 +125,7 @@ class History(Listing[State]):
             raise QueryError(f"{first!r} is not an order", hint="Write one of newest, oldest.")
         return replace(self, first=first)
 
-    def list(self, conn: Connection[Any]) -> Page[State]:
+    def list(self, conn: Connection[Any]) -> Page[RecordState]:
         """Run on a sync connection to PostgreSQL. Never commits.
 
         Raises NotFoundError if the log does not know the record, and NotInstalledError.
@@ -133,12 +133,12 @@ class History(Listing[State]):
         require_postgres(conn, _FEATURE)
         return Listing.list(self, conn)
 
-    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[State]:
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[RecordState]:
         """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
         require_postgres(conn, _FEATURE)
         return await Listing.alist(self, conn, max_bytes=max_bytes)
 
-    def _query(self) -> Query[State]:
+    def _query(self) -> Query[RecordState]:
         direction = _REVERSE[self.first] if self.is_backward else self.first
         order, final_order = _ORDER[direction]
         beyond, final_beyond = ("", "") if self.position is None else _BEYOND[direction]
@@ -149,7 +149,7 @@ class History(Listing[State]):
         return Query(
             text + final_beyond + final_order + " limit %s",
             (*record, *position, limit, *record, *position, limit, limit, *record, *position, limit),
-            State,
+            RecordState,
             None if self.position else f'the log does not know a record {self.record} of "{self.table}"',
         )
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.sample import Count, newest
+from svc_pg.audit.read.sample import EntryCount, newest
 from svc_pg.database.query import Query, afetch
 
 MAX_ENTRIES: Final = 10_000
@@ -48,7 +48,7 @@ class Facet:
     """A filter, and the values that it can have: those with the most entries, 20 at most."""
 
     name: str
-    values: list[Count]
+    values: list[EntryCount]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,10 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
     """
     chosen = newest(query, size=MAX_ENTRIES)
     rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
-    counts: dict[str, list[Count]] = {name: [] for name in NAMES}
+    counts: dict[str, list[EntryCount]] = {name: [] for name in NAMES}
     for row in rows:
         if row.name is not None and row.entries is not None:
-            counts[row.name].append(Count(row.value, row.entries))
+            counts[row.name].append(EntryCount(row.value, row.entries))
     whole = rows[0]
     is_complete = whole.looked_at < MAX_ENTRIES
     return Facets(

@@ -7,9 +7,9 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.follow_position import NOW, Position, read
 from svc_pg.audit.read.horizon import Horizon, epoch_of, horizon_after, number_in
 from svc_pg.audit.read.listing import listing
+from svc_pg.audit.read.log_position import NOW, Position, position_of
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import afetch_one
 
@@ -27,10 +27,10 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
     ``conn`` must be in a transaction, which a page that is cut ends. The order and cursor of the query are ignored.
     Raises QueryError if the cursor is none of this database, ConflictError if entries of another are copied in.
     """
-    position = read(cursor)
+    position = position_of(cursor)
     reach = await afetch_one(conn, horizon_after(position.after or None))
     if cursor == NOW:
-        return Page([], Position(reach.cursor).cursor)
+        return Page([], Position(reach.position).cursor)
     oldest = replace(listing(query.order("oldest")), position=None, is_backward=False)
     is_inside = bool(position.row) and epoch_of(position.until) == reach.epoch
     if position.row and not is_inside:  # of an earlier epoch, or of another database
@@ -44,8 +44,8 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
         settled = replace(oldest, filter=stretch.settled(reach.since(oldest.filter)))
         page = await (settled.after(position.row) if is_inside else settled).alist(conn, max_bytes=max_bytes)
         if page.next_cursor is not None:
-            return Page(page.data, Position(position.after, stretch.cursor, page.next_cursor).cursor)
-        position = Position(stretch.cursor)
+            return Page(page.data, Position(position.after, stretch.position, page.next_cursor).cursor)
+        position = Position(stretch.position)
         if page.data or end >= reach.oldest_running:
             return Page(page.data, position.cursor)
         # nothing in this stretch of transactions: look at a longer one

@@ -35,8 +35,8 @@ class Horizon:
     after_until: datetime | None
 
     @property
-    def cursor(self) -> str:
-        """The text from which a later reading continues, also in a restored copy."""
+    def position(self) -> str:
+        """The position from which a later reading continues, also in a restored copy."""
         return f"{self.epoch}.{self.oldest_running}"
 
     def settled(self, wanted: Filter) -> Filter:
@@ -67,13 +67,13 @@ class Horizon:
         )
 
 
-def horizon_after(cursor: str | None) -> Query[Horizon]:
-    """The query of the horizon; ``cursor`` is that of an earlier one.
+def horizon_after(position: str | None) -> Query[Horizon]:
+    """The query of the horizon; ``position`` is that of an earlier one.
 
-    It raises QueryError if the cursor is of another database, and ConflictError if the log has entries of one that no
+    It raises QueryError if the position is of another database, and ConflictError if the log has entries of one that no
     install has seen.
     """
-    return Query(_HORIZON, (cursor,), Horizon)
+    return Query(_HORIZON, (position,), Horizon)
 
 
 def horizon(conn: Connection[Any], *, after: str | None = None) -> Horizon:
@@ -81,13 +81,13 @@ def horizon(conn: Connection[Any], *, after: str | None = None) -> Horizon:
     return fetch_one(conn, horizon_after(after))
 
 
-def epoch_of(horizon: str) -> str:
-    """The epoch in the cursor of a horizon."""
-    return horizon.partition(".")[0]
+def epoch_of(position: str) -> str:
+    """The epoch of a position."""
+    return position.partition(".")[0]
 
 
-def number_in(horizon: str) -> int:
-    """The number in the cursor of a horizon. Raises QueryError."""
-    if (number := numbers.read(horizon.partition(".")[2])) is None:
-        raise QueryError(f"{horizon!r} does not say how far the log was read")
+def number_in(position: str) -> int:
+    """The number of a transaction in a position. Raises QueryError."""
+    if (number := numbers.bigint(position.partition(".")[2])) is None:
+        raise QueryError(f"{position!r} does not say how far the log was read")
     return number

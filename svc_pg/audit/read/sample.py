@@ -28,7 +28,7 @@ _WHOLE: Final = """whole as materialized (
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class EntryCount:
     """The number of entries with a value; None stands for entries without one."""
 
     value: str | None

@@ -35,8 +35,8 @@ def follow(conn: Connection[Any], selection: Selection, *, pause: timedelta) -> 
         yield from reversed(page.data)
         while True:
             with conn.transaction():
-                reach = horizon(conn, after=seen_to.cursor)
-                if reach.cursor != seen_to.cursor:
+                reach = horizon(conn, after=seen_to.position)
+                if reach.position != seen_to.position:
                     yield from _between(conn, oldest, reach.settled(reach.since(oldest.filter)))
             seen_to = reach
             time.sleep(pause.total_seconds())

@@ -9,7 +9,7 @@ from psycopg.rows import scalar_row
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of
-from svc_pg.audit.read.sample import Count, Sample, newest, spread
+from svc_pg.audit.read.sample import EntryCount, Sample, newest, spread
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.sqlstates import translating
 
@@ -71,10 +71,10 @@ class AuditStats:
     is_estimate: bool
     bucket: Bucket
     times: list[TimeCount]
-    tables: list[Count]
-    actors: list[Count]
-    operations: list[Count]
-    severities: list[Count]
+    tables: list[EntryCount]
+    actors: list[EntryCount]
+    operations: list[EntryCount]
+    severities: list[EntryCount]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _stats(rows: list[_Counted], *, is_complete: bool, tells_reach: bool, times:
         return entries if times is None else round(entries * times)
 
     of = {
-        name: [Count(row.value, scaled(row.entries)) for row in rows if row.dimension == name]
+        name: [EntryCount(row.value, scaled(row.entries)) for row in rows if row.dimension == name]
         for name in ("table", "actor", "operation", "severity")
     }
     return AuditStats(

@@ -40,7 +40,7 @@ select a.name, a.capture
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EnrichmentRule:
     """A rule of enrichment, for entries of this operation, or of any for ``*``, if ``when`` holds."""
 
     operation: Operation
@@ -52,7 +52,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CaptureRules:
     """The rules of a table in the configuration; ``name`` is the pattern that covers it, or its own name.
 
     ``columns`` are the only ones recorded, None stands for all. An UPDATE that changes ``ignore`` columns alone has no
@@ -70,11 +70,11 @@ class Rules:
     on_drift: Literal["mask_all", "raise"]
     on_error: Literal["raise", "warn"]
     replica: bool
-    enrich: list[Rule]
+    enrich: list[EnrichmentRule]
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class CapturedTable:
     """One table. Its capture is ``missing`` if a trigger is, and ``disabled`` if one does not fire.
 
     ``rules`` are those of the configuration that the console was given, None if it does not name the table.
@@ -82,10 +82,10 @@ class Audited:
 
     name: str
     capture: Capture
-    rules: Rules | None
+    rules: CaptureRules | None
 
 
-def query(config: AuditConfig) -> Listing[Audited]:
+def query(config: AuditConfig) -> Listing[CapturedTable]:
     """A query of the tables that are audited, or should be, by name."""
     rules = [*(audited for _, audited in OWN_TABLES), *config.tables]
     by_name = Keyset(
@@ -101,18 +101,18 @@ def query(config: AuditConfig) -> Listing[Audited]:
     return Listing(by_name, Filter(params=([table.name for table in config.tables if not table.is_pattern],)))
 
 
-def rules_of(tables: Sequence[AuditedTable], name: str) -> Rules | None:
+def rules_of(tables: Sequence[AuditedTable], name: str) -> CaptureRules | None:
     """The rules of the table with this name: its own, or those of the first pattern that covers it."""
     found = covering(tables, TableName.parse(name))
     return None if found is None else _rules(found)
 
 
-def _row(tables: Sequence[AuditedTable], name: str, capture: Capture) -> Audited:
-    return Audited(name, capture, rules_of(tables, name))
+def _row(tables: Sequence[AuditedTable], name: str, capture: Capture) -> CapturedTable:
+    return CapturedTable(name, capture, rules_of(tables, name))
 
 
-def _rules(table: AuditedTable) -> Rules:
-    return Rules(
+def _rules(table: AuditedTable) -> CaptureRules:
+    return CaptureRules(
         name=table.name,
         level=table.level,
         key=table.key,
@@ -125,7 +125,7 @@ def _rules(table: AuditedTable) -> Rules:
         on_error=table.on_error,
         replica=table.replica,
         enrich=[
-            Rule(
+            EnrichmentRule(
                 operation=rule.operation,
                 label=rule.label,
                 severity=rule.severity,

@@ -12,7 +12,7 @@ from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
-from svc_pg.audit.read.tables import Audited
+from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Listing, Page
@@ -51,11 +51,11 @@ class AuditLog(Protocol):
     ) -> PurgeReport:
         """Remove old entries, as far as there is time; also ``unsealed`` ones of a log that has seals."""
 
-    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+    async def tables(self, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
         """The audited tables."""
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection that reads the past of what the session may see. Raises Problem 422 on other databases."""
+        """A connection that reads the past of the session's entries. Raises Problem 422 on other databases."""
 
     async def newest(self) -> str | None:
         """A text that changes when the log grows; None if the console finds that out for itself."""

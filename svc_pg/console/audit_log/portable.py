@@ -19,10 +19,10 @@ from svc_pg.audit.read.around import check_size
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
-from svc_pg.audit.read.tables import Audited
+from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.config import Config
-from svc_pg.console.audit_log.connections import Address, opened, problem_of
-from svc_pg.console.audit_log.table_list import listed
+from svc_pg.console.audit_log.log_connections import Address, new_connection, problem_of
+from svc_pg.console.audit_log.table_list import page_of_tables
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable
 from svc_pg.console.tokens import Session
@@ -134,13 +134,13 @@ class PortableLog:
 
         return await self._in_thread(purge, seconds=2 * PURGE_SECONDS)
 
-    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+    async def tables(self, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
         """The audited tables. Raises Problem if the user of the address may not look at all of their triggers."""
         try:
             found = await self._in_thread(lambda conn: schema.status(conn, self._config), seconds=READ_SECONDS)
         except (ConfigError, InstallError) as error:
             raise Problem(503, "not_supported", explained(error)) from error
-        return listed(found, self._config.audit, wanted)
+        return page_of_tables(found, self._config.audit, wanted)
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:  # noqa: ARG002
         """Nothing: such a log does not record the order of changes inside a statement, and has no seals."""
@@ -160,7 +160,7 @@ class PortableLog:
 
     async def _in_thread(self, call: Callable[[Any], Result], *, seconds: int) -> Result:
         def work() -> Result:
-            with closing(opened(self._address, seconds=seconds)) as conn:
+            with closing(new_connection(self._address, seconds=seconds)) as conn:
                 return call(conn)
 
         try:

@@ -20,7 +20,7 @@ from svc_pg.audit.read.follow_pages import following
 from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import check_words, search
 from svc_pg.audit.read.stats import AuditStats, Bucket, astats
-from svc_pg.audit.read.tables import Audited
+from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
@@ -81,7 +81,7 @@ class PostgresLog:
         """Remove old entries, in the name of the session."""
         return await purge(partial(self.database.acting, request), ages, is_dry_run=is_dry_run, unsealed=unsealed)
 
-    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+    async def tables(self, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
         """The audited tables."""
         async with self.database.connection() as conn:
             return await wanted.alist(conn, max_bytes=PAGE_BYTES)

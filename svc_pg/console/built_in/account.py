@@ -10,7 +10,7 @@ from svc_pg.console.built_in.account_tokens import TokenRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.live_updates import Changes
 from svc_pg.console.products import Product
-from svc_pg.console.sign_in.tenants import KnownTenants
+from svc_pg.console.sign_in.known_tenants import KnownTenants
 
 
 def account_product(database: Database, log: AuditLog, *, config: Config, tenants: KnownTenants) -> Product:

@@ -11,7 +11,7 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import LifeFilter
-from svc_pg.console.sign_in.sessions import SessionQuery, StoredSession
+from svc_pg.console.sign_in.sessions import SessionQuery, SessionRecord
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
 
@@ -51,14 +51,14 @@ class SessionRoutes:
                 is_compressed=True,
                 summary="The user's own sessions, newest first",
                 query=documented(_FILTERS),
-                response=Page[StoredSession],
+                response=Page[SessionRecord],
             ),
             ProductEndpoint(
                 method="GET",
                 path="/own-sessions/:id",
                 handler=self._get_own,
                 summary="One of the user's own sessions",
-                response=StoredSession,
+                response=SessionRecord,
                 errors={"unknown_session": 404},
             ),
             ProductEndpoint(
@@ -77,7 +77,7 @@ class SessionRoutes:
                 required_permission="admin",
                 summary="Everybody's sessions, newest first",
                 query=documented(_FILTERS),
-                response=Page[StoredSession],
+                response=Page[SessionRecord],
             ),
             ProductEndpoint(
                 method="GET",
@@ -85,7 +85,7 @@ class SessionRoutes:
                 handler=self._get,
                 required_permission="admin",
                 summary="One session",
-                response=StoredSession,
+                response=SessionRecord,
                 errors={"unknown_session": 404},
             ),
             ProductEndpoint(

@@ -10,13 +10,13 @@ from svc_pg.console.system_status import SystemStatus
 
 
 def system_route(database: Database, config: Config) -> ProductEndpoint:
-    """The route. ``config`` is what the database is compared with."""
+    """The route. The database is compared with ``config``."""
     reader = DriftReader(database, config)
 
     async def shown(_request: AuthenticatedRequest) -> ConsoleResponse:
         drift = await reader.read()
         async with database.connection() as conn:
-            return ConsoleResponse(200, await system_status.read(conn, config, drift))
+            return ConsoleResponse(200, await system_status.read_system_status(conn, config, drift))
 
     return ProductEndpoint(
         method="GET",

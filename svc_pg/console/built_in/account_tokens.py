@@ -14,9 +14,9 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, fi
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in import api_tokens
-from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, NewToken, StoredToken
+from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, ApiToken, CreatedToken
+from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.lifetimes import LifeFilter
-from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.console.token_sessions import ACTOR_PREFIX
 from svc_pg.database.pagination import Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
@@ -27,7 +27,7 @@ _FILTERS: Final = {**declared(LifeFilter), **PAGE}
 _DAY: Final = 86400
 
 
-class TokenToAdd(RequestBody):
+class CreateTokenRequest(RequestBody):
     """The token of a program."""
 
     name: str = Field(
@@ -58,7 +58,7 @@ class TokenRoutes:
                 required_permission="admin",
                 summary="The tokens of programs, newest first",
                 query=documented(_FILTERS),
-                response=Page[StoredToken],
+                response=Page[ApiToken],
             ),
             ProductEndpoint(
                 method="POST",
@@ -66,9 +66,9 @@ class TokenRoutes:
                 handler=self._add,
                 required_permission="admin",
                 summary="Make a token for a program; the answer holds it, this once",
-                body=TokenToAdd,
+                body=CreateTokenRequest,
                 body_example={"name": "nightly-report", "permission": "read", "expiresIn": 90 * _DAY},
-                response=NewToken,
+                response=CreatedToken,
                 status=201,
                 errors={"people_only": 403, "unknown_tenant": 404, "token_exists": 409},
             ),
@@ -78,7 +78,7 @@ class TokenRoutes:
                 handler=self._get,
                 required_permission="admin",
                 summary="The token of a program, without its secret",
-                response=StoredToken,
+                response=ApiToken,
                 errors={"unknown_token": 404},
             ),
             ProductEndpoint(
@@ -100,7 +100,7 @@ class TokenRoutes:
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
         if request.session.email.startswith(ACTOR_PREFIX):  # or one that was stolen would survive its end in others
             raise Problem(403, "people_only", "A program cannot make tokens.")
-        body = read_body(request, TokenToAdd)
+        body = read_body(request, CreateTokenRequest)
         try:
             async with self.database.acting(request) as conn:
                 if body.tenant is not None:

@@ -11,10 +11,10 @@ from svc_pg.console.built_in.audit_proof import ProofRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
-from svc_pg.console.sealed_cursors import SealedCursors
+from svc_pg.console.tenant_cursors import TenantCursors
 
 
-def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cursors: SealedCursors) -> Product:
+def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cursors: TenantCursors) -> Product:
     """The product, which reads ``log`` and records exports in ``database``.
 
     ``config`` has the rules of tables, and the age of entries that a purge removes by default.

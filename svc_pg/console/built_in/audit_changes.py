@@ -122,7 +122,7 @@ class ChangeRoutes:
         entry: str | None = None,
         transaction: str | None = None,
     ) -> ConsoleResponse:
-        if numbers.read(request.params["id"]) is None:
+        if numbers.bigint(request.params["id"]) is None:
             raise unknown
         leave = filtered(_Asked(), request.query, _LEAVE).leave
         try:

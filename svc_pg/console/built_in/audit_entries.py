@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from svc_pg.audit.log.entry import ALWAYS, Entry
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.follow_position import NOW, START
+from svc_pg.audit.read.log_position import NOW, START
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
 from svc_pg.console.built_in.audit_lookup import page_of, unknown_entry, visible_entry
@@ -15,7 +15,7 @@ from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
-from svc_pg.console.sealed_cursors import SealedCursors
+from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
@@ -47,7 +47,7 @@ class EntryRoutes:
     """The handlers, and the objects that they need."""
 
     log: AuditLog
-    cursors: SealedCursors
+    cursors: TenantCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -87,7 +87,7 @@ class EntryRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        given = self.cursors.opened(request.session, request.query, words=(NOW, START))
+        given = self.cursors.decrypted(request.session, request.query, words=(NOW, START))
         listed = filtered(_Listed(visible(request.session)), given, _LISTED)
         if listed.after is not None:
             page = await self._follow(listed, listed.after)
@@ -130,11 +130,11 @@ class EntryRoutes:
             of_record = visible(request.session).resource(request.params["table"]).record(request.params["id"])
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
-        given = self.cursors.opened(request.session, request.query)
+        given = self.cursors.decrypted(request.session, request.query)
         return self._shown(request.session, await self.log.page(filtered(of_record, given, HISTORY)))
 
     def _shown(self, session: Session, page: Page[Entry]) -> ConsoleResponse:
-        return ConsoleResponse(200, self.cursors.sealed(session, entries_for(session, page)))
+        return ConsoleResponse(200, self.cursors.encrypted(session, entries_for(session, page)))
 
 
 def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:

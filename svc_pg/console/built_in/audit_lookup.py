@@ -1,4 +1,4 @@
-"""Look up what a route names in the log: an entry or a page, or the problem that there is none."""
+"""Look up an entry or a page of a route; a missing one is a problem."""
 
 from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import Entry
@@ -14,7 +14,7 @@ from svc_pg.errors import QueryError
 
 def entry_number(text: str) -> int:
     """The id of an entry as a number. Raises Problem 404 if it is no id."""
-    if (number := numbers.read(text)) is None:
+    if (number := numbers.bigint(text)) is None:
         raise unknown_entry()
     return number
 

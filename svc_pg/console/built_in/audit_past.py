@@ -10,14 +10,14 @@ from starlette.datastructures import QueryParams
 from svc_pg.audit.log.entry import Order
 from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame
-from svc_pg.audit.past.record_history import History, State, history
+from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time, refuse
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, unavailable
-from svc_pg.console.sealed_cursors import SealedCursors
+from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.database.pagination import Page
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, NotFoundError, QueryError, UnknownTableError
@@ -48,7 +48,7 @@ class PastRoutes:
     """The handlers, and the objects that they need."""
 
     log: AuditLog
-    cursors: SealedCursors
+    cursors: TenantCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -61,7 +61,7 @@ class PastRoutes:
                 serves_tenants=True,
                 summary="The states of one record with the times from which and to which each was there, newest first",
                 query=documented(_STATES),
-                response=Page[State],
+                response=Page[RecordState],
                 errors=_UNKNOWN | _ELSEWHERE,
             ),
             ProductEndpoint(
@@ -99,13 +99,13 @@ class PastRoutes:
         ]
 
     async def _states(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        given = self.cursors.opened(request.session, request.query)
+        given = self.cursors.decrypted(request.session, request.query)
         with _found(request):
             wanted = filtered(history(request.params["table"], request.params["id"]), given, _STATES)
             async with self.log.past(request.session) as conn:
                 page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
         page = states_for(request.session, str(wanted.table), page)
-        return ConsoleResponse(200, self.cursors.sealed(request.session, page))
+        return ConsoleResponse(200, self.cursors.encrypted(request.session, page))
 
     async def _blame(self, request: AuthenticatedRequest) -> ConsoleResponse:
         with _found(request):
@@ -122,7 +122,7 @@ class PastRoutes:
         return ConsoleResponse(200, row)
 
     async def _table(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        given = self.cursors.opened(request.session, request.query)
+        given = self.cursors.decrypted(request.session, request.query)
         with _found(request):
             rows = _rows(request, given, _ROWS)
             try:
@@ -130,7 +130,7 @@ class PastRoutes:
                     page = await rows.alist(conn, max_bytes=PAGE_BYTES)
             except Problem as problem:
                 raise _too_long(request, problem) from problem
-        return ConsoleResponse(200, self.cursors.sealed(request.session, page))
+        return ConsoleResponse(200, self.cursors.encrypted(request.session, page))
 
 
 def _too_long(request: AuthenticatedRequest, problem: Problem) -> Problem:
@@ -158,7 +158,7 @@ def _rows(request: AuthenticatedRequest, given: QueryParams, filters: Mapping[st
 
 @contextmanager
 def _found(request: AuthenticatedRequest) -> Iterator[None]:
-    """Turn what the log does not know into problems."""
+    """Turn errors of reading the past into problems."""
     try:
         yield
     except (ConfigError, UnknownTableError) as error:

@@ -1,4 +1,4 @@
-"""Routes of what keeps the log true: seals, the proof of an entry, and legal holds."""
+"""Routes of the log's integrity: seals, the proof of an entry, and legal holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from svc_pg.seals.verification.seal import Seal
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSeal:
-    """A seal. ``text`` is what ``signature`` signs, for a copy outside; it has no data of the entries."""
+class AuditSeal:
+    """A seal. ``signature`` signs ``text``, for a copy outside; it has no data of the entries."""
 
     number: int
     entries: int
@@ -34,7 +34,7 @@ class ShownSeal:
     signature: str
 
     @classmethod
-    def of(cls, seal: Seal) -> "ShownSeal":
+    def of(cls, seal: Seal) -> "AuditSeal":
         """A seal as the API shows it."""
         return cls(seal.number, seal.entries, seal.sealed_at, seal.key_id, **seal.copy)
 
@@ -43,7 +43,7 @@ class ShownSeal:
 class EntrySeal:
     """The seal of an entry; None if it has none yet. Without ``has_seals``, nobody seals this log."""
 
-    seal: ShownSeal | None
+    seal: AuditSeal | None
     has_seals: bool
 
 
@@ -99,7 +99,7 @@ class ProofRoutes:
                 is_compressed=True,
                 summary="The seals of the log, newest first",
                 query=documented(PAGE),
-                response=Page[ShownSeal],
+                response=Page[AuditSeal],
                 errors={"not_supported": 422},
             ),
             ProductEndpoint(
@@ -135,7 +135,7 @@ class ProofRoutes:
         wanted = filtered(all_seals(), request.query, PAGE)
         async with self.log.past(request.session) as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
-        shown = [ShownSeal.of(seal) for seal in page]
+        shown = [AuditSeal.of(seal) for seal in page]
         return ConsoleResponse(200, Page(shown, page.next_cursor, page.prev_cursor))
 
     async def _seal(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -145,7 +145,7 @@ class ProofRoutes:
             has_seals = bool(found or await afetch(conn, LAST))
         if not found and await self.log.entry(str(entry_id)) is None:
             raise unknown_entry()
-        return ConsoleResponse(200, EntrySeal(ShownSeal.of(found[0]) if found else None, has_seals))
+        return ConsoleResponse(200, EntrySeal(AuditSeal.of(found[0]) if found else None, has_seals))
 
     async def _proof(self, request: AuthenticatedRequest) -> ConsoleResponse:
         entry_id = entry_number(request.params["id"])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from svc_pg.audit.read.tables import Audited, query
+from svc_pg.audit.read.tables import CapturedTable, query
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.parameters import PAGE, documented, filtered
@@ -29,7 +29,7 @@ class TableRoutes:
                 is_compressed=True,
                 summary="The audited tables by name, with their rules and the state of capture",
                 query=documented(PAGE),
-                response=Page[Audited],
+                response=Page[CapturedTable],
                 errors={"not_supported": 503},
             )
         ]

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.blame import FieldOrigin
-from svc_pg.audit.past.record_history import State
+from svc_pg.audit.past.record_history import RecordState
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
@@ -23,7 +23,7 @@ _URL: Final = re.compile(r'("url"\s*:\s*"(?:[^"\\?]|\\.)*)\?(?:[^"\\]|\\.)*"')
 
 
 AnyEndpoint = TypeVar("AnyEndpoint", Endpoint, EndpointHealth)
-Change = TypeVar("Change", Entry, State)
+Change = TypeVar("Change", Entry, RecordState)
 
 
 def endpoints_for(session: Session, endpoints: Sequence[AnyEndpoint]) -> list[AnyEndpoint]:
@@ -40,7 +40,7 @@ def entries_for(session: Session, page: Page[Entry]) -> Page[Entry]:
     return replace(page, data=[_without_query(each) if each.table_name == ENDPOINTS else each for each in page])
 
 
-def states_for(session: Session, table: str, page: Page[State]) -> Page[State]:
+def states_for(session: Session, table: str, page: Page[RecordState]) -> Page[RecordState]:
     """States of a record of this table, as ``entries_for``."""
     if table != ENDPOINTS or permits(session.permissions, "write"):
         return page

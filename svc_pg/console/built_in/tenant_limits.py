@@ -1,4 +1,4 @@
-"""The limits of what a session of one tenant may have workers do for it: more is the operator's to grant."""
+"""The limits of endpoints that sessions of one tenant may set; an operator may exceed them."""
 
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -37,7 +37,7 @@ class Limits:
 
 
 def limits_for(session: Session, before: Endpoint | None = None) -> Limits:
-    """The limits of what the session may ask for: those of customers if it is of one tenant, or what was ``before``."""
+    """The limits of the session: a customer's if it is of one tenant, or the values ``before``."""
     if session.tenant is None:
         return Limits(1000, 60)
     if before is None:

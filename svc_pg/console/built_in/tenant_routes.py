@@ -9,15 +9,15 @@ from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
 from pydantic import AfterValidator, Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, Unlisted, unlisted, use_of
+from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, UnlistedTenants, unlisted, use_of
 from svc_pg.console.built_in.webhook_bodies import Text
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.sign_in.known_tenants import aend_access
 from svc_pg.console.sign_in.tenant_table import Tenant, Tenants, TenantTable
-from svc_pg.console.sign_in.tenants import aend_access
 from svc_pg.database.pagination import Listing, Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 
@@ -30,7 +30,7 @@ _IDS: Final[dict[str, FilterParameter[Sequence[str]]]] = {
 }
 
 
-class TenantChanges(RequestBody):
+class UpdateTenantRequest(RequestBody):
     """The new name of a tenant."""
 
     name: str = Field(min_length=1, max_length=200, description="For people; one line, without spaces around it.")
@@ -49,7 +49,7 @@ def _is_segment(tenant: str) -> str:
     return tenant
 
 
-class NewTenant(TenantChanges):
+class CreateTenantRequest(UpdateTenantRequest):
     """A tenant to add."""
 
     id: Annotated[Text, AfterValidator(_is_segment)] | None = Field(
@@ -96,7 +96,7 @@ class TenantRoutes:
                 handler=self._add,
                 required_permission="write",
                 summary="Add a tenant",
-                body=NewTenant,
+                body=CreateTenantRequest,
                 body_example={"id": "acme", "name": "Acme"},
                 response=Tenant,
                 status=201,
@@ -117,7 +117,7 @@ class TenantRoutes:
                 required_permission="write",
                 summary="Rename a tenant; with If-Match only if nobody else has renamed it",
                 headers=[IF_MATCH],
-                body=TenantChanges,
+                body=UpdateTenantRequest,
                 body_example={"name": "Acme Europe"},
                 response=Tenant,
                 errors={**_UNKNOWN, **_EXISTS, **_REFUSED, **_MISSING, **OUTDATED},
@@ -146,7 +146,7 @@ class TenantRoutes:
                 handler=self._unlisted,
                 is_compressed=True,
                 summary="Tenants of endpoints, messages, sessions and tokens that the table does not have",
-                response=Unlisted,
+                response=UnlistedTenants,
                 errors=_MISSING,
             ),
         ]
@@ -172,7 +172,7 @@ class TenantRoutes:
             return await self._answer(conn, tenant)
 
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        new = read_body(request, NewTenant)
+        new = read_body(request, CreateTenantRequest)
         async with self._answering(self._database.acting(request)) as conn:
             try:
                 tenant = await self._tenants.add(conn, new.name, tenant_id=new.id)
@@ -181,7 +181,7 @@ class TenantRoutes:
         return created(request, tenant.id, tenant)
 
     async def _rename(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        changes = read_body(request, TenantChanges)
+        changes = read_body(request, UpdateTenantRequest)
         async with self._answering(self._database.acting(request)) as conn:
             with _known():
                 tenant = _one(await self._tenants.find(conn, request.params["id"], is_locked=True))

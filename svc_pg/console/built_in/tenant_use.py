@@ -39,23 +39,23 @@ class TenantUses:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlisted(TenantUses):
+class UnlistedTenants(TenantUses):
     """As TenantUses, of tenants that are not in the table, by id. There are more unless ``is_complete``."""
 
     is_complete: bool
 
 
 async def use_of(conn: AsyncConnection[Any], ids: Sequence[str]) -> TenantUses:
-    """Count what there is of these tenants, up to 100."""
+    """Count the use of these tenants, up to 100."""
     return TenantUses(await afetch(conn, Query(_USE, {"ids": list(ids)}, TenantUse)))
 
 
-async def unlisted(conn: AsyncConnection[Any], tenants: Tenants) -> Unlisted:
+async def unlisted(conn: AsyncConnection[Any], tenants: Tenants) -> UnlistedTenants:
     """The first 50 tenants of endpoints, sessions, tokens, links and the newest 10,000 messages that have no row."""
     text: LiteralString = SQL(_UNLISTED).format(**tenants.names).as_string()
     found = await afetch(conn, Query(text, (_MOST_MESSAGES, MOST_UNLISTED + 1), _Id))
     counted = await use_of(conn, [each.id for each in found[:MOST_UNLISTED]])
-    return Unlisted(counted.data, is_complete=len(found) <= MOST_UNLISTED)
+    return UnlistedTenants(counted.data, is_complete=len(found) <= MOST_UNLISTED)
 
 
 @dataclass(frozen=True, slots=True)

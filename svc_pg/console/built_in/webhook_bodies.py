@@ -83,7 +83,7 @@ class EndpointOptions(RequestBody):
         return cast(Changes, given)
 
 
-class NewEndpoint(EndpointOptions):
+class CreateEndpointRequest(EndpointOptions):
     """An endpoint to register."""
 
     url: str = Field(description="The address to POST to: https and public, unless the configuration allows others.")
@@ -96,8 +96,8 @@ def _without_defaults(schema: dict[str, Any]) -> None:
         field.pop("default", None)
 
 
-class EndpointChanges(EndpointOptions):
-    """Changes of an endpoint; fields that are left out stay. ``headers`` and ``tls`` replace what there was.
+class UpdateEndpointRequest(EndpointOptions):
+    """Changes of an endpoint; fields that are left out stay. ``headers`` and ``tls`` replace the former ones.
 
     null removes the filter, the rate or the TLS material. Another origin of the URL loses headers and TLS material
     unless they are given too.
@@ -109,13 +109,13 @@ class EndpointChanges(EndpointOptions):
     events: list[str] = Field(default_factory=list)
 
 
-class Disabling(RequestBody):
+class DisableEndpointRequest(RequestBody):
     """The reason for disabling an endpoint."""
 
     reason: str = "disabled by hand"
 
 
-class Rotation(RequestBody):
+class RotateSecretRequest(RequestBody):
     """The seconds for which the previous secret and key pair sign too."""
 
     overlap: float = Field(default=86400, ge=0, le=30 * 86400)
@@ -162,15 +162,17 @@ def _value(wanted: ListFilter, value: Any) -> object:
     return value if isinstance(value, bool) else wanted.read(str(value))
 
 
-BulkChange: Final = body_of(
-    "BulkChange",
+ChangeDeliveriesRequest: Final = body_of(
+    "ChangeDeliveriesRequest",
     DeliveryFilter,
     DryRun,
     "The deliveries to change: all that meet each condition that is given; at least one is.",
 )
 
 
-Recovery: Final = body_of("Recovery", CreatedWithin, DryRun, "The deliveries of an endpoint to try again.")
+RecoverEndpointRequest: Final = body_of(
+    "RecoverEndpointRequest", CreatedWithin, DryRun, "The deliveries of an endpoint to try again."
+)
 
 
 class _ReplayOptions(DryRun):
@@ -182,15 +184,15 @@ class _ReplayOptions(DryRun):
     after: Text | None = Field(default=None, description="The nextCursor of the batch before, with the same options.")
 
 
-Replay: Final = body_of(
-    "Replay",
+ReplayMessagesRequest: Final = body_of(
+    "ReplayMessagesRequest",
     ReplayFilter,
     _ReplayOptions,
     "The messages to deliver to an endpoint once more; since or after is needed.",
 )
 
 
-class NewEvent(RequestBody):
+class SendEventRequest(RequestBody):
     """An event to send."""
 
     event: Text

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.webhook_bodies import BulkChange, DryRun, chosen
+from svc_pg.console.built_in.webhook_bodies import ChangeDeliveriesRequest, DryRun, chosen
 from svc_pg.console.built_in.webhook_resources import as_problems, restricted
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.console.parameters import declared, documented, filtered
@@ -19,7 +19,7 @@ from svc_pg.database.query import Query, afetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, Changed, Status
+from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Status
 
 _FILTERS: Final = declared(DeliveryFilter, without=["status"])  # each state is counted
 _MOST_FILTERED: Final = 2000
@@ -61,9 +61,9 @@ class BulkRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Try the matching failed and canceled deliveries again, 10,000 at a time",
-                body=BulkChange,
+                body=ChangeDeliveriesRequest,
                 body_example={"event": "order.created", "since": "1d", "dryRun": True},
-                response=Changed,
+                response=BulkResult,
             ),
             ProductEndpoint(
                 method="POST",
@@ -72,9 +72,9 @@ class BulkRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Cancel the matching deliveries that wait, 10,000 at a time",
-                body=BulkChange,
+                body=ChangeDeliveriesRequest,
                 body_example={"tenant": "acme", "dryRun": True},
-                response=Changed,
+                response=BulkResult,
             ),
         ]
 
@@ -84,14 +84,14 @@ class BulkRoutes:
             return ConsoleResponse(200, [await _counted(conn, wanted, status) for status in STATUSES])
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, BulkChange)
+        body = read_body(request, ChangeDeliveriesRequest)
         return await self._changed(request, _matching(request, body).retry(dry_run=body.dry_run))
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, BulkChange)
+        body = read_body(request, ChangeDeliveriesRequest)
         return await self._changed(request, _matching(request, body).cancel(dry_run=body.dry_run))
 
-    async def _changed(self, request: AuthenticatedRequest, change: Query[Changed]) -> ConsoleResponse:
+    async def _changed(self, request: AuthenticatedRequest, change: Query[BulkResult]) -> ConsoleResponse:
         with as_problems():
             async with self.database.acting(request) as conn:
                 changed = await afetch_one(conn, change)

@@ -9,7 +9,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.webhooks.deliveries import delivery_request
-from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.secrets import KeyRing
 
 
@@ -29,7 +29,7 @@ class DeliveryRequestRoutes:
                 handler=self._get,
                 serves_tenants=True,
                 summary="Its request as an attempt would make it now; with the permission write, signed",
-                response=DeliveryRequest,
+                response=DeliveryPost,
                 errors={UNKNOWN_DELIVERY: 404},
             )
         ]
@@ -37,7 +37,7 @@ class DeliveryRequestRoutes:
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [sealed] = await found(self.database, request, delivery_request.get, unknown=UNKNOWN_DELIVERY)
         may_sign = permits(request.session.permissions, "write")
-        shown = delivery_request.opened(sealed, keys=self.keys, is_signed=may_sign)
+        shown = delivery_request.delivery_post(sealed, keys=self.keys, is_signed=may_sign)
         if shown.url is not None and not may_sign:
             shown = replace(shown, url=without_query(shown.url))
         return ConsoleResponse(200, shown)

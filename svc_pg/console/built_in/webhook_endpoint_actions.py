@@ -7,7 +7,13 @@ from functools import partial
 
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.tenant_limits import refuse_pings
-from svc_pg.console.built_in.webhook_bodies import Disabling, Recovery, Replay, Rotation, chosen
+from svc_pg.console.built_in.webhook_bodies import (
+    DisableEndpointRequest,
+    RecoverEndpointRequest,
+    ReplayMessagesRequest,
+    RotateSecretRequest,
+    chosen,
+)
 from svc_pg.console.built_in.webhook_resources import (
     REFUSED_ENDPOINT,
     UNKNOWN_ENDPOINT,
@@ -23,8 +29,8 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.query import Query, Row, afetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, ReplayFilter
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
-from svc_pg.webhooks.deliveries.replay_queries import Replayed
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
+from svc_pg.webhooks.deliveries.replay_queries import ReplayResult
 from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.secrets import KeyRing
@@ -54,7 +60,7 @@ class EndpointActionRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Stop sending and cancel pending deliveries",
-                body=Disabling,
+                body=DisableEndpointRequest,
                 response=Endpoint,
                 errors={UNKNOWN_ENDPOINT: 404, "invalid_endpoint": 422},
             ),
@@ -66,7 +72,7 @@ class EndpointActionRoutes:
                 serves_tenants=True,
                 summary="Give it a new secret, shown this once, and key pair; the previous ones sign too for a while",
                 headers=[IF_MATCH],
-                body=Rotation,
+                body=RotateSecretRequest,
                 response=EndpointWithSecret,
                 errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT, **OUTDATED},
             ),
@@ -88,9 +94,9 @@ class EndpointActionRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Try its failed and canceled deliveries again, 10,000 at a time",
-                body=Recovery,
+                body=RecoverEndpointRequest,
                 body_example={"since": "1d", "dryRun": True},
-                response=Changed,
+                response=BulkResult,
                 errors={UNKNOWN_ENDPOINT: 404, "conflict": 409},
             ),
             ProductEndpoint(
@@ -100,9 +106,9 @@ class EndpointActionRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Deliver messages to it once more, or those that it never got, 10,000 at a time",
-                body=Replay,
+                body=ReplayMessagesRequest,
                 body_example={"since": "1d", "status": "delivered", "dryRun": True},
-                response=Replayed,
+                response=ReplayResult,
                 errors={UNKNOWN_ENDPOINT: 404, "conflict": 409, "invalid_value": 422},
             ),
         ]
@@ -130,14 +136,14 @@ class EndpointActionRoutes:
         )
 
     async def _disable(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        reason = read_body(request, Disabling).reason
+        reason = read_body(request, DisableEndpointRequest).reason
         endpoint = await self._changed(
             request, lambda endpoint_id: endpoint_queries.disable(endpoint_id, reason=reason)
         )
         return ConsoleResponse(200, endpoint)
 
     async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        overlap = timedelta(seconds=read_body(request, Rotation).overlap)
+        overlap = timedelta(seconds=read_body(request, RotateSecretRequest).overlap)
         with as_problems(unknown=UNKNOWN_ENDPOINT):
             endpoint_id = request.params["id"]
             before = endpoint_queries.locked(endpoint_id)
@@ -159,7 +165,7 @@ class EndpointActionRoutes:
         return ConsoleResponse(202, delivery)
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, Recovery)
+        body = read_body(request, RecoverEndpointRequest)
         recovery = partial(
             delivery_queries.recover,
             **chosen(CreatedWithin, body),
@@ -170,7 +176,7 @@ class EndpointActionRoutes:
         return ConsoleResponse(200, retried)
 
     async def _replay(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, Replay)
+        body = read_body(request, ReplayMessagesRequest)
         batch = partial(
             replay_queries.replay,
             **chosen(ReplayFilter, body),

@@ -9,7 +9,7 @@ from typing import Final
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.tenant_limits import of_customer, refuse_another, refuse_excess
-from svc_pg.console.built_in.webhook_bodies import ENDPOINT_EXAMPLE, EndpointChanges, NewEndpoint
+from svc_pg.console.built_in.webhook_bodies import ENDPOINT_EXAMPLE, CreateEndpointRequest, UpdateEndpointRequest
 from svc_pg.console.built_in.webhook_resources import (
     REFUSED_ENDPOINT,
     UNKNOWN_ENDPOINT,
@@ -26,7 +26,7 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declare
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
-from svc_pg.console.sign_in.tenants import KnownTenants, ais_new
+from svc_pg.console.sign_in.known_tenants import KnownTenants, ais_new
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats import durations
@@ -94,7 +94,7 @@ class EndpointRoutes:
                 required_permission="write",
                 serves_tenants=True,
                 summary="Register an endpoint; the answer holds its secret, this once",
-                body=NewEndpoint,
+                body=CreateEndpointRequest,
                 body_example=ENDPOINT_EXAMPLE,
                 response=RegisteredEndpoint,
                 status=201,
@@ -117,7 +117,7 @@ class EndpointRoutes:
                 serves_tenants=True,
                 summary="Change an endpoint; with If-Match only if nobody else has changed it",
                 headers=[IF_MATCH],
-                body=EndpointChanges,
+                body=UpdateEndpointRequest,
                 body_example={"events": ["order.*"], "ratePerSecond": None},
                 response=Endpoint,
                 errors={"not_for_tenants": 403, UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT, **OUTDATED},
@@ -161,7 +161,7 @@ class EndpointRoutes:
         return ConsoleResponse(200, replace(page, data=endpoints_for(request.session, page.data)))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, NewEndpoint)
+        body = read_body(request, CreateEndpointRequest)
         tenant, options = tenant_for(request.session, body.tenant), of_customer(request, body.options())
         refuse_excess(request, options)
         with as_problems():
@@ -184,7 +184,7 @@ class EndpointRoutes:
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        changes = read_body(request, EndpointChanges).options()
+        changes = read_body(request, UpdateEndpointRequest).options()
 
         with as_problems(unknown=UNKNOWN_ENDPOINT):
             before = endpoint_queries.locked(request.params["id"])

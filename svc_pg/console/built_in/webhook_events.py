@@ -8,7 +8,7 @@ from typing import Final, LiteralString
 from psycopg.errors import UntranslatableCharacter
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.webhook_bodies import NewEvent
+from svc_pg.console.built_in.webhook_bodies import SendEventRequest
 from svc_pg.console.built_in.webhook_resources import as_problems
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter
@@ -67,7 +67,7 @@ class EventRoutes:
                 required_permission="write",
                 summary="Send an event",
                 headers=[_IDEMPOTENCY_KEY],
-                body=NewEvent,
+                body=SendEventRequest,
                 body_example={"event": "order.created", "payload": {"id": 7}},
                 response=SentEvent,
                 status=202,
@@ -82,7 +82,7 @@ class EventRoutes:
             return ConsoleResponse(200, Page(await afetch(conn, event_types(tenant=request.session.tenant)), None))
 
     async def _send(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, NewEvent)
+        body = read_body(request, SendEventRequest)
         idempotency_key = _idempotency_key(request)
         with as_problems():
             async with self.database.acting(request) as conn:

@@ -21,7 +21,7 @@ _FILTERS: Final = {**declared(MessageFilter), **PAGE}
 
 
 @dataclass(frozen=True, slots=True)
-class WholeMessage(MessageDetail):
+class MessageWithDeliveries(MessageDetail):
     """A message with its payload as it was sent, and its deliveries, the newest 100."""
 
     deliveries: Sequence[Delivery]
@@ -53,7 +53,7 @@ class MessageRoutes:
                 is_compressed=True,
                 serves_tenants=True,
                 summary="One message, with its payload and its deliveries",
-                response=WholeMessage,
+                response=MessageWithDeliveries,
                 errors={UNKNOWN_MESSAGE: 404},
             ),
         ]
@@ -72,4 +72,4 @@ class MessageRoutes:
                 message = await afetch_one(conn, query)
                 of_message = delivery_queries.matching(message=message.id)
                 deliveries = await restricted(of_message, request.session, DeliveryQuery.to_endpoints_of).alist(conn)
-        return ConsoleResponse(200, WholeMessage(**asdict(message), deliveries=deliveries.data))
+        return ConsoleResponse(200, MessageWithDeliveries(**asdict(message), deliveries=deliveries.data))

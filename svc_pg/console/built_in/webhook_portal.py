@@ -16,14 +16,14 @@ from svc_pg.console.prefix import PREFIX
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
-from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, StoredLink, WaitingLink
-from svc_pg.console.sign_in.tenants import KnownTenants
+from svc_pg.console.sign_in.known_tenants import KnownTenants
+from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, PendingPortalLink, PortalLink
 from svc_pg.database.query import afetch, afetch_one
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.settings.addresses import origin, unreachable
 
 
-class PortalSession(RequestBody):
+class CreatePortalSessionRequest(RequestBody):
     """The tenant whose webhooks a customer may manage, and the seconds for which the session lasts."""
 
     tenant: Text = Field(min_length=1, max_length=MAX_TENANT_CHARACTERS)
@@ -31,7 +31,7 @@ class PortalSession(RequestBody):
 
 
 @dataclass(frozen=True, slots=True)
-class PortalAddress:
+class CreatedPortalLink:
     """The address to send a customer to, good once until ``link_expires_at``. ``path`` is its part after the host.
 
     ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host. ``id`` is that of the link, and of its session.
@@ -49,10 +49,10 @@ class PortalAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingLinks:
+class PendingPortalLinks:
     """The links that nobody has opened yet."""
 
-    data: Sequence[WaitingLink]
+    data: Sequence[PendingPortalLink]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class PortalRoutes:
                 handler=self._list,
                 required_permission="admin",
                 summary="Links to the portal that nobody has opened yet, newest first",
-                response=WaitingLinks,
+                response=PendingPortalLinks,
             ),
             ProductEndpoint(
                 method="POST",
@@ -80,9 +80,9 @@ class PortalRoutes:
                 handler=self._add,
                 required_permission="admin",
                 summary="Make a link to the portal of a tenant, to be opened once within ten minutes",
-                body=PortalSession,
+                body=CreatePortalSessionRequest,
                 body_example={"tenant": "acme", "expiresIn": 3600},
-                response=PortalAddress,
+                response=CreatedPortalLink,
                 status=201,
                 errors={"unknown_tenant": 404, "invalid_value": 422},
             ),
@@ -92,7 +92,7 @@ class PortalRoutes:
                 handler=self._get,
                 required_permission="admin",
                 summary="A link to the portal, whatever became of it",
-                response=StoredLink,
+                response=PortalLink,
                 errors={"unknown_session": 404},
             ),
             ProductEndpoint(
@@ -108,10 +108,10 @@ class PortalRoutes:
 
     async def _list(self, _request: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, WaitingLinks(await afetch(conn, portal_links.waiting())))
+            return ConsoleResponse(200, PendingPortalLinks(await afetch(conn, portal_links.waiting())))
 
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, PortalSession)
+        body = read_body(request, CreatePortalSessionRequest)
         with as_problems():
             wanted = portal_links.link(body.tenant, lifetime=timedelta(seconds=body.expires_in))
             async with self.database.acting(request) as conn:
@@ -120,7 +120,7 @@ class PortalRoutes:
         path = address(link.token, root=_root(request))
         url = None if self.public_url is None else origin(self.public_url) + path
         warning = unreachable(url or f"http://{request.headers.get('host', '')}")
-        made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in, link.is_new_tenant, warning)
+        made = CreatedPortalLink(link.id, url, path, link.expires_at, body.expires_in, link.is_new_tenant, warning)
         return ConsoleResponse(201, made, {"Location": path})
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:

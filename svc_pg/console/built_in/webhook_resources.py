@@ -25,7 +25,7 @@ from svc_pg.errors import (
     UnknownEventError,
 )
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.tenants import Own, own_delivery, own_endpoint, own_message
+from svc_pg.webhooks.tenant_checks import Own, own_delivery, own_endpoint, own_message
 
 Row = TypeVar("Row")
 Wanted = TypeVar("Wanted")
@@ -51,7 +51,7 @@ _OWN: Final[Mapping[str, Callable[[str, str], Query[Own]]]] = {
 
 
 def restricted(wanted: Wanted, session: Session, of_tenant: Callable[[Wanted, str], Wanted]) -> Wanted:
-    """A list as the session may see it: if it is of one tenant, with what is that tenant's."""
+    """A list for the session: of one tenant's rows if it is of one tenant."""
     return wanted if session.tenant is None else of_tenant(wanted, session.tenant)
 
 

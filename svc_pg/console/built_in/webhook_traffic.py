@@ -22,15 +22,15 @@ from svc_pg.database.pagination import PointInTime
 from svc_pg.database.query import afetch_one
 from svc_pg.webhooks import traffic
 from svc_pg.webhooks.traffic import backlog
-from svc_pg.webhooks.traffic.backlog import Backlog, Waiting
+from svc_pg.webhooks.traffic.backlog import Backlog, PendingCounts
 from svc_pg.webhooks.traffic.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, STEPS, EndpointActivity, Step, Traffic
 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """The pending deliveries, and what they wait for."""
+    """The pending deliveries by the reason of their wait."""
 
-    waiting: Waiting
+    waiting: PendingCounts
     backlog: Backlog
 
 

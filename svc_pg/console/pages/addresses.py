@@ -1,4 +1,4 @@
-"""The addresses of what pages show, so that every page leads to a thing in the same way."""
+"""The addresses of pages by their subject, so that every page leads to a thing in the same way."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ class Url(Protocol):
 
 
 class Addresses:
-    """For example ``visit.to.record("public.orders", "7")``. Filters are those of the API."""
+    """For example ``request.to.record("public.orders", "7")``. Filters are those of the API."""
 
     def __init__(self, url: Url) -> None:
         self._url = url
@@ -35,7 +35,7 @@ class Addresses:
     def record_at(self, table: str, record_id: str, time: datetime | None = None) -> str:
         """One record as it was at a time, by default now."""
         text = "" if time is None else timestamp(time)
-        return self._url("audit", "records", table, record_id, "then", query={"time": text})
+        return self._url("audit", "records", table, record_id, "as-of", query={"time": text})
 
     def transaction(self, xact_id: str) -> str:
         """All that one transaction changed."""

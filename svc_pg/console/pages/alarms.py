@@ -1,4 +1,4 @@
-"""Count what needs somebody, for the navigation: beside a word, for as long as it matters."""
+"""Count problems that need somebody, for the navigation: beside a word, for as long as they last."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from svc_pg.console.pages.integrity import integrity
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
@@ -26,9 +26,9 @@ class Alarms:
     def __init__(self) -> None:
         self._counts: dict[str | None, tuple[float, Mapping[str, int]]] = {}
 
-    async def of(self, visit: Visit) -> Mapping[str, int]:
-        """The counts for a visit, by the first segment of the page's path; what cannot be counted is left out."""
-        tenant = visit.person.tenant
+    async def of(self, request: PageRequest) -> Mapping[str, int]:
+        """The counts for a request, by the first segment of the page's path, without those that cannot be counted."""
+        tenant = request.person.tenant
         counted_at, counts = self._counts.get(tenant, (-SECONDS, {}))
         if time.monotonic() - counted_at < SECONDS:
             return counts
@@ -37,15 +37,15 @@ class Alarms:
         self._counts[tenant] = time.monotonic(), counts  # others are not kept waiting meanwhile
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
-                counts = {"endpoints": await _endpoints(visit)} if visit.has("endpoints") else {}
+                counts = {"endpoints": await _endpoints(request)} if request.has("endpoints") else {}
         except (Problem, TimeoutError):
             counts = {}
-        differing = (await integrity(visit)).count
+        differing = (await integrity(request)).count
         counts |= {"overview": differing, "system": differing}
         self._counts[tenant] = time.monotonic(), counts
         return counts
 
 
-async def _endpoints(visit: Visit) -> int:
+async def _endpoints(request: PageRequest) -> int:
     query = {"needsAttention": "true", "limit": str(MOST + 1)}
-    return len((await visit.api.get(Page[EndpointHealth], "webhooks", "endpoints", "health", query=query)).data)
+    return len((await request.api.get(Page[EndpointHealth], "webhooks", "endpoints", "health", query=query)).data)

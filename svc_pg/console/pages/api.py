@@ -75,7 +75,7 @@ class Api:
 
 
 def _in_ascii(value: str) -> str:
-    """The value of a header, which a form or a cookie may have made: what is outside ASCII fits to nothing."""
+    """The value of a header, which a form or a cookie may have made: a text outside ASCII matches nothing."""
     return value.encode("ascii", errors="replace").decode()
 
 

@@ -57,7 +57,7 @@ class Spark:
 
 
 def bars(above: Sequence[int], below: Sequence[int]) -> Bars:
-    """Counts above and below one axis, in two scales: what fails would not be seen in the scale of what does not."""
+    """Counts above and below one axis, in two scales: failures would be invisible in the scale of successes."""
     top, bottom = int(scale(max(above, default=0), least=2)), int(scale(max(below, default=0), least=2))
     raised = [
         Bar(index * STEP + 1.5, round(ABOVE - height, 1), round(height, 1))
@@ -73,7 +73,7 @@ def bars(above: Sequence[int], below: Sequence[int]) -> Bars:
 
 
 def lines(upper: Sequence[float | None], lower: Sequence[float | None]) -> Lines:
-    """Two lines in one scale, with gaps for what is None."""
+    """Two lines in one scale; None is a gap."""
     top = scale(max((value for value in (*upper, *lower) if value is not None), default=0))
     return Lines(max(1, len(upper) - 1) * STEP, _path(upper, top), _path(lower, top), top)
 

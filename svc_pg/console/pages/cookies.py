@@ -1,5 +1,5 @@
 """The cookies of the pages: the session, the sign-in under way, the device that has signed in, the portal, the theme,
-a secret that is shown once, and what was wrong with a form.
+a secret that is shown once, and the problem of a form.
 
 Product routes ignore them all.
 """

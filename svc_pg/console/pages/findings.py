@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reading of what was typed: the kind of thing, its icon, its name, where it leads, and what else to know."""
+    """One reading of a search: the kind of thing, its icon, its name, its address, and a note."""
 
     kind: str
     icon: str
@@ -19,11 +19,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """What may be found besides, in words, and the address where it is."""
+    """A further search in words, and its address."""
 
     words: str
     link: str
     address: str
 
 
-Reading = Callable[[Visit, str], AsyncIterator[Finding | More]]
+Reading = Callable[[PageRequest, str], AsyncIterator[Finding | More]]

@@ -1,4 +1,4 @@
-"""Read what a form sent."""
+"""Parse the body of a form."""
 
 from collections.abc import AsyncIterator
 from typing import Final

@@ -1,10 +1,10 @@
-"""The integrity of the system: what the last verification of the log found, and what is not as configured."""
+"""The integrity of the system: the result of the last verification of the log, and the drift from the configuration."""
 
 import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.console.system_status import SystemStatus
 
@@ -27,16 +27,16 @@ class Integrity:
 UNKNOWN: Final = Integrity(0, 0)
 
 
-async def integrity(visit: Visit) -> Integrity:
+async def integrity(request: PageRequest) -> Integrity:
     """The integrity; UNKNOWN if it is not found within half a second, or the person may not see it.
 
     The comparison with the configuration goes on meanwhile, so that a later page knows its result.
     """
-    if not visit.has("system"):
+    if not request.has("system"):
         return UNKNOWN
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):
-            status = await visit.api.get(SystemStatus, "account", "system")
+            status = await request.api.get(SystemStatus, "account", "system")
     except (Problem, TimeoutError):
         return UNKNOWN
     verified = status.verification

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.filters import filters_of
 
 
@@ -22,9 +22,9 @@ def words_of(declaration: type) -> dict[str, str]:
     return {each.api: each.word for each in filters_of(declaration).values()}
 
 
-def used(visit: Visit, words: Collection[str]) -> dict[str, str]:
+def used(request: PageRequest, words: Collection[str]) -> dict[str, str]:
     """The filters that the address has, without those that are empty."""
-    return {name: visit.query[name] for name in words if visit.query.get(name)}
+    return {name: request.query[name] for name in words if request.query.get(name)}
 
 
 def chips(

@@ -14,7 +14,7 @@ GROUPS: Final = ("", AUDIT, WEBHOOKS, ADMINISTRATION)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class NavItem:
     """An entry of the navigation: its word, the icon before it, and the permission that the page needs.
 
     ``key`` is the letter that leads there after ``g``.
@@ -31,9 +31,9 @@ class Place:
     """The segments below ``/ui``, which are those of the page's route."""
 
 
-def grouped(places: Iterable[Place]) -> Sequence[tuple[str, Sequence[Place]]]:
-    """The places below their headings; headings without any are left out."""
-    by_group: dict[str, list[Place]] = {group: [] for group in GROUPS}
-    for place in places:
-        by_group[place.group].append(place)
+def grouped(items: Iterable[NavItem]) -> Sequence[tuple[str, Sequence[NavItem]]]:
+    """The items below their headings; headings without any are left out."""
+    by_group: dict[str, list[NavItem]] = {group: [] for group in GROUPS}
+    for item in items:
+        by_group[item.group].append(item)
     return [(group, found) for group, found in by_group.items() if found]

@@ -1,4 +1,4 @@
-"""The page Overview: what needs somebody, and how the last hour, day or week compares with the one before."""
+"""The page Overview: problems, and the last hour, day or week compared with the one before."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
@@ -18,7 +18,7 @@ from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.formatting import duration
 from svc_pg.console.pages.integrity import integrity
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
 from svc_pg.database.pagination import Page
@@ -58,12 +58,12 @@ class Drawn:
     duration_rows: Sequence[Sequence[str | None]]
 
 
-async def overview(visit: Visit) -> Answer:
+async def overview_page(request: PageRequest) -> Answer:
     """The page."""
-    window = visit.choice("window", PERIODS, "24h")
-    of_webhooks, of_log = await _both(_of_webhooks(visit, window), _of_log(visit, window))
+    window = request.choice("window", PERIODS, "24h")
+    of_webhooks, of_log = await _both(_of_webhooks(request, window), _of_log(request, window))
     period = {"periods": PERIODS, "window": window, "period": PERIODS[window]}
-    return Html("overview", {"integrity": await integrity(visit), **period, **of_webhooks, **of_log})
+    return Html("overview", {"integrity": await integrity(request), **period, **of_webhooks, **of_log})
 
 
 async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, Values]) -> tuple[Values, Values]:
@@ -76,56 +76,56 @@ async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, 
     return halves[0].result(), halves[1].result()
 
 
-async def _of_webhooks(visit: Visit, window: str) -> Values:
+async def _of_webhooks(request: PageRequest, window: str) -> Values:
     """The figures and charts of webhooks."""
     period = PERIODS[window]
-    traffic = await _traffic(visit, period, since=window)
-    before = await _traffic(visit, period, since=f"{period.length * 2 // timedelta(hours=1)}h", until=window)
-    queue = await visit.api.get(QueueState, "webhooks", "backlog")
+    traffic = await _traffic(request, period, since=window)
+    before = await _traffic(request, period, since=f"{period.length * 2 // timedelta(hours=1)}h", until=window)
+    queue = await request.api.get(QueueState, "webhooks", "backlog")
     return {
-        "figures": figures(traffic, before, queue, bucket=period.bucket, at=visit.now),
+        "figures": figures(traffic, before, queue, bucket=period.bucket, at=request.now),
         "traffic": traffic,
         "drawn": _drawn(traffic, period),
-        "needing": await needing(visit, queue),
+        "needing": await needing(request, queue),
         "backlog": queue.backlog,
-        "late_since": visit.now - timedelta(seconds=queue.backlog.oldest_due_seconds),
+        "late_since": request.now - timedelta(seconds=queue.backlog.oldest_due_seconds),
         "hours": HOURS,
         "endpoints": queue.backlog.active + queue.backlog.paused + queue.backlog.disabled,
     }
 
 
-async def _of_log(visit: Visit, window: str) -> Values:
-    """The changes in the log, and what was done in the console. The values are counted of a bounded number of entries.
+async def _of_log(request: PageRequest, window: str) -> Values:
+    """The changes in the log, and the actions in the console. The values are counted of a bounded number of entries.
 
     Statistics would tell of all entries, but need longer than a page may.
     """
-    counted = await visit.api.get(Facets, "audit", "facets", query={"since": window})
+    counted = await request.api.get(Facets, "audit", "facets", query={"since": window})
     tables = next((each.values for each in counted.facets if each.name == "resource"), [])[:_ROWS]
-    found = await _changes(visit, window)
+    found = await _changes(request, window)
     return {
         "changes": found,
         "twins": twins(found),
         "counted": counted,
         "tables": [(count, charts.share(count.entries, tables[0].entries)) for count in tables],
-        "events": await _events(visit),
+        "events": await _events(request),
         "sentence": sentence,
         "title": _title,
         "who": who,
     }
 
 
-async def _traffic(visit: Visit, period: Period, **times: str) -> Traffic:
-    return await visit.api.get(Traffic, "webhooks", "stats", query={"by": period.by, **times})
+async def _traffic(request: PageRequest, period: Period, **times: str) -> Traffic:
+    return await request.api.get(Traffic, "webhooks", "stats", query={"by": period.by, **times})
 
 
-async def _changes(visit: Visit, window: str) -> Sequence[Entry]:
+async def _changes(request: PageRequest, window: str) -> Sequence[Entry]:
     """The entries that a rule called important, without their snapshots: the most severe first, of each the newest."""
     fields = "tableName,operation,recordId,actorId,dbUser,label,description,severity,changedFields"
     found: list[Entry] = []
     for severity in ("critical", "high", "medium"):
         if left := _ROWS - len(found):
             query = {"severity": severity, "since": window, "limit": str(left), "fields": fields}
-            found += await visit.api.get(Page[Entry], "audit", "entries", query=query)
+            found += await request.api.get(Page[Entry], "audit", "entries", query=query)
     return found
 
 
@@ -140,11 +140,11 @@ def _title(entry: Entry) -> str:
     )
 
 
-async def _events(visit: Visit) -> Page[ConsoleEvent] | None:
+async def _events(request: PageRequest) -> Page[ConsoleEvent] | None:
     """The latest events of the console, which administrators may see."""
-    if not visit.may("admin"):
+    if not request.may("admin"):
         return None
-    return await visit.api.get(Page[ConsoleEvent], "account", "events", query={"limit": "5"})
+    return await request.api.get(Page[ConsoleEvent], "account", "events", query={"limit": "5"})
 
 
 def _drawn(traffic: Traffic, period: Period) -> Drawn:

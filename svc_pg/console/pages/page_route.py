@@ -1,12 +1,12 @@
-"""A page with its path, and what its address may ask for."""
+"""A page with its path and the parameters of its address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.console.pages.navigation import Place
-from svc_pg.console.pages.visit import REFUSED, View
+from svc_pg.console.pages.navigation import NavItem
+from svc_pg.console.pages.page_request import REFUSED, View
 from svc_pg.console.requests import Problem
 
 
@@ -14,7 +14,7 @@ from svc_pg.console.requests import Problem
 class PageRoute:
     """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
 
-    A page that ``is_compressed`` is not made to show a secret. With a ``place``, the navigation leads to the page.
+    A page that ``is_compressed`` is not made to show a secret. With a ``nav_item``, the navigation leads to the page.
     Parameters other than ``filters`` are refused, and several of one name, unless it is one of ``lists``: what a page
     left out in silence would be missed. One that ``is_open``, or whose filters are None, takes any. A form is sent back
     to ``page``, its own, if it is refused, unless the browser names another.
@@ -26,7 +26,7 @@ class PageRoute:
     is_open: bool = False
     is_stream: bool = False
     is_compressed: bool = False
-    place: Place | None = None
+    nav_item: NavItem | None = None
     filters: Sequence[str] | None = ()
     lists: Sequence[str] = ()
     page: str | None = None

@@ -1,4 +1,4 @@
-"""Find the session of somebody who looks at a page."""
+"""Find the session of a request for a page."""
 
 import logging
 from collections.abc import Sequence
@@ -8,36 +8,36 @@ from typing import Final, Protocol
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.host_sessions import HostSessionOf, ask
 from svc_pg.console.pages import cookies
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.console.tokens import Session, TokenError, signed_email
 
 logger: Final = logging.getLogger("svc_pg.console")
 
 
-class VisitorOf(Protocol):
-    """Finds the session of a visit. Raises Problem 401."""
+class PageSessionOf(Protocol):
+    """Finds the session of a request. Raises Problem 401."""
 
-    async def __call__(self, visit: Visit, *, is_use: bool = True) -> Session:
-        """A call that is no use of the session keeps no idle session alive."""
+    async def __call__(self, request: PageRequest, *, is_use: bool = True) -> Session:
+        """With ``is_use=False`` the idle timeout is not extended."""
 
 
-def people(authenticate: Authenticate, host: HostSessionOf | None, *, keys: Sequence[bytes]) -> VisitorOf:
+def people(authenticate: Authenticate, host: HostSessionOf | None, *, keys: Sequence[bytes]) -> PageSessionOf:
     """The session of the console's cookie, else that of the application's own user.
 
     The problem of a session that has ended tells whose it was, if one of these keys signed its token.
     """
 
-    async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
+    async def session_of(request: PageRequest, *, is_use: bool = True) -> Session:
         refused = Problem(401, "not_authenticated", "Sign in.")
         try:
-            session = await _of_cookie(visit, cookies.SESSION, authenticate, is_use=is_use)
+            session = await _of_cookie(request, cookies.SESSION, authenticate, is_use=is_use)
         except TokenError:
             session = None
-            token = visit.cookies.read(visit.request, cookies.SESSION) or ""
+            token = request.cookies.read(request.http, cookies.SESSION) or ""
             refused = Problem(401, "invalid_token", "The session has ended.", was=signed_email(token, keys))
         if session is None and host is not None:
-            session = await ask(host, visit.request)
+            session = await ask(host, request.http)
         if session is None:
             raise refused
         return session
@@ -45,13 +45,13 @@ def people(authenticate: Authenticate, host: HostSessionOf | None, *, keys: Sequ
     return session_of
 
 
-def customers(authenticate: Authenticate) -> VisitorOf:
+def customers(authenticate: Authenticate) -> PageSessionOf:
     """The session of the portal's cookie."""
 
-    async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
+    async def session_of(request: PageRequest, *, is_use: bool = True) -> Session:
         session = None
         with suppress(TokenError):
-            session = await _of_cookie(visit, cookies.PORTAL, authenticate, is_use=is_use)
+            session = await _of_cookie(request, cookies.PORTAL, authenticate, is_use=is_use)
         if session is None:
             raise Problem(401, "portal_over", "This visit has ended. Ask for a new link.")
         return session
@@ -59,18 +59,18 @@ def customers(authenticate: Authenticate) -> VisitorOf:
     return session_of
 
 
-async def _of_cookie(visit: Visit, name: str, authenticate: Authenticate, *, is_use: bool) -> Session | None:
+async def _of_cookie(request: PageRequest, name: str, authenticate: Authenticate, *, is_use: bool) -> Session | None:
     """The session of a cookie; None if there is no such cookie. Raises TokenError."""
-    token = visit.cookies.read(visit.request, name)
+    token = request.cookies.read(request.http, name)
     if token is None:
         return None
     try:
-        return await authenticate(token, is_use=is_use and not _is_by_script(visit))
+        return await authenticate(token, is_use=is_use and not _is_by_script(request))
     except TokenError as error:
-        logger.info("request %s: token refused: %s", visit.request.request_id, error)
+        logger.info("request %s: token refused: %s", request.http.request_id, error)
         raise
 
 
-def _is_by_script(visit: Visit) -> bool:
+def _is_by_script(request: PageRequest) -> bool:
     """True if a script of a page asks by itself, which keeps no session alive that its person has left."""
-    return visit.request.headers.get("sec-fetch-dest") == "empty"
+    return request.http.headers.get("sec-fetch-dest") == "empty"

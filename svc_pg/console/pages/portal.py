@@ -6,13 +6,13 @@ from typing import Final
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.brand import Brand
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.refusals import SentBackError
-from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoints import endpoint_rows
-from svc_pg.console.portal_opening import PortalOpened
+from svc_pg.console.portal_opening import OpenedPortalSession
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
@@ -23,69 +23,71 @@ _SHOWN: Final = "10"
 _OVER: Final = ("link_over", "invalid_body")
 
 
-async def form(visit: Visit) -> Answer:
+async def form(request: PageRequest) -> Answer:
     """The button that opens the portal: opening the address is not enough, because programs open addresses."""
     values = {
-        "token": "" if visit.refusal is not None and visit.refusal.code in _OVER else visit.query.get("token", ""),
+        "token": ""
+        if request.refusal is not None and request.refusal.code in _OVER
+        else request.query.get("token", ""),
         # within a page of the application there is nobody who could have been sent the link by mail
-        "is_framed": visit.request.headers.get("sec-fetch-dest") == "iframe",
+        "is_framed": request.http.headers.get("sec-fetch-dest") == "iframe",
     }
     return Html("portal_enter", values)
 
 
-async def enter(visit: Visit) -> Answer:
+async def enter(request: PageRequest) -> Answer:
     """Open the link, and lead on to the first page."""
     try:
-        opened = await visit.api.post(
-            PortalOpened, "console", "portal", "open", body={"token": visit.form.get("token", "")}
+        opened = await request.api.post(
+            OpenedPortalSession, "console", "portal", "open", body={"token": request.form.get("token", "")}
         )
     except Problem as problem:
         if problem.code not in _OVER:
             raise
-        raise SentBackError(problem, visit.url("enter")) from problem
-    kept = visit.cookies.write(cookies.PORTAL, opened.portal_token, seconds=opened.expires_in)
-    return SeeOther(visit.url("home"), (kept,))
+        raise SentBackError(problem, request.url("enter")) from problem
+    kept = request.cookies.write(cookies.PORTAL, opened.portal_token, seconds=opened.expires_in)
+    return SeeOther(request.url("home"), (kept,))
 
 
-async def leave(visit: Visit) -> Answer:
+async def leave(request: PageRequest) -> Answer:
     """End the session."""
-    await visit.api.call("DELETE", "account", "session")
-    return SeeOther(visit.url("enter"), (visit.cookies.remove(cookies.PORTAL),))
+    await request.api.call("DELETE", "account", "session")
+    return SeeOther(request.url("enter"), (request.cookies.remove(cookies.PORTAL),))
 
 
-async def look(visit: Visit) -> Answer:
+async def look(request: PageRequest) -> Answer:
     """The style sheet with the one colour that is the application's own."""
-    accent = _brand(visit).accent
+    accent = _brand(request).accent
     return _file(b"" if accent is None else f":root {{ --accent: {accent} }}\n".encode(), "text/css; charset=utf-8")
 
 
-async def logo(visit: Visit) -> Answer:
+async def logo(request: PageRequest) -> Answer:
     """The logo of the application."""
-    image = _brand(visit).logo
+    image = _brand(request).logo
     if image is None:
         raise Problem(404, "not_found", "There is no logo.")
     return _file(image.content, image.media_type)
 
 
-async def home(visit: Visit) -> Answer:
+async def home_page(request: PageRequest) -> Answer:
     """The endpoints, the latest deliveries, and the events that one can choose."""
-    endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query={"limit": _SHOWN})
-    latest = await visit.api.get(Page[Delivery], "webhooks", "deliveries", query={"limit": _SHOWN})
-    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"limit": _SHOWN})
+    latest = await request.api.get(Page[Delivery], "webhooks", "deliveries", query={"limit": _SHOWN})
+    types = await request.api.get(Page[EventType], "webhooks", "event-types")
     values = {
-        "rows": await endpoint_rows(visit, endpoints),
+        "rows": await endpoint_rows(request, endpoints),
         "hours": HOURS,
         "has_more": endpoints.next_cursor is not None,
-        "deliveries": await rows(visit, latest.data),
+        "deliveries": await rows(request, latest.data),
         "types": event_types.divided(types)["types"],
     }
     return Html("portal_home", values)
 
 
-def _brand(visit: Visit) -> Brand:
-    if visit.brand is None:
+def _brand(request: PageRequest) -> Brand:
+    if request.brand is None:
         raise TypeError("this is a page of the portal")
-    return visit.brand
+    return request.brand
 
 
 def _file(content: bytes, media_type: str) -> File:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import portal, theme
-from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.webhooks.routes import WEBHOOKS
+from svc_pg.console.pages.webhooks.webhook_routes import WEBHOOKS
 
 PORTAL_PATH: Final = ("ui", "portal")
 PORTAL: Final[Sequence[PageRoute]] = [
@@ -16,6 +16,6 @@ PORTAL: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/logo", portal.logo, is_open=True),
     PageRoute("POST", "/theme", theme.choose, is_open=True),
     PageRoute("POST", "/leave", portal.leave),
-    PageRoute("GET", "/home", portal.home, is_compressed=True, place=Place(word="Overview", icon="overview")),
+    PageRoute("GET", "/home", portal.home_page, is_compressed=True, nav_item=NavItem(word="Overview", icon="overview")),
     *WEBHOOKS,
 ]

@@ -1,6 +1,6 @@
-"""Lead from a form that was refused to its page, which says why and has what was typed: that can be reloaded.
+"""Lead from a refused form to its page, with the reason and the typed values: that can be reloaded.
 
-What was wrong, and what was typed, are in one sealed cookie of a few minutes, and the address of the page names it. So
+The problem and the typed values are in one sealed cookie of a few minutes, and the address of the page names it. So
 Back and a reload send nothing again, and the same page without that name is empty.
 """
 
@@ -17,7 +17,7 @@ from starlette.datastructures import QueryParams
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.own_addresses import referring
-from svc_pg.console.pages.visit import REFUSED, Visit
+from svc_pg.console.pages.page_request import REFUSED, PageRequest
 from svc_pg.console.requests import Problem
 
 SECONDS: Final = 600
@@ -40,16 +40,16 @@ class SentBackError(Exception):
     address: str
 
 
-def page_of(visit: Visit) -> str:
-    """The page that has the form which was sent: the one that the browser names, else that of the route."""
-    parts = (visit.page or "").removeprefix("/").split("/")
-    own = visit.url(*(visit.params[part[1:]] if part.startswith(":") else part for part in parts))
-    return referring(visit.request, visit.base_path) or own
+def page_of(request: PageRequest) -> str:
+    """The page of the form: the browser's referrer, else the route's."""
+    parts = (request.page or "").removeprefix("/").split("/")
+    own = request.url(*(request.params[part[1:]] if part.startswith(":") else part for part in parts))
+    return referring(request.http, request.base_path) or own
 
 
-def sent_back(visit: Visit, problem: Problem, address: str, *, whose: str, keeps: bool = True) -> SeeOther:
-    """The way to the page of a form that was refused. ``whose`` is the person who gets to see what was typed."""
-    fields = [(name, text) for name, text in visit.form.multi_items() if name != _KEY]
+def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: str, keeps: bool = True) -> SeeOther:
+    """The way to the page of a form that was refused. ``whose`` is the person who may see the typed values."""
+    fields = [(name, text) for name, text in request.form.multi_items() if name != _KEY]
     kept = [(name, text) for name, text in fields if name not in _SECRETS] if keeps else []
     secrets = sorted({name for name, text in fields if name in _SECRETS and text.strip()})
     lost = f"Type the {' and the '.join(secrets)} again: secrets are not kept." if secrets else ""
@@ -60,50 +60,50 @@ def sent_back(visit: Visit, problem: Problem, address: str, *, whose: str, keeps
         "detail": problem.detail,
         "members": problem.members,
         "retry": problem.headers.get("Retry-After"),
-        "request": visit.request.request_id,
+        "request": request.http.request_id,
         "fields": kept,
         "lost": lost if keeps else _GONE if fields else "",
     }
     short = told | {"members": {}, "detail": (problem.detail or "")[:_MOST_CHARACTERS]}
     for each in (told, told | {"fields": [], "lost": _GONE}, short | {"fields": [], "lost": _GONE}):
         plain = json.loads(json.dumps(each, default=str))
-        sealed = visit.sealer.sealed(plain, purpose=_PURPOSE, whose=whose, seconds=SECONDS)
+        sealed = request.sealer.sealed(plain, purpose=_PURPOSE, whose=whose, seconds=SECONDS)
         if len(sealed) <= cookies.MAX_CHARACTERS:
             break
-    cookie = visit.cookies.write(cookies.REFUSED, sealed, seconds=SECONDS)
+    cookie = request.cookies.write(cookies.REFUSED, sealed, seconds=SECONDS)
     return SeeOther(_with(address, told["id"]), (cookie,))
 
 
-def with_refusal(visit: Visit) -> Visit:
-    """The visit of a page to which a form was sent back, with what was wrong and what was typed."""
-    name = visit.query.get(REFUSED)
-    if visit.request.method != "GET" or name is None:
-        return visit
-    for whose, told in _found(visit):
+def with_refusal(request: PageRequest) -> PageRequest:
+    """The request of a page to which a form was sent back, with the problem and the typed values."""
+    name = request.query.get(REFUSED)
+    if request.http.method != "GET" or name is None:
+        return request
+    for whose, told in _found(request):
         if told["id"] == name:
             retry = {"Retry-After": told["retry"]} if told["retry"] else {}
             problem = Problem(told["status"], told["code"], told["detail"], headers=retry, **told["members"])
             # what nobody typed who is known is for nobody who is: the cookie may be planted
-            typed = told["fields"] if whose == visit.whose else []
+            typed = told["fields"] if whose == request.whose else []
             form = QueryParams([(field, text) for field, text in typed])
-            return replace(visit, refusal=problem, refused_request=told["request"], lost=told["lost"], form=form)
-    return replace(visit, refusal=_UNKNOWN)
+            return replace(request, refusal=problem, refused_request=told["request"], lost=told["lost"], form=form)
+    return replace(request, refusal=_UNKNOWN)
 
 
-def carried(visit: Visit, answer: Answer) -> Answer:
-    """The answer of a page to which a form was sent back: if it leads on, so does what was wrong."""
-    name = visit.query.get(REFUSED)
-    if not isinstance(answer, SeeOther) or visit.refusal in (None, _UNKNOWN) or name is None:
+def carried(request: PageRequest, answer: Answer) -> Answer:
+    """The answer of a page to which a form was sent back: if it leads on, the problem goes along."""
+    name = request.query.get(REFUSED)
+    if not isinstance(answer, SeeOther) or request.refusal in (None, _UNKNOWN) or name is None:
         return answer
     return replace(answer, address=_with(answer.address, name))
 
 
-def _found(visit: Visit) -> Sequence[tuple[str, Mapping[str, Any]]]:
+def _found(request: PageRequest) -> Sequence[tuple[str, Mapping[str, Any]]]:
     """Each refusal of the cookies with its person, empty if that is anybody. The portal is sent the console's too."""
     opened = (
-        (whose, visit.sealer.opened(text, purpose=_PURPOSE, whose=whose))
-        for text in visit.cookies.read_all(visit.request, cookies.REFUSED)
-        for whose in {visit.whose, ""}
+        (whose, request.sealer.opened(text, purpose=_PURPOSE, whose=whose))
+        for text in request.cookies.read_all(request.http, cookies.REFUSED)
+        for whose in {request.whose, ""}
     )
     return [(whose, told) for whose, told in opened if isinstance(told, dict)]
 

@@ -1,4 +1,4 @@
-"""Render the templates. All texts are escaped, whoever wrote them: nothing in here marks a text as safe."""
+"""Render the templates. All texts are escaped: nothing in here marks a text as safe."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from svc_pg import __version__
 from svc_pg.console.client_addresses import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.formatting import duration, figure
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.formats.human_times import exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
 from svc_pg.formats.plurals import counted
@@ -44,18 +44,18 @@ ENVIRONMENT.tests["mixed"] = is_mixed
 _BDI: Final = re.compile(r"(<bdi\b[^>]*>)(.*?)(?=</bdi>)", re.DOTALL)
 
 
-def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
-    """A page as UTF-8. Templates see the visit, its addresses, and the values of the page.
+def render(template: str, request: PageRequest, values: Mapping[str, object]) -> bytes:
+    """A page as UTF-8. Templates see the request, its addresses, and the values of the page.
 
     Texts of others stand in elements ``bdi``, whose content gets marks here; or, where no element can, as in a title,
     they come through the filter ``isolated``.
     """
     made = ENVIRONMENT.get_template(f"{template}.html").render(
         values,
-        visit=visit,
-        url=visit.url,
-        asset=lambda name: visit.url("static", name, query={"v": assets.version(name)}),
-        when=lambda value: _When(value, visit.now),
+        request=request,
+        url=request.url,
+        asset=lambda name: request.url("static", name, query={"v": assets.version(name)}),
+        when=lambda value: _When(value, request.now),
     )
     made = _BDI.sub(lambda found: found[1] + marked(found[2]), made)
     return made.encode(errors="replace")  # half of a surrogate pair must not cost the page

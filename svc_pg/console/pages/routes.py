@@ -1,16 +1,16 @@
-"""All pages with their paths below ``/ui``. Those with a place are in the navigation, in this order."""
+"""All pages with their paths below ``/ui``. Those with an item are in the navigation, in this order."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
-from svc_pg.console.pages.audit.routes import AUDIT_LOG
-from svc_pg.console.pages.navigation import ADMINISTRATION, Place
+from svc_pg.console.pages.audit.audit_routes import AUDIT_LOG
+from svc_pg.console.pages.navigation import ADMINISTRATION, NavItem
+from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.sign_in import code, link
-from svc_pg.console.pages.visit import PAGES
-from svc_pg.console.pages.webhooks.routes import WEBHOOKS
+from svc_pg.console.pages.webhooks.webhook_routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in", code.form, is_open=True),
@@ -24,68 +24,68 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute(
         "GET",
         "/overview",
-        overview.overview,
+        overview.overview_page,
         is_compressed=True,
-        place=Place(word="Overview", icon="overview", key="o"),
+        nav_item=NavItem(word="Overview", icon="overview", key="o"),
         filters=["window"],
     ),
     PageRoute("GET", "/changes", stream.changed, is_stream=True),
-    PageRoute("GET", "/search", search.search, filters=["q"]),
+    PageRoute("GET", "/search", search.search_page, filters=["q"]),
     *AUDIT_LOG,
     *WEBHOOKS,
     PageRoute(
         "GET",
         "/tenants",
-        tenants.listed,
+        tenants.tenants_page,
         is_compressed=True,
-        place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
+        nav_item=NavItem(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
         filters=["text", *PAGES],
     ),
     PageRoute("GET", "/new-tenant", tenants.new, filters=["id"]),
     PageRoute("POST", "/tenants", tenants.add, page="/new-tenant"),
-    PageRoute("GET", "/tenants/:id", tenants.shown),
+    PageRoute("GET", "/tenants/:id", tenants.tenant_page),
     PageRoute("POST", "/tenants/:id/rename", tenants.rename, page="/tenants/:id"),
     PageRoute("POST", "/tenants/:id/delete", tenants.delete, page="/tenants/:id"),
     PageRoute("GET", "/tenants/:id/gone", tenants.gone),
     PageRoute(
         "GET",
         "/sessions",
-        sessions.listed,
+        sessions.sessions_page,
         is_compressed=True,
-        place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
+        nav_item=NavItem(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
         filters=["state", "whose", "ended", *PAGES],
     ),
     PageRoute("GET", "/sessions/:id/revoke", sessions.confirm, filters=["whose"]),
     PageRoute("POST", "/sessions/:id/revoke", sessions.revoke, page="/sessions/:id/revoke"),
     PageRoute("POST", "/portal-links", portal_links.add, page="/tenants"),
-    PageRoute("GET", "/portal-links/:id", portal_links.shown),
+    PageRoute("GET", "/portal-links/:id", portal_links.portal_link_page),
     PageRoute(
         "GET",
         "/tokens",
-        tokens.listed,
+        tokens.tokens_page,
         is_compressed=True,
-        place=Place(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
+        nav_item=NavItem(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
         filters=["state", "ended", *PAGES],
     ),
     PageRoute("GET", "/tokens/new", tokens.new),
     PageRoute("POST", "/tokens", tokens.add, page="/tokens/new"),
-    PageRoute("GET", "/tokens/made", tokens.shown),
+    PageRoute("GET", "/tokens/made", tokens.created_token_page),
     PageRoute("GET", "/tokens/:id/revoke", tokens.confirm),
     PageRoute("POST", "/tokens/:id/revoke", tokens.revoke, page="/tokens/:id/revoke"),
     PageRoute(
         "GET",
         "/activity",
-        activity.listed,
+        activity.activity_page,
         is_compressed=True,
-        place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
+        nav_item=NavItem(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
         filters=[*activity.WORDS, *PAGES],
     ),
     PageRoute(
         "GET",
         "/system",
-        system.system,
+        system.system_page,
         is_compressed=True,
-        place=Place(word="System", icon="system", group=ADMINISTRATION, key="y"),
+        nav_item=NavItem(word="System", icon="system", group=ADMINISTRATION, key="y"),
         filters=[],
     ),
 ]

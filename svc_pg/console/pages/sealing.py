@@ -1,4 +1,4 @@
-"""Seal what a browser or a table keeps for the pages: nobody else can read it, and it is good for a while."""
+"""Seal values that a browser or a table keeps for the pages: nobody else can read them, and they expire."""
 
 import json
 import os
@@ -32,7 +32,7 @@ class Sealer:
         ]
 
     def sealed(self, value: JsonValue, *, purpose: str, whose: str, seconds: int) -> str:
-        """A text of the characters that a cookie may have. It opens for so many seconds."""
+        """A text of the characters that a cookie may have. It opens for ``seconds``."""
         content = zlib.compress(json.dumps([int(time.time()) + seconds, value]).encode())
         nonce = os.urandom(_NONCE_BYTES)
         return urlsafe_b64encode(nonce + self._ciphers[0].encrypt(nonce, content, _bound(purpose, whose))).decode()

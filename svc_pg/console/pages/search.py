@@ -5,22 +5,22 @@ from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.findings import Finding, More, Reading
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_readings import NUMBER, READINGS, contents, facts
-from svc_pg.console.pages.visit import Visit
 
 MOST_CHARACTERS: Final = 500
 
 
-async def search(visit: Visit) -> Answer:
+async def search_page(request: PageRequest) -> Answer:
     """All readings of the text that lead somewhere, the surest first; if they lead to one page, that page."""
-    text = visit.query.get("q", "").strip()
+    text = request.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:
         return Html("search", {"text": text[:MOST_CHARACTERS], "found": [], "more": [], "is_asked": bool(text)})
-    read = await _read(visit, text, READINGS)
+    read = await _read(request, text, READINGS)
     if not _findings(read):
-        read += await _read(visit, text, (contents, facts))
+        read += await _read(request, text, (contents, facts))
     elif NUMBER.fullmatch(text):  # a number that a record has as its key may be meant as a value of another
-        read += await _read(visit, text, (contents,))
+        read += await _read(request, text, (contents,))
     found = _findings(read)
     if len({each.address for each in found}) == 1:
         return SeeOther(found[0].address)
@@ -28,8 +28,8 @@ async def search(visit: Visit) -> Answer:
     return Html("search", {"text": text, "found": found, "more": list(dict.fromkeys(more)), "is_asked": True})
 
 
-async def _read(visit: Visit, text: str, readings: Sequence[Reading]) -> list[Finding | More]:
-    return [each for reading in readings for each in [found async for found in reading(visit, text)]]
+async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) -> list[Finding | More]:
+    return [each for reading in readings for each in [found async for found in reading(request, text)]]
 
 
 def _findings(read: Sequence[Finding | More]) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""The readings of what somebody looks for: each finds things that have it as an id, a name or a value.
+"""The readings of a search text: each finds things that have it as an id, a name or a value.
 
 Each reading is bounded: actors and labels are looked for among those with the most of the newest 10,000 entries, keys
 without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 100,000 entries. The
@@ -13,12 +13,12 @@ from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.tables import Audited
-from svc_pg.console.built_in.webhook_messages import WholeMessage
+from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.pages.findings import Finding, More, Reading
 from svc_pg.console.pages.names import endpoint_name
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.states import SEVERITIES
-from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
@@ -38,56 +38,58 @@ NUMBER: Final = re.compile(r"[0-9]{1,18}")
 Shape = TypeVar("Shape")
 
 
-async def _ids(visit: Visit, text: str) -> AsyncIterator[Finding]:
+async def _ids(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """The delivery, the message or the endpoint with this id."""
     try:
         key = str(UUID(text))
     except ValueError:
         return
-    if delivery := await _found(visit.api.get(Delivery, "webhooks", "deliveries", key)):
+    if delivery := await _found(request.api.get(Delivery, "webhooks", "deliveries", key)):
         about = f"{delivery.event_name}, {delivery.status}"
-        yield Finding("Delivery", "send", key, visit.to.delivery(key), about)
-    if message := await _found(visit.api.get(WholeMessage, "webhooks", "messages", key)):
+        yield Finding("Delivery", "send", key, request.to.delivery(key), about)
+    if message := await _found(request.api.get(MessageWithDeliveries, "webhooks", "messages", key)):
         about = f"{message.event_name}, {counted(len(message.deliveries), 'delivery')}"
-        yield Finding("Message", "send", key, visit.to.deliveries(messageId=key), about)
-    if endpoint := await _found(visit.api.get(Endpoint, "webhooks", "endpoints", key)):
-        yield _endpoint(visit, endpoint)
+        yield Finding("Message", "send", key, request.to.deliveries(messageId=key), about)
+    if endpoint := await _found(request.api.get(Endpoint, "webhooks", "endpoints", key)):
+        yield _endpoint(request, endpoint)
 
 
-async def _tenants(visit: Visit, text: str) -> AsyncIterator[Finding | More]:
+async def _tenants(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The tenant with this id, and tenants with these letters in their names."""
-    if not visit.has("tenants"):
+    if not request.has("tenants"):
         return
-    if tenant := await _found(visit.api.get(Tenant, "tenant", "tenants", text)):
-        yield Finding("Tenant", "people", tenant.name, visit.to.tenant(tenant.id), tenant.id)
-    page = await _first(visit, Tenant, text, "tenant", "tenants")
+    if tenant := await _found(request.api.get(Tenant, "tenant", "tenants", text)):
+        yield Finding("Tenant", "people", tenant.name, request.to.tenant(tenant.id), tenant.id)
+    page = await _first(request, Tenant, text, "tenant", "tenants")
     for each in page:
-        yield Finding("Tenant", "people", each.name, visit.to.tenant(each.id), each.id)
+        yield Finding("Tenant", "people", each.name, request.to.tenant(each.id), each.id)
     if page.next_cursor:
         yield More(
-            "More tenants have these letters in their names.", "All of them", visit.url("tenants", query={"text": text})
+            "More tenants have these letters in their names.",
+            "All of them",
+            request.url("tenants", query={"text": text}),
         )
 
 
-async def _entries(visit: Visit, text: str) -> AsyncIterator[Finding]:
+async def _entries(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """The entry of the log with this number."""
     if not NUMBER.fullmatch(text):
         return
-    if entry := await _found(visit.api.get(Entry, "audit", "entries", text)):
+    if entry := await _found(request.api.get(Entry, "audit", "entries", text)):
         about = " ".join(part for part in (entry.operation, entry.table_name, entry.record_id) if part)
-        yield Finding("Entry", "log", f"Entry {entry.id}", visit.to.entry(entry.id), about)
+        yield Finding("Entry", "log", f"Entry {entry.id}", request.to.entry(entry.id), about)
 
 
-async def _transactions(visit: Visit, text: str) -> AsyncIterator[Finding]:
+async def _transactions(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """The changes of the transaction with this number."""
-    if NUMBER.fullmatch(text) and (about := await _changed(visit, transaction=text)):
-        yield Finding("Transaction", "log", f"Transaction {text}", visit.to.entries(transaction=text), about)
+    if NUMBER.fullmatch(text) and (about := await _changed(request, transaction=text)):
+        yield Finding("Transaction", "log", f"Transaction {text}", request.to.entries(transaction=text), about)
 
 
-async def _tables_and_records(visit: Visit, text: str) -> AsyncIterator[Finding]:
+async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """Audited tables with these letters in their names, and records: of a table and a key, or with a key alone."""
     try:
-        page = await visit.api.get(Page[Audited], "audit", "tables", query={"limit": str(_MOST_TABLES)})
+        page = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST_TABLES)})
     except Problem as problem:
         if problem.code not in ("not_supported", "access_denied"):
             raise
@@ -98,20 +100,20 @@ async def _tables_and_records(visit: Visit, text: str) -> AsyncIterator[Finding]
     if not named:  # a key alone, which may have a blank or a slash in it too
         named, key = [each.name for each in page if not each.name.startswith("svc.")], text
     for name in named[:_MOST_PROBED]:
-        if about := await _changed(visit, resource=name, record=key):
-            yield Finding("Record", "tag", f"{name} {key}", visit.to.record(name, key), about)
+        if about := await _changed(request, resource=name, record=key):
+            yield Finding("Record", "tag", f"{name} {key}", request.to.record(name, key), about)
     for table in _matching(page.data, text, lambda each: each.name):
-        yield Finding("Table", "system", table.name, visit.to.entries(resource=table.name), "all of its changes")
+        yield Finding("Table", "system", table.name, request.to.entries(resource=table.name), "all of its changes")
 
 
-async def _values(visit: Visit, text: str) -> AsyncIterator[Finding]:
+async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """The actor with this id, and actors, labels and tags with these letters; a severity."""
-    if about := await _changed(visit, actor=text):
-        yield Finding("Actor", "people", text, visit.to.entries(actor=text), about)
-    if text.casefold() in SEVERITIES and (about := await _changed(visit, severity=text.casefold())):
-        address = visit.to.entries(severity=text.casefold())
+    if about := await _changed(request, actor=text):
+        yield Finding("Actor", "people", text, request.to.entries(actor=text), about)
+    if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
+        address = request.to.entries(severity=text.casefold())
         yield Finding("Severity", "warn", text.casefold(), address, about)
-    counted_entries = await _found(visit.api.get(Facets, "audit", "facets"))
+    counted_entries = await _found(request.api.get(Facets, "audit", "facets"))
     for facet in counted_entries.facets if counted_entries else ():
         if facet.name in _WORDS:
             kind, icon = _WORDS[facet.name]
@@ -119,59 +121,59 @@ async def _values(visit: Visit, text: str) -> AsyncIterator[Finding]:
             values = [(each.value, each.entries) for each in facet.values if each.value not in known]
             for value, entries in _matching(values, text, lambda each: each[0] or ""):
                 name = value or ""
-                yield Finding(kind, icon, name, visit.to.entries(**{facet.name: name}), counted(entries, "entry"))
+                yield Finding(kind, icon, name, request.to.entries(**{facet.name: name}), counted(entries, "entry"))
 
 
-async def contents(visit: Visit, text: str) -> AsyncIterator[Finding | More]:
+async def contents(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The changes whose snapshots or description have these words."""
-    async for each in _searched(visit, f"Changes with “{text}”", "values", text=text):
+    async for each in _searched(request, f"Changes with “{text}”", "values", text=text):
         yield each
 
 
-async def facts(visit: Visit, text: str) -> AsyncIterator[Finding | More]:
+async def facts(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The changes whose context has this value, which does not look like an id or an address: it is asked last."""
     if not _FACT.fullmatch(text):
-        async for each in _facts(visit, text):
+        async for each in _facts(request, text):
             yield each
 
 
-async def _ids_of_requests(visit: Visit, text: str) -> AsyncIterator[Finding | More]:
+async def _ids_of_requests(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The changes by the request with this id, or from this address."""
     if _FACT.fullmatch(text):
-        async for each in _facts(visit, text):
+        async for each in _facts(request, text):
             yield each
 
 
-def _facts(visit: Visit, text: str) -> AsyncIterator[Finding | More]:
-    return _searched(visit, f"Changes by a request with “{text}”", "requests and addresses", context=text)
+def _facts(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
+    return _searched(request, f"Changes by a request with “{text}”", "requests and addresses", context=text)
 
 
-async def _searched(visit: Visit, name: str, kind: str, **search: str) -> AsyncIterator[Finding | More]:
+async def _searched(request: PageRequest, name: str, kind: str, **search: str) -> AsyncIterator[Finding | More]:
     """The newest change that a search finds, or where it would go on."""
-    if not visit.is_log_here:
+    if not request.is_log_here:
         return
-    page = await _page(visit, **search)
+    page = await _page(request, **search)
     if page.data:
-        yield Finding("Changes", "search", name, visit.to.entries(**search), _about(visit, page.data[0]))
+        yield Finding("Changes", "search", name, request.to.entries(**search), _about(request, page.data[0]))
     elif page.next_cursor:
         words = f"The newest entries were looked at for {kind}, older ones not."
-        yield More(words, "Go on with older ones", visit.to.entries(**search, cursor=page.next_cursor))
+        yield More(words, "Go on with older ones", request.to.entries(**search, cursor=page.next_cursor))
 
 
-async def _endpoints(visit: Visit, text: str) -> AsyncIterator[Finding | More]:
+async def _endpoints(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The newest endpoints with these letters in their URL or description."""
-    page = await _first(visit, Endpoint, text, "webhooks", "endpoints")
+    page = await _first(request, Endpoint, text, "webhooks", "endpoints")
     for each in page:
-        yield _endpoint(visit, each)
+        yield _endpoint(request, each)
     if page.next_cursor:
-        yield More("More endpoints have these letters.", "All of them", visit.to.endpoints(text=text))
+        yield More("More endpoints have these letters.", "All of them", request.to.endpoints(text=text))
 
 
-async def _events(visit: Visit, text: str) -> AsyncIterator[Finding]:
+async def _events(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """Types of events with these letters in their names."""
-    page = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    page = await request.api.get(Page[EventType], "webhooks", "event-types")
     for each in _matching(page.data, text, lambda each: each.name):
-        yield Finding("Event type", "tag", each.name, visit.to.event(each.name), each.description or "")
+        yield Finding("Event type", "tag", each.name, request.to.event(each.name), each.description or "")
 
 
 READINGS: Final[Sequence[Reading]] = (
@@ -187,26 +189,26 @@ READINGS: Final[Sequence[Reading]] = (
 )
 
 
-def _endpoint(visit: Visit, endpoint: Endpoint) -> Finding:
+def _endpoint(request: PageRequest, endpoint: Endpoint) -> Finding:
     name = endpoint_name(endpoint.description, endpoint.url)
-    return Finding("Endpoint", "plug", name, visit.to.endpoint(endpoint.id), endpoint.url)
+    return Finding("Endpoint", "plug", name, request.to.endpoint(endpoint.id), endpoint.url)
 
 
-async def _changed(visit: Visit, **filters: str) -> str:
+async def _changed(request: PageRequest, **filters: str) -> str:
     """The time of the newest entry with these filters, in words; nothing if there is none."""
-    page = await _page(visit, **filters)
-    return _about(visit, page.data[0]) if page.data else ""
+    page = await _page(request, **filters)
+    return _about(request, page.data[0]) if page.data else ""
 
 
-def _about(visit: Visit, newest: Entry) -> str:
-    return f"changed {visit.relative(newest.timestamp)}"
+def _about(request: PageRequest, newest: Entry) -> str:
+    return f"changed {request.relative(newest.timestamp)}"
 
 
-async def _page(visit: Visit, **filters: str) -> Page[Entry]:
+async def _page(request: PageRequest, **filters: str) -> Page[Entry]:
     """The newest entry with these filters; none if they cannot be read."""
     query: Mapping[str, str] = {"limit": "1", "fields": "id", **filters}
     try:
-        return await visit.api.get(Page[Entry], "audit", "entries", query=query)
+        return await request.api.get(Page[Entry], "audit", "entries", query=query)
     except Problem as problem:
         if problem.status != HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
@@ -214,7 +216,7 @@ async def _page(visit: Visit, **filters: str) -> Page[Entry]:
 
 
 async def _found(asked: Awaitable[Shape]) -> Shape | None:
-    """The answer, or None if there is no such thing, or cannot be."""
+    """The answer, or None if the thing does not exist, or cannot."""
     try:
         return await asked
     except Problem as problem:
@@ -223,11 +225,11 @@ async def _found(asked: Awaitable[Shape]) -> Shape | None:
         return None
 
 
-async def _first(visit: Visit, shape: type[Shape], text: str, *path: str) -> Page[Shape]:
+async def _first(request: PageRequest, shape: type[Shape], text: str, *path: str) -> Page[Shape]:
     """The first rows of a list that have these letters."""
     query = {"text": text, "limit": str(_MOST_SHOWN)}
     try:
-        return await visit.api.get(Page[shape], *path, query=query)  # type: ignore[valid-type]
+        return await request.api.get(Page[shape], *path, query=query)  # type: ignore[valid-type]
     except Problem as problem:
         if problem.status != HTTPStatus.UNPROCESSABLE_ENTITY:
             raise

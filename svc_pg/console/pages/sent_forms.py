@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from svc_pg.console.once import AlreadyMadeError, Once
 from svc_pg.console.pages.answers import Answer, SeeOther
-from svc_pg.console.pages.visit import View, Visit
+from svc_pg.console.pages.page_request import PageRequest, View
 from svc_pg.console.requests import Problem
 
 _PURPOSE: Final = "answer"
@@ -26,16 +26,16 @@ class OnceOf(Protocol):
         """``digest`` tells the form from all others."""
 
 
-async def answered(visit: Visit, view: View, once_of: OnceOf) -> Answer:
+async def answered(request: PageRequest, view: View, once_of: OnceOf) -> Answer:
     """The answer of a view, or the one that was kept as the same form was sent before. Raises Problem."""
-    if not visit.form.get("key"):
-        return await view(visit)
-    once = once_of(_digest(visit), session_id=_session_id(visit))
+    if not request.form.get("key"):
+        return await view(request)
+    once = once_of(_digest(request), session_id=_session_id(request))
     try:
         async with once:
-            answer = await view(_within(visit, once))
+            answer = await view(_within(request, once))
             if isinstance(answer, SeeOther):
-                await once.keep(_sealed(visit, answer))
+                await once.keep(_sealed(request, answer))
             return answer
     except AlreadyMadeError as made:
         kept: str | None = made.answer
@@ -43,7 +43,7 @@ async def answered(visit: Visit, view: View, once_of: OnceOf) -> Answer:
         kept = await _kept(once, problem)
         if kept is None:
             raise
-    return _opened(visit, kept or "")
+    return _opened(request, kept or "")
 
 
 async def _kept(once: Once, problem: Problem) -> str | None:
@@ -53,29 +53,29 @@ async def _kept(once: Once, problem: Problem) -> str | None:
         raise problem from None
 
 
-def _within(visit: Visit, once: Once) -> Visit:
-    request = replace(visit.request, once=once)
-    return replace(visit, request=request, api=replace(visit.api, request=request))
+def _within(request: PageRequest, once: Once) -> PageRequest:
+    http = replace(request.http, once=once)
+    return replace(request, http=http, api=replace(request.api, request=http))
 
 
-def _session_id(visit: Visit) -> str:
-    return "" if visit.session is None else visit.session.session_id
+def _session_id(request: PageRequest) -> str:
+    return "" if request.session is None else request.session.session_id
 
 
-def _digest(visit: Visit) -> bytes:
+def _digest(request: PageRequest) -> bytes:
     """The form: all that was sent, by whom, and to which address. Another form of the page has the same key."""
-    sent = [_session_id(visit), visit.request.path, visit.form.multi_items()]
+    sent = [_session_id(request), request.http.path, request.form.multi_items()]
     return sha256(json.dumps(sent).encode()).digest()
 
 
-def _sealed(visit: Visit, answer: SeeOther) -> str:
+def _sealed(request: PageRequest, answer: SeeOther) -> str:
     value: list[JsonValue] = [answer.address, list(answer.cookies)]
-    seconds = _SECONDS if visit.session else _ENTERING_SECONDS
-    return visit.sealer.sealed(value, purpose=_PURPOSE, whose=_session_id(visit), seconds=seconds)
+    seconds = _SECONDS if request.session else _ENTERING_SECONDS
+    return request.sealer.sealed(value, purpose=_PURPOSE, whose=_session_id(request), seconds=seconds)
 
 
-def _opened(visit: Visit, kept: str) -> SeeOther:
-    opened = visit.sealer.opened(kept, purpose=_PURPOSE, whose=_session_id(visit))
+def _opened(request: PageRequest, kept: str) -> SeeOther:
+    opened = request.sealer.opened(kept, purpose=_PURPOSE, whose=_session_id(request))
     if not isinstance(opened, list):  # its time is over, or the key that sealed it is none of the settings any more
         raise Problem(409, "already_sent", "This form was sent before. Nothing was changed again.")
     address, given = cast(tuple[str, list[str]], opened)

@@ -22,14 +22,14 @@ from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.forms import read_form
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.page_sessions import VisitorOf
+from svc_pg.console.pages.page_sessions import PageSessionOf
 from svc_pg.console.pages.problems import headers_of, problem_page
 from svc_pg.console.pages.refusals import SentBackError, carried, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.sent_forms import OnceOf, answered
-from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
@@ -63,7 +63,7 @@ def _framed(ancestors: Sequence[str]) -> dict[str, str]:
 class Site:
     """Answers requests below its path, and never raises.
 
-    ``visitor`` finds the session of a visit, ``once_of`` begins the transaction of a form.
+    ``session_of`` finds the session of a request, ``once_of`` begins the transaction of a form.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Site:
         core: Core,
         routes: Iterable[PageRoute],
         *,
-        visitor: VisitorOf,
+        session_of: PageSessionOf,
         turns: Turns,
         sealer: Sealer,
         once_of: OnceOf,
@@ -81,7 +81,7 @@ class Site:
         is_log_here: bool = True,
     ) -> None:
         self._core = core
-        self._visitor = visitor
+        self._session_of = session_of
         self._turns = turns
         self._sealer = sealer
         self._once_of = once_of
@@ -95,8 +95,8 @@ class Site:
         pages = list(routes)
         self._routes: Router[PageRoute] = Router()
         self._routes.add_all((page.method, page.path, page) for page in pages)
-        self._places = [
-            replace(page.place, path=page.path.removeprefix("/").split("/")) for page in pages if page.place
+        self._nav_items = [
+            replace(page.nav_item, path=page.path.removeprefix("/").split("/")) for page in pages if page.nav_item
         ]
 
     def has(self, request: ConsoleRequest) -> bool:
@@ -106,18 +106,18 @@ class Site:
         return request.segments[: len(self._path)] == self._path
 
     async def handle(
-        self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
+        self, http: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
     ) -> EncodedResponse:
         """Answer a request, as ``Core.handle`` does."""
-        is_head = request.method == "HEAD"  # the server sends the headers alone
+        is_head = http.method == "HEAD"  # the server sends the headers alone
         if is_head:
-            request = replace(request, method="GET")
-        base_path = "/".join([request.base_path, *self._path])
-        below = request.path.removeprefix("/").split("/")[len(self._path) :]
-        request = replace(request, path="/".join([PATH, *below]))  # addresses within are those of any site
-        visit = Visit(
-            request=request,
-            api=Api(self._core, request),
+            http = replace(http, method="GET")
+        base_path = "/".join([http.base_path, *self._path])
+        below = http.path.removeprefix("/").split("/")[len(self._path) :]
+        http = replace(http, path="/".join([PATH, *below]))  # addresses within are those of any site
+        request = PageRequest(
+            http=http,
+            api=Api(self._core, http),
             cookies=Cookies(
                 base_path,
                 is_secure=self._is_secure,
@@ -127,70 +127,72 @@ class Site:
             base_path=base_path,
             brand=self._brand,
             is_log_here=self._is_log_here,
-            places=[place for place in self._places if place.product in (None, *self._core.product_ids)],
+            nav_items=[item for item in self._nav_items if item.product in (None, *self._core.product_ids)],
         )
         try:
-            response = await self._answered(visit, body, until_sent)
+            response = await self._answered(request, body, until_sent)
         except Exception:
-            logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
-            response = await self._encoded(problem_page(Problem(500, "internal_error"), visit), visit)
+            logger.exception("request %s failed: %s %s", http.request_id, http.method, http.path)
+            response = await self._encoded(problem_page(Problem(500, "internal_error"), request), request)
         if is_head and isinstance(response.content, AsyncIterator):  # which nobody needs to make
             response = replace(response, content=b"")
         for name, value in self._headers.items():
             response.headers.setdefault(name, value)
         response.headers.setdefault("Cache-Control", "no-store")
-        response.headers["X-Request-Id"] = request.request_id
+        response.headers["X-Request-Id"] = http.request_id
         return response
 
-    async def _answered(self, visit: Visit, body: AsyncIterator[bytes], until_sent: AsyncExitStack) -> EncodedResponse:
-        request = visit.request
+    async def _answered(
+        self, request: PageRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
+    ) -> EncodedResponse:
+        http = request.http
         try:
-            match request.method, *request.segments[1:]:
+            match http.method, *http.segments[1:]:
                 case ("OPTIONS", *_):  # no page is for other origins
                     return EncodedResponse(204, b"", MutableHeaders())
                 case ("GET",) | ("GET", ""):
-                    return await self._encoded(_first_page(visit), visit)
+                    return await self._encoded(_first_page(request), request)
                 case ("GET", "static", name):
-                    return _static(name, request)
-            found = self._routes.find(request.method, request.segments[1:]) or _MISSING
-            visit = replace(visit, params=found.params)
-            if request.method != "GET":
-                require_same_origin(request)
-                visit = replace(visit, form=await read_form(request.headers, body), page=found.target.page)
+                    return _static(name, http)
+            found = self._routes.find(http.method, http.segments[1:]) or _MISSING
+            request = replace(request, params=found.params)
+            if http.method != "GET":
+                require_same_origin(http)
+                request = replace(request, form=await read_form(http.headers, body), page=found.target.page)
             if not found.target.is_open:
-                session = await self._visitor(visit)
-                visit = replace(visit, session=session, api=replace(visit.api, session=session))
+                session = await self._session_of(request)
+                request = replace(request, session=session, api=replace(request.api, session=session))
                 if not found.target.is_stream:
                     await until_sent.enter_async_context(self._turns.of(session.session_id))
-            visit = with_refusal(visit)
-            found.target.check(visit.query)
-            is_form = request.method != "GET"
+            request = with_refusal(request)
+            found.target.check(request.query)
+            is_form = http.method != "GET"
             view = found.target.view
-            answer = await answered(visit, view, self._once_of) if is_form else carried(visit, await view(visit))
-            if isinstance(answer, Html) and visit.session is not None and self._brand is None:
-                visit = replace(visit, alarms=await self._alarms.of(visit))
+            answer = await answered(request, view, self._once_of) if is_form else carried(request, await view(request))
+            if isinstance(answer, Html) and request.session is not None and self._brand is None:
+                request = replace(request, alarms=await self._alarms.of(request))
             if isinstance(answer, File) and not found.target.is_open:
-                still = partial(self._visitor, visit, is_use=False)
+                still = partial(self._session_of, request, is_use=False)
                 content = until_ended(answer.content, still, is_file=not found.target.is_stream)
                 answer = replace(answer, content=content)
-            response = await self._encoded(answer, visit)
+            response = await self._encoded(answer, request)
             return replace(response, compression="own") if found.target.is_compressed else response
         except SentBackError as back:
-            _log(back.problem, request)
-            return await self._encoded(sent_back(visit, back.problem, back.address, whose=visit.whose), visit)
+            _log(back.problem, http)
+            return await self._encoded(sent_back(request, back.problem, back.address, whose=request.whose), request)
         except Problem as problem:
-            _log(problem, request)
-            return await self._encoded(problem_page(problem, visit), visit)
+            _log(problem, http)
+            return await self._encoded(problem_page(problem, request), request)
 
-    async def _encoded(self, answer: Answer, visit: Visit) -> EncodedResponse:
+    async def _encoded(self, answer: Answer, request: PageRequest) -> EncodedResponse:
         match answer:
             case Html():
-                content = await run_sync(render, answer.template, visit, answer.values, limiter=self._renderers)
+                content = await run_sync(render, answer.template, request, answer.values, limiter=self._renderers)
                 headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
                 status = answer.status
-                if visit.refusal is not None and status == HTTPStatus.OK:
-                    status = visit.refusal.status
-                    headers.update(headers_of(visit.refusal))
+                if request.refusal is not None and status == HTTPStatus.OK:
+                    status = request.refusal.status
+                    headers.update(headers_of(request.refusal))
                 return EncodedResponse(status, content, headers)
             case SeeOther():
                 headers = MutableHeaders({"Location": answer.address})
@@ -201,7 +203,7 @@ class Site:
                 return EncodedResponse(200, answer.content, MutableHeaders(dict(answer.headers)))
 
 
-async def _missing(_visit: Visit) -> Answer:
+async def _missing(_request: PageRequest) -> Answer:
     raise Problem(404, "not_found", "There is no such page.")
 
 
@@ -209,23 +211,23 @@ _MISSING: Final = Match(PageRoute("GET", "/", _missing, filters=None), {})
 """Anything else, which needs a session too, so that its answer is a page with the navigation."""
 
 
-def _first_page(visit: Visit) -> SeeOther:
-    return SeeOther(visit.url(*visit.places[0].path))
+def _first_page(request: PageRequest) -> SeeOther:
+    return SeeOther(request.url(*request.nav_items[0].path))
 
 
-def _static(name: str, request: ConsoleRequest) -> EncodedResponse:
+def _static(name: str, http: ConsoleRequest) -> EncodedResponse:
     found = assets.find(name)
-    is_this_version = request.query.get("v") == found.version
+    is_this_version = http.query.get("v") == found.version
     kept = "public, max-age=31536000, immutable" if is_this_version else "no-cache"
     headers = MutableHeaders({"Content-Type": found.media_type, "Cache-Control": kept, "Vary": "Accept-Encoding"})
-    if not accepts_gzip(request.headers):
+    if not accepts_gzip(http.headers):
         return EncodedResponse(200, found.content, headers)
     headers["Content-Encoding"] = "gzip"
     return EncodedResponse(200, found.gzip, headers)
 
 
-def _log(problem: Problem, request: ConsoleRequest) -> None:
+def _log(problem: Problem, http: ConsoleRequest) -> None:
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.warning("request %s: %s: %s", request.request_id, problem.code, problem.__cause__ or problem.detail)
+        logger.warning("request %s: %s: %s", http.request_id, problem.code, problem.__cause__ or problem.detail)
     elif problem.status == HTTPStatus.FORBIDDEN:
-        logger.info("request %s from %s refused: %s", request.request_id, request.client, problem.code)
+        logger.info("request %s from %s refused: %s", http.request_id, http.client, problem.code)

@@ -42,7 +42,7 @@ _REVOKE: Final = "select svc.console_revoke_token(%s)"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredToken:
+class ApiToken:
     """A token as administrators see it. It is live until it is revoked or expires; its last use is to the minute."""
 
     id: str
@@ -58,7 +58,7 @@ class StoredToken:
 
 
 @dataclass(frozen=True, slots=True)
-class NewToken(StoredToken):
+class CreatedToken(ApiToken):
     """A token that was just made; ``token`` is shown only here.
 
     ``is_new_tenant`` if nothing else in the database is of its tenant, whose name may be misspelt.
@@ -81,7 +81,7 @@ class LiveToken:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenQuery(Listing[StoredToken]):
+class TokenQuery(Listing[ApiToken]):
     """A query of tokens. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def state(self, state: str) -> Self:
@@ -96,7 +96,7 @@ class TokenQuery(Listing[StoredToken]):
             return self._where("t.name = %s and t.revoked_at is null", name_or_id)
 
 
-_NEWEST: Final = newest("t", _SELECT, StoredToken, lambda token: (token.created_at.isoformat(), token.id))
+_NEWEST: Final = newest("t", _SELECT, ApiToken, lambda token: (token.created_at.isoformat(), token.id))
 
 
 def query() -> TokenQuery:
@@ -111,7 +111,7 @@ def add(
     permission: Permission,
     tenant: str | None = None,
     lifetime: timedelta = LIFETIME,
-) -> NewToken:
+) -> CreatedToken:
     """Make a token, as the actor of the transaction. Never commits.
 
     Raises ConflictError if a live token has the name, and QueryError if a value is not acceptable.
@@ -127,13 +127,13 @@ async def aadd(
     permission: Permission,
     tenant: str | None = None,
     lifetime: timedelta = LIFETIME,
-) -> NewToken:
+) -> CreatedToken:
     """As ``add``, on an async connection."""
     with _explained(name):
         return await afetch_one(conn, _add(name, permission, tenant, lifetime))
 
 
-def _add(name: str, permission: Permission, tenant: str | None, lifetime: timedelta) -> Query[NewToken]:
+def _add(name: str, permission: Permission, tenant: str | None, lifetime: timedelta) -> Query[CreatedToken]:
     if not _NAME.fullmatch(name):
         hint = "Write up to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or a digit."
         raise QueryError(f"{name!r} cannot be the name of a token", hint=hint)
@@ -145,7 +145,7 @@ def _add(name: str, permission: Permission, tenant: str | None, lifetime: timede
         refuse_tenant(tenant)
     token = PROGRAM_PREFIX + secrets.token_urlsafe(32)
     values = (uuid4(), name, permission, tenant, token_hash(token), lifetime)
-    return Query(_ADD, values, partial(NewToken, token=token))
+    return Query(_ADD, values, partial(CreatedToken, token=token))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Sign-in for development: a session for whoever asks on the same machine. Nothing is stored."""
+"""Sign-in for development: a session for anybody on the same machine. Nothing is stored."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from svc_pg.console.client_addresses import is_loopback
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.permissions import least
-from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
+from svc_pg.console.sign_in.sign_in_routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
 from svc_pg.console.tokens import Session, SignInMethod
 from svc_pg.settings import Settings
 
@@ -39,7 +39,7 @@ class AutoApprove:
         return nullcontext()
 
     async def init(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Give a session to whoever asks on the same machine."""
+        """Give a session to anybody on the same machine."""
         # The peer and the Host: a page of another site can make a browser send one of them, not both (DNS rebinding)
         if not is_loopback(request) or not _LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
             raise Problem(

@@ -1,4 +1,4 @@
-"""Lists of what lives until it ends, sessions and tokens: newest first, live or ended."""
+"""Lists of sessions and tokens: newest first, live or ended."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, LiteralString, TypedDict, TypeVar
@@ -14,7 +14,7 @@ State = Literal["live", "ended"]
 
 
 class LifeFilter(TypedDict, total=False):
-    """Conditions on what lives until it ends."""
+    """Conditions on sessions and tokens."""
 
     state: Annotated[State | None, Selects(words="those that are live, or those that have ended")]
 

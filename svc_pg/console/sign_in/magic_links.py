@@ -19,7 +19,7 @@ from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, ra
 from svc_pg.console.sign_in import codes, devices, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
 from svc_pg.console.sign_in.permissions import included, least, permission_of
-from svc_pg.console.sign_in.routes import (
+from svc_pg.console.sign_in.sign_in_routes import (
     CLAIM,
     INIT,
     OUTCOMES,

@@ -54,7 +54,7 @@ class SmtpSender:
 
 
 class LogSender:
-    """Logs the mail instead of sending it, for development: whoever reads the log can sign in."""
+    """Logs the mail instead of sending it, for development: every reader of the log can sign in."""
 
     async def send(self, message: EmailMessage) -> None:
         """Log one message."""

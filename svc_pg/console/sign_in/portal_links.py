@@ -46,7 +46,7 @@ _OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
-class PortalLink:
+class NewPortalLink:
     """A link, whose token is shown only here. It can be opened until ``expires_at``; ``id`` is that of its session.
 
     ``is_new_tenant`` if nothing else in the database is of its tenant, whose name may be misspelt.
@@ -59,7 +59,7 @@ class PortalLink:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingLink:
+class PendingPortalLink:
     """A link that nobody has opened yet, and that can be opened until ``expires_at``. ``lasts`` is its session's."""
 
     id: str
@@ -71,8 +71,8 @@ class WaitingLink:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredLink(WaitingLink):
-    """A link, whatever became of it. Once it is opened, the session with its id tells more.
+class PortalLink(PendingPortalLink):
+    """A link in any state. Once it is opened, the session with its id tells more.
 
     ``is_waiting`` if it can still be opened.
     """
@@ -93,7 +93,7 @@ class OpenedPortal:
     expires_in: int
 
 
-def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[PortalLink]:
+def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[NewPortalLink]:
     """Make a link to the portal of a tenant, whose session lasts for ``lifetime``. Raises QueryError."""
     refuse_tenant(tenant)
     if not timedelta(minutes=1) <= lifetime <= LONGEST:
@@ -106,17 +106,17 @@ def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[PortalLink]:
         "lifetime": lifetime,
         "good_for": GOOD_FOR,
     }
-    return Query(_MAKE, values, partial(PortalLink, token, link_id))
+    return Query(_MAKE, values, partial(NewPortalLink, token, link_id))
 
 
-def waiting() -> Query[WaitingLink]:
+def waiting() -> Query[PendingPortalLink]:
     """The links that nobody has opened yet, newest first, 1,000 at most: they last for ten minutes."""
-    return Query(_WAITING, (), WaitingLink)
+    return Query(_WAITING, (), PendingPortalLink)
 
 
-def get(link_id: UUID) -> Query[StoredLink]:
+def get(link_id: UUID) -> Query[PortalLink]:
     """One link; no row if there is none with this id."""
-    return Query(_GET, (link_id,), StoredLink)
+    return Query(_GET, (link_id,), PortalLink)
 
 
 async def arevoke(conn: AsyncConnection[Any], link_id: UUID) -> bool:
@@ -125,7 +125,7 @@ async def arevoke(conn: AsyncConnection[Any], link_id: UUID) -> bool:
     return bool(await cursor.fetchone()) and await sessions.arevoke(conn, link_id)
 
 
-async def opened(
+async def open_link(
     conn: AsyncConnection[Any], token: str, *, idle_timeout: timedelta, ip: str | None, user_agent: str | None
 ) -> OpenedPortal:
     """Turn a link into a session, once. Raises Problem 410."""

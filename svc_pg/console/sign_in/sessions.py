@@ -44,7 +44,7 @@ class LiveSession:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
+class SessionRecord:
     """A session as administrators and its own person see it. It is live until it is revoked or expires.
 
     ``expires_at`` comes earlier if it is not used any more; its last use is to the minute.
@@ -64,7 +64,7 @@ class StoredSession:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionQuery(Listing[StoredSession]):
+class SessionQuery(Listing[SessionRecord]):
     """A query of sessions. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def state(self, state: str) -> Self:
@@ -81,7 +81,7 @@ class SessionQuery(Listing[StoredSession]):
 
 
 _NEWEST: Final = newest(
-    "s", _SELECT, StoredSession, lambda session: (session.created_at.isoformat(), session.session_id)
+    "s", _SELECT, SessionRecord, lambda session: (session.created_at.isoformat(), session.session_id)
 )
 
 

@@ -39,6 +39,7 @@ _FIELDS: Final = (
     "timestamp",
     "operation",
     "record",
+    "part",
     "who",
     "tenant",
     "db_user",
@@ -172,6 +173,11 @@ class EntryAdmin(_EntryAdmin):
             return theirs(entry.table_name)
         text = format_html("{} {}", theirs(entry.table_name), theirs(entry.record_id))
         return self._link(text, _of_record(entry))
+
+    @admin.display(description="partition")
+    def part(self, entry: Entry) -> str:
+        """The partition that held the row."""
+        return theirs(entry.partition or "") or "-"
 
     @admin.display(description="actor")
     def who(self, entry: Entry) -> str:

@@ -81,4 +81,4 @@ def _beyond(entries: models.QuerySet[Any], cursor: str | None) -> models.QuerySe
 
 def is_id(text: str) -> bool:
     """True if an entry may have this id."""
-    return numbers.read(text) is not None
+    return numbers.bigint(text) is not None

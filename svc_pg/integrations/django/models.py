@@ -16,6 +16,7 @@ from django.utils import timezone
 from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
 from svc_pg.formats.unseen import isolated
 
+_VENDOR: Final = connections[DEFAULT_DB_ALIAS].vendor
 # As Django's quoting leaves it
 _TABLES: Final = {"sqlite": "svc_audit_logs", "mysql": "`svc`.`audit_logs`"}
 
@@ -80,12 +81,13 @@ class Entry(models.Model):
     redacted_fields = TextsField(null=True)
     context = models.JSONField(null=True, decoder=_Exact)
     xact_id = models.BigIntegerField("transaction", null=True)
+    partition = models.TextField(null=True) if _VENDOR == "postgresql" else None  # a column of its log alone
 
     class Meta:
         """Unmanaged: Django creates nothing."""
 
         managed = False
-        db_table = _TABLES.get(connections[DEFAULT_DB_ALIAS].vendor, '"svc"."audit_logs"')
+        db_table = _TABLES.get(_VENDOR, '"svc"."audit_logs"')
         ordering = ("-timestamp", "-id")
         default_permissions = ("view",)
         verbose_name = "audit entry"

@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.read import facets, stats
 from svc_pg.audit.read.facets import Facet, Facets
-from svc_pg.audit.read.sample import Count
+from svc_pg.audit.read.sample import EntryCount
 from svc_pg.audit.read.stats import AuditStats, Bucket, TimeCount
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.other_databases.log.entries import wanted
@@ -159,7 +159,7 @@ def _by(groups: Iterable[_Group], name: str) -> Counter[Any]:
     return found
 
 
-def _greatest(counts: Counter[Any], most: int) -> list[Count]:
+def _greatest(counts: Counter[Any], most: int) -> list[EntryCount]:
     """The values with the most entries; equal ones in the order of their texts, None last."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
-    return [Count(value, entries) for value, entries in ranked[:most]]
+    return [EntryCount(value, entries) for value, entries in ranked[:most]]

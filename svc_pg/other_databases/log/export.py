@@ -54,7 +54,7 @@ def exporting(
             add(RECORDS[form](entry))
         number += len(part.entries)
         part = yield from part_after(dialect, found, part.edge)
-    return ExportReport(number, held_back, "" if reach is None else reach.cursor)
+    return ExportReport(number, held_back, "" if reach is None else reach.position)
 
 
 def part_after(dialect: LogDialect, found: Filter, edge: tuple[datetime, int] | None) -> Effects[Part]:

@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.read.follow_position import NOW, Position, read
+from svc_pg.audit.read.log_position import NOW, Position, position_of
 from svc_pg.database.dialects import driver_connection
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Page
 from svc_pg.other_databases.log.entries import log_dialect_of, page
-from svc_pg.other_databases.log.horizon import horizon, outside_transaction, position
+from svc_pg.other_databases.log.horizon import end_at, horizon, outside_transaction
 from svc_pg.other_databases.log.log_dialects import LogDialect
 from svc_pg.other_databases.log.statements import run
 
@@ -53,21 +53,21 @@ def following(
     ``cursor`` is the previous one, or ``start``, or ``now``. Raises QueryError if it is invalid, AccessError without
     the right to see the settled entries.
     """
-    here = read(cursor)
+    here = position_of(cursor)
     after, until, row = here.after, here.until, here.row
     reach = yield from horizon(dialect, after or None)
     if cursor == NOW:
-        return Page([], Position(reach.cursor).cursor)
+        return Page([], Position(reach.position).cursor)
     end = reach
     if row:  # inside a stretch, whose end was the horizon when it began
-        end = replace(reach, end=position(dialect, until))
+        end = replace(reach, end=end_at(dialect, until))
     oldest = replace(selection, first="oldest", position=None, is_backward=False)
     while True:
         between = end.settled(dialect, end.since(dialect, ALL))
         found = yield from page(dialect, oldest.after(row) if row else oldest, max_bytes=max_bytes, also=between)
         if found.next_cursor is not None:
-            return Page(found.data, Position(after, end.cursor, found.next_cursor).cursor)
-        after, row = end.cursor, ""
+            return Page(found.data, Position(after, end.position, found.next_cursor).cursor)
+        after, row = end.position, ""
         if found.data or end.end >= reach.end:  # type: ignore[operator] # both are of one type
             return Page(found.data, Position(after).cursor)
         end = replace(reach, after=end.end)
@@ -77,7 +77,7 @@ def _newest(dialect: LogDialect, selection: Selection) -> Effects[tuple[Page[Ent
     reach = yield from horizon(dialect)
     newest = replace(selection, first="newest", position=None, is_backward=False)
     found = yield from page(dialect, newest, also=reach.settled(dialect, ALL))
-    return found, Position(reach.cursor).cursor
+    return found, Position(reach.position).cursor
 
 
 def _look(conn: object, steps: Effects[Result]) -> Result:

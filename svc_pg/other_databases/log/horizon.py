@@ -18,7 +18,7 @@ from svc_pg.errors import ConflictError, QueryError, TransactionError
 from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import SQLITE, LogDialect
 
-_CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
+_POSITION: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
 _IN_TRANSACTION: Final = 1568
 """MySQL's error for changing the characteristics of a running transaction."""
 
@@ -41,8 +41,8 @@ class Horizon:
     now: int | datetime
 
     @property
-    def cursor(self) -> str:
-        """The text from which a later reading continues."""
+    def position(self) -> str:
+        """The position from which a later reading continues."""
         if isinstance(self.end, int):
             return f"id.{self.end}"
         return f"time.{self.end:%Y-%m-%dT%H:%M:%S.%f}Z"
@@ -69,13 +69,13 @@ class Horizon:
 
 
 def horizon(dialect: LogDialect, after: str | None = None) -> Effects[Horizon]:
-    """The horizon now; ``after`` is the cursor of an earlier one.
+    """The horizon now; ``after`` is the position of an earlier one.
 
     On MySQL the connection must be outside a transaction: inside, it would not see later commits of others. Raises
     QueryError if ``after`` is no cursor of this log, and on MySQL AccessError without the right PROCESS, and
     ConflictError if the server does not report the start of its transactions, or ``after`` is given to a replica.
     """
-    earlier = None if after is None else position(dialect, after)
+    earlier = None if after is None else end_at(dialect, after)
     if dialect is SQLITE:
         [[end]] = yield Statement(_HIGHEST_ID)
         found = Horizon(end, earlier, end)
@@ -116,16 +116,16 @@ def _oldest_start(status: str, now: datetime) -> datetime:
     return now - max(ages, default=timedelta()) - _MARGIN
 
 
-def position(dialect: LogDialect, cursor: str) -> int | datetime:
-    """The end of a reading in its cursor. Raises QueryError."""
+def end_at(dialect: LogDialect, position: str) -> int | datetime:
+    """The end of a horizon by its position. Raises QueryError."""
     try:
-        match = _CURSOR.fullmatch(cursor)
+        match = _POSITION.fullmatch(position)
         if match and (match[1] == "id") == (dialect is SQLITE):
             return int(match[2]) if dialect is SQLITE else time_of(match[2])
     except ValueError:
         pass
     raise QueryError(
-        f"{cursor!r} does not say how far this log was read", hint="Pass what the last export reported, unchanged."
+        f"{position!r} does not say how far this log was read", hint="Pass what the last export reported, unchanged."
     )
 
 

@@ -46,7 +46,7 @@ def status(
         if longest is not None:
             milliseconds = round(longest.total_seconds() * 1000)
             conn.execute("select set_config('statement_timeout', %s, true)", (f"{milliseconds}ms",))
-        present = installation.read(conn, installation.look_around(conn))
+        present = installation.read_installation(conn, installation.look_around(conn))
         return look(conn, present, target_of(conn, present, config, roles=roles))
 
 

@@ -120,7 +120,7 @@ def _install_schema(
     preflight.check_server(conn)
     around = look_around(conn)
     preflight.check_rights(conn, around)
-    present = installation.read(conn, around)
+    present = installation.read_installation(conn, around)
     refuse_newer(present.version)
     plan = Plan.of(conn, present, target_of(conn, present, config, roles=with_roles))
     if not prune:
@@ -179,7 +179,7 @@ def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) ->
     try:
         if not plan.target.has_changed(conn, table):
             return None
-        present = installation.read(conn, look_around(conn))
+        present = installation.read_installation(conn, look_around(conn))
         return Plan.of(conn, present, target_of(conn, present, config))
     except (ConfigError, UnknownTableError) as error:
         raise InstallError(f"a table was changed meanwhile: {error.message}", hint=error.hint) from error
@@ -216,7 +216,7 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     if around.schema_owner is None:
         return []
     preflight.check_rights(conn, around)
-    present = installation.read(conn, around)
+    present = installation.read_installation(conn, around)
     if not present.has("installed_objects"):
         return []
     kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))

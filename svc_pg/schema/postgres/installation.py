@@ -98,7 +98,7 @@ def look_around(conn: Connection[Any]) -> Surroundings:
     return fetch_one(conn, Query(_SURROUNDINGS, params, _surroundings))
 
 
-def read(conn: Connection[Any], around: Surroundings) -> Installation:
+def read_installation(conn: Connection[Any], around: Surroundings) -> Installation:
     """Read the record, as far as there is one. Raises AccessError if the role may not."""
     rows = conn.cursor(row_factory=tuple_row)
     try:

@@ -42,7 +42,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     """
     preflight.check_server(conn)
     with transaction(conn):
-        present = installation.read(conn, installation.look_around(conn))
+        present = installation.read_installation(conn, installation.look_around(conn))
         refuse_newer(present.version)
         target = target_of(conn, present, config, roles=roles)
         steps = steps_of(look(conn, present, target))

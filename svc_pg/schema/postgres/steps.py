@@ -60,7 +60,7 @@ class Plan:
         revision = next_revision(conn)
         if revision == self.revision + 1:
             return replace(self, revision=revision)
-        present = installation.read(conn, look_around(conn))
+        present = installation.read_installation(conn, look_around(conn))
         refuse_newer(present.version)
         return Plan.of(conn, present, self.target)
 

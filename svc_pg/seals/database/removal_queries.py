@@ -81,11 +81,11 @@ def _sealed(gone: Sequence[Told]) -> Effects[set[int]]:
     return {each.id for each in found if each.seal in true}
 
 
-def listed(entry_ids: Collection[int]) -> Query[Listed]:
+def removals_of(entry_ids: Collection[int]) -> Query[Listed]:
     """The query of the items for these entries in the lists of all removals."""
     return Query(_LISTED, ([*entry_ids],), Listed)
 
 
-def returned(erasures: Collection[int]) -> Query[Listed]:
+def returned_entries(erasures: Collection[int]) -> Query[Listed]:
     """The query of the entries that these erasures erased but that have their contents again."""
     return Query(_RETURNED, ([*erasures],), Listed)

@@ -6,8 +6,8 @@ from typing import Final
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query
 from svc_pg.seals.database.changed_fields import restored
-from svc_pg.seals.database.differences import Differences, Elsewhere
-from svc_pg.seals.database.removal_queries import count, listed, reading, returned
+from svc_pg.seals.database.removal_queries import count, reading, removals_of, returned_entries
+from svc_pg.seals.database.seal_differences import Differences, Elsewhere
 from svc_pg.seals.verification.comparison import Comparison
 from svc_pg.seals.verification.finding import Finding
 from svc_pg.seals.verification.leaf import Leaf
@@ -57,7 +57,7 @@ class SealedEntries:
         if last_seal is None:
             return found
         yield from self._read_again()
-        for entry in (yield returned(self._removals.erasures)):
+        for entry in (yield returned_entries(self._removals.erasures)):
             message = f"entry {entry.id} was changed: it has its contents, which erasure {entry.removal} took away"
             found.append(Finding("changed", message, last_seal, str(entry.id)))
         return [*found, *self._removals.claims(seal=last_seal)]
@@ -75,7 +75,7 @@ class SealedEntries:
 
     def _unpurged(self, leaves: Sequence[Leaf]) -> Effects[list[Leaf]]:
         rest = self._removals.undropped(leaves)
-        return self._removals.unpurged(rest, (yield listed([leaf.id for leaf in rest])) if rest else [])
+        return self._removals.unpurged(rest, (yield removals_of([leaf.id for leaf in rest])) if rest else [])
 
     def _erased(self, comparison: Comparison) -> Effects[None]:
         """Keep the entries that were erased after they were sealed, and that no erasure left as they are."""
@@ -92,7 +92,7 @@ class SealedEntries:
         self._differences.findings += found
 
     def _unerased(self, erased: Sequence[tuple[int, str]], number: int) -> Effects[list[Finding]]:
-        return [*self._removals.unerased(erased, (yield listed([key for key, _ in erased])), seal=number)]
+        return [*self._removals.unerased(erased, (yield removals_of([key for key, _ in erased])), seal=number)]
 
     def _read_again(self) -> Effects[bool]:
         """Read the removals again if there are more than before, and return whether there are."""

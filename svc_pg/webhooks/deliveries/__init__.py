@@ -15,25 +15,31 @@ from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_request, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter, ReplayFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest, Header
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail
-from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, Replayed
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost, HttpHeader
+from svc_pg.webhooks.deliveries.delivery_rows import (
+    BulkResult,
+    Delivery,
+    DeliveryAttempt,
+    DeliveryCount,
+    DeliveryDetail,
+)
+from svc_pg.webhooks.deliveries.replay_queries import ReplayBy, ReplayResult
 from svc_pg.webhooks.secrets import KeyRing
 
 if TYPE_CHECKING:
     from svc_pg.settings import Settings
 
 __all__ = [
-    "Changed",
-    "Counted",
+    "BulkResult",
     "Delivery",
     "DeliveryAttempt",
+    "DeliveryCount",
     "DeliveryDetail",
     "DeliveryFilter",
-    "DeliveryRequest",
-    "Header",
+    "DeliveryPost",
+    "HttpHeader",
     "ReplayOptions",
-    "Replayed",
+    "ReplayResult",
     "aattempts",
     "acancel",
     "acancel_all",
@@ -93,12 +99,12 @@ async def alist(
     return await _listing(limit, after, which).alist(conn)
 
 
-def count(conn: Connection[Any], **which: Unpack[DeliveryFilter]) -> Counted:
+def count(conn: Connection[Any], **which: Unpack[DeliveryFilter]) -> DeliveryCount:
     """The number of the deliveries that ``which`` selects, counted up to 10,000. Raises QueryError."""
     return fetch_one(conn, delivery_queries.matching(**which).count())
 
 
-async def acount(conn: AsyncConnection[Any], **which: Unpack[DeliveryFilter]) -> Counted:
+async def acount(conn: AsyncConnection[Any], **which: Unpack[DeliveryFilter]) -> DeliveryCount:
     """As ``count``."""
     return await afetch_one(conn, delivery_queries.matching(**which).count())
 
@@ -123,21 +129,19 @@ async def aattempts(conn: AsyncConnection[Any], delivery_id: str) -> Sequence[De
     return await afetch(conn, delivery_queries.attempts(delivery_id))
 
 
-def request(conn: Connection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryRequest:
+def request(conn: Connection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryPost:
     """The POST that an attempt would make now: URL, headers, body.
 
     With ``settings``, whose keys open the secret, it is signed as of now, and lists the names of sealed headers.
     """
     sealed = fetch_one(conn, delivery_request.get(delivery_id))
-    return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
+    return delivery_request.delivery_post(sealed, keys=_keys(settings), is_signed=True)
 
 
-async def arequest(
-    conn: AsyncConnection[Any], delivery_id: str, *, settings: "Settings | None" = None
-) -> DeliveryRequest:
+async def arequest(conn: AsyncConnection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryPost:
     """As ``request``."""
     sealed = await afetch_one(conn, delivery_request.get(delivery_id))
-    return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
+    return delivery_request.delivery_post(sealed, keys=_keys(settings), is_signed=True)
 
 
 def retry(conn: Connection[Any], delivery_id: str) -> Delivery:
@@ -167,7 +171,7 @@ async def acancel(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
     return await afetch_one(conn, delivery_queries.cancel(delivery_id))
 
 
-def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
+def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> BulkResult:
     """Make the failed and canceled deliveries that ``which`` selects due now; with ``dry_run`` only count them.
 
     Deliveries that wait for another attempt after a failed one become due too. 10,000 at a time: call it again, in a
@@ -177,12 +181,14 @@ def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[D
     return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
-async def aretry_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
+async def aretry_all(
+    conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]
+) -> BulkResult:
     """As ``retry_all``."""
     return await afetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
-def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
+def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> BulkResult:
     """Cancel the pending deliveries that ``which`` selects; with ``dry_run`` only count them.
 
     Skips those with an attempt under way. Otherwise as ``retry_all``.
@@ -190,12 +196,14 @@ def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[
     return fetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 
 
-async def acancel_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> Changed:
+async def acancel_all(
+    conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]
+) -> BulkResult:
     """As ``cancel_all``."""
     return await afetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 
 
-def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> Replayed:
+def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> ReplayResult:
     """Deliver messages of a period to an endpoint once more, regardless of their first result.
 
     10,000 messages at a time, or as many as take two seconds: call it again, in a transaction of its own and with
@@ -204,7 +212,7 @@ def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOpti
     return fetch_one(conn, replay_queries.replay(endpoint_id, **options))
 
 
-async def areplay(conn: AsyncConnection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> Replayed:
+async def areplay(conn: AsyncConnection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> ReplayResult:
     """As ``replay``."""
     return await afetch_one(conn, replay_queries.replay(endpoint_id, **options))
 

@@ -25,10 +25,10 @@ from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_keysets import COLUMNS, NEWEST, newest_of_event, newest_of_tenant
 from svc_pg.webhooks.deliveries.delivery_rows import (
     STATUSES,
-    Changed,
-    Counted,
+    BulkResult,
     Delivery,
     DeliveryAttempt,
+    DeliveryCount,
     DeliveryDetail,
     Status,
 )
@@ -107,22 +107,22 @@ class DeliveryQuery(Listing[Delivery]):
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, keyset=NEWEST, filter=self.filter.where(condition, *params))
 
-    def retry(self, *, dry_run: bool = False) -> Query[Changed]:
+    def retry(self, *, dry_run: bool = False) -> Query[BulkResult]:
         """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
 
         Deliveries that wait for another attempt after a failed one become due too. Skips deliveries to endpoints that
         are disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
         """
-        return Query(*self._change(*RETRY_MANY, dry_run=dry_run), Changed)
+        return Query(*self._change(*RETRY_MANY, dry_run=dry_run), BulkResult)
 
-    def cancel(self, *, dry_run: bool = False) -> Query[Changed]:
+    def cancel(self, *, dry_run: bool = False) -> Query[BulkResult]:
         """Cancel the pending ones, 10,000 at most; with ``dry_run`` only count them.
 
         Skips those with an attempt under way. Otherwise as ``retry``.
         """
-        return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), Changed)
+        return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), BulkResult)
 
-    def count(self, *, status: Status | None = None, most: int = BULK) -> Query[Counted]:
+    def count(self, *, status: Status | None = None, most: int = BULK) -> Query[DeliveryCount]:
         """The number of deliveries, or of those in one state, counted up to ``most``.
 
         The page's size and cursor are ignored.
@@ -156,8 +156,8 @@ def matching(**wanted: Unpack[DeliveryFilter]) -> DeliveryQuery:
     return applied(query(), DeliveryFilter, wanted)
 
 
-def _counted(most: int, *, count: int) -> Counted:
-    return Counted(min(count, most), count <= most)
+def _counted(most: int, *, count: int) -> DeliveryCount:
+    return DeliveryCount(min(count, most), count <= most)
 
 
 def get(delivery_id: str) -> Query[DeliveryDetail]:
@@ -204,7 +204,7 @@ def recover(
     until: PointInTime | None = None,
     dry_run: bool = False,
     tenant: str | None = None,
-) -> Query[Changed]:
+) -> Query[BulkResult]:
     """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
 
     Deliveries that wait for another attempt after a failed one become due too. With a ``tenant``, only that tenant's.
@@ -215,4 +215,4 @@ def recover(
     wanted = matching(endpoint=endpoint_id, since=since, until=until)
     wanted = wanted if tenant is None else wanted.to_endpoints_of(tenant)
     text, params = wanted._change(*RETRY_MANY, dry_run=dry_run)
-    return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)
+    return Query(text + _OF_OPEN_ENDPOINT, (*params, key), BulkResult)

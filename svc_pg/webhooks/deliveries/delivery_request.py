@@ -20,7 +20,7 @@ _SELECT: Final = statement("queries/webhooks/delivery_request.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class HttpHeader:
     """One header; ``value`` is None if it is sealed, or not told to this session.
 
     ``is_recorded`` if the value is stored with the delivery, so that each attempt had it.
@@ -32,7 +32,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryRequest:
+class DeliveryPost:
     """The POST that an attempt would make now: no attempt keeps its URL, its headers or its signature.
 
     ``url`` is None if the endpoint was deleted, ``body`` once retention has deleted the message. ``body`` is the same
@@ -43,7 +43,7 @@ class DeliveryRequest:
 
     method: str
     url: str | None
-    headers: Sequence[Header]
+    headers: Sequence[HttpHeader]
     body: str | None
     has_unnamed_headers: bool
 
@@ -72,7 +72,7 @@ def get(delivery_id: str) -> Query[SealedRequest]:
     return Query(_SELECT, (key,), SealedRequest, absent=no_delivery(key))
 
 
-def opened(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> DeliveryRequest:
+def delivery_post(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> DeliveryPost:
     """The request, with the names of sealed headers, never with their values.
 
     With ``is_signed`` it has the signatures of an attempt now. Without ``keys``, or if they do not open the endpoint's
@@ -80,17 +80,17 @@ def opened(sealed: SealedRequest, *, keys: KeyRing | None, is_signed: bool) -> D
     """
     names = _names(sealed, keys)
     own = [] if sealed.endpoint_id is None or sealed.body is None else _signature(sealed, keys if is_signed else None)
-    own += [Header(name, value) for name, value in trace_headers(sealed.trace_context).items()]
+    own += [HttpHeader(name, value) for name, value in trace_headers(sealed.trace_context).items()]
     given = {name.lower() for name in names or ()}
-    common = [Header(name, value) for name, value in DEFAULT_HEADERS.items() if name.lower() not in given]
-    common += [Header(name, None) for name in names or ()]
+    common = [HttpHeader(name, value) for name, value in DEFAULT_HEADERS.items() if name.lower() not in given]
+    common += [HttpHeader(name, None) for name in names or ()]
     replaced = {header.name.lower() for header in own}
     headers = [header for header in common if header.name.lower() not in replaced] + own
     if sealed.url is not None:
-        headers.insert(0, Header("Host", urlsplit(sealed.url).netloc))
+        headers.insert(0, HttpHeader("Host", urlsplit(sealed.url).netloc))
     if sealed.body is not None:
-        headers.append(Header("Content-Length", str(len(sealed.body.encode())), is_recorded=True))
-    return DeliveryRequest("POST", sealed.url, headers, sealed.body, names is None)
+        headers.append(HttpHeader("Content-Length", str(len(sealed.body.encode())), is_recorded=True))
+    return DeliveryPost("POST", sealed.url, headers, sealed.body, names is None)
 
 
 def _names(sealed: SealedRequest, keys: KeyRing | None) -> list[str] | None:
@@ -114,14 +114,14 @@ def signers(sealed: SealedRequest, keys: KeyRing | None) -> list[Signer]:
     return [signer(_open(sealed, keys, value, column)) for value, column in stored if value is not None]
 
 
-def _signature(sealed: SealedRequest, keys: KeyRing | None) -> list[Header]:
+def _signature(sealed: SealedRequest, keys: KeyRing | None) -> list[HttpHeader]:
     body = (sealed.body or "").encode()
     try:
         signed = sign_with(signers(sealed, keys), delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
     except (EncryptionKeyError, WebhookSignatureError):
         unsigned = sign_with([], delivery_id=sealed.id, timestamp=sealed.timestamp, body=body)
         signed = {name: value if _is_id(name) else "" for name, value in unsigned.items()}
-    return [Header(name, value or None, is_recorded=_is_id(name)) for name, value in signed.items()]
+    return [HttpHeader(name, value or None, is_recorded=_is_id(name)) for name, value in signed.items()]
 
 
 def _is_id(name: str) -> bool:

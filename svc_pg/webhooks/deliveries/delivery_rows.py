@@ -74,7 +74,7 @@ class DeliveryAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class BulkResult:
     """The number of deliveries that were, or would be, changed; ``is_complete`` says that no more match."""
 
     count: int
@@ -82,7 +82,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class DeliveryCount:
     """A number of deliveries; there are more unless ``is_complete``."""
 
     count: int

@@ -45,7 +45,7 @@ _REPLAY_FINISHED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """The deliveries of one batch that wait now, or would; ``next_cursor`` is None after the last batch."""
 
     count: int
@@ -64,7 +64,7 @@ def replay(
     dry_run: bool = False,
     after: str | None = None,
     batch: int = BATCH,
-) -> Query[Replayed]:
+) -> Query[ReplayResult]:
     """Deliver messages to an endpoint once more; ``deliveries.ReplayOptions`` describes the options.
 
     A batch of 0 does nothing, and gives the cursor with which the replay begins.
@@ -126,13 +126,13 @@ def _begun_series(text: str) -> UUID:
     return series
 
 
-def _replayed(*, count: int, last_message: str | None, until: str, series: str) -> Replayed:
-    return Replayed(count, None if last_message is None else encode((last_message, until, series)))
+def _replayed(*, count: int, last_message: str | None, until: str, series: str) -> ReplayResult:
+    return ReplayResult(count, None if last_message is None else encode((last_message, until, series)))
 
 
 def _replayed_finished(
     *, count: int, last_delivery: str | None, since: datetime, until: datetime, series: str
-) -> Replayed:
+) -> ReplayResult:
     if last_delivery is None:
-        return Replayed(count, None)
-    return Replayed(count, encode((last_delivery, since.isoformat(), until.isoformat(), series)))
+        return ReplayResult(count, None)
+    return ReplayResult(count, encode((last_delivery, since.isoformat(), until.isoformat(), series)))

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.database.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.database.query import afetch_one, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries, endpoint_stats
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Options, Ordering, Signature
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
@@ -202,7 +202,7 @@ def recover(
     since: PointInTime | None = None,
     until: PointInTime | None = None,
     dry_run: bool = False,
-) -> Changed:
+) -> BulkResult:
     """Try the failed and canceled deliveries of an endpoint again, for example after an outage.
 
     Deliveries that wait for another attempt after a failed one become due too; with ``dry_run`` all are only counted.
@@ -220,7 +220,7 @@ async def arecover(
     since: PointInTime | None = None,
     until: PointInTime | None = None,
     dry_run: bool = False,
-) -> Changed:
+) -> BulkResult:
     """As ``recover``."""
     return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
 

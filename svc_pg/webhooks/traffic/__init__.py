@@ -14,16 +14,16 @@ from svc_pg.database.pagination import PointInTime
 from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks.traffic import backlog as _backlog
 from svc_pg.webhooks.traffic import traffic_queries
-from svc_pg.webhooks.traffic.backlog import Waiting
-from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity, Sent, Step, TimedBucket, Traffic
+from svc_pg.webhooks.traffic.backlog import PendingCounts
+from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity, Step, TimedTrafficBucket, Traffic, TrafficBucket
 
 __all__ = [
     "EndpointActivity",
-    "Sent",
+    "PendingCounts",
     "Step",
-    "TimedBucket",
+    "TimedTrafficBucket",
     "Traffic",
-    "Waiting",
+    "TrafficBucket",
     "aof_endpoints",
     "aread",
     "awaiting",
@@ -77,11 +77,11 @@ async def aof_endpoints(
     return await afetch(conn, traffic_queries.activity(endpoints, now=now, hours=hours))
 
 
-def waiting(conn: Connection[Any]) -> Waiting:
+def waiting(conn: Connection[Any]) -> PendingCounts:
     """The numbers of waiting deliveries, each counted up to 10,000."""
     return fetch_one(conn, _backlog.waiting())
 
 
-async def awaiting(conn: AsyncConnection[Any]) -> Waiting:
+async def awaiting(conn: AsyncConnection[Any]) -> PendingCounts:
     """As ``waiting``."""
     return await afetch_one(conn, _backlog.waiting())

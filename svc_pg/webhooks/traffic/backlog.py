@@ -54,7 +54,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingCounts:
     """The pending deliveries, each number counted up to 10,000.
 
     ``due`` can start as soon as their endpoint has room, the time of ``later`` has not come, ``behind`` wait for
@@ -83,7 +83,7 @@ def _backlog(*, oldest_due_seconds: float, is_worker_seen: bool, **counts: Any) 
     )
 
 
-def read(conn: Connection[Any]) -> Backlog:
+def read_backlog(conn: Connection[Any]) -> Backlog:
     """Read the backlog in the transaction of a connection, whose planner keeps to indexes until it ends."""
     conn.execute(PREPARE)
     return fetch_one(conn, backlog())
@@ -95,6 +95,6 @@ async def aread(conn: AsyncConnection[Any]) -> Backlog:
     return await afetch_one(conn, backlog())
 
 
-def waiting() -> Query[Waiting]:
+def waiting() -> Query[PendingCounts]:
     """The numbers of waiting deliveries, by the reason for their wait."""
-    return Query(_WAITING, (), Waiting)
+    return Query(_WAITING, (), PendingCounts)

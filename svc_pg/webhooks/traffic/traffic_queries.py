@@ -45,7 +45,7 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class TrafficBucket:
     """The deliveries sent from ``at`` on, for the length of a bucket, in their present states.
 
     ``failed`` have no attempt left. ``late`` are pending after their time: an attempt has failed, or none began within
@@ -66,8 +66,8 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class TimedBucket(Sent):
-    """As ``Sent``, with the median ``p50`` and the 95th percentile ``p95`` of the attempts, in seconds."""
+class TimedTrafficBucket(TrafficBucket):
+    """As ``TrafficBucket``, with the median ``p50`` and the 95th percentile ``p95`` of the attempts, in seconds."""
 
     p50: float | None
     p95: float | None
@@ -93,7 +93,7 @@ class Traffic:
     p50: float | None
     p95: float | None
     is_estimate: bool
-    buckets: Sequence[TimedBucket]
+    buckets: Sequence[TimedTrafficBucket]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class EndpointActivity:
     """The traffic of one endpoint, hour by hour, oldest first. If ``is_estimate``, numbers come from samples."""
 
     endpoint_id: str
-    hours: Sequence[Sent]
+    hours: Sequence[TrafficBucket]
     is_estimate: bool
 
 
@@ -198,7 +198,7 @@ def _traffic(
     **counts: Any,
 ) -> Traffic:
     buckets = [
-        TimedBucket(each.at, each.sent, each.delivered, each.failed, each.late, each.failed_attempts, half, most)
+        TimedTrafficBucket(each.at, each.sent, each.delivered, each.failed, each.late, each.failed_attempts, half, most)
         for each, half, most in zip(_sent(**counts), p50s, p95s, strict=True)
     ]
     delivered, come = sum(each.delivered for each in buckets), sum(each.come for each in buckets)
@@ -231,5 +231,5 @@ def _sent(
     failed: Sequence[int],
     late: Sequence[int],
     failed_attempts: Sequence[int],
-) -> list[Sent]:
-    return [Sent(*each) for each in zip(at, sent, delivered, failed, late, failed_attempts, strict=True)]
+) -> list[TrafficBucket]:
+    return [TrafficBucket(*each) for each in zip(at, sent, delivered, failed, late, failed_attempts, strict=True)]

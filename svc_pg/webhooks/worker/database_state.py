@@ -15,7 +15,7 @@ from svc_pg.status.attribution import Attribution
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.webhooks.traffic.backlog import PREPARE, Backlog, backlog
-from svc_pg.webhooks.worker.connections import connected
+from svc_pg.webhooks.worker.worker_connections import connected
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from svc_pg.database.conninfo import Conninfo
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.worker import leases, protocol, server_clock
 from svc_pg.webhooks.worker.attempts import Done
-from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
@@ -22,6 +21,7 @@ from svc_pg.webhooks.worker.server_clock import ServerClock
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.waiting import before
 from svc_pg.webhooks.worker.wakeup import Wakeup, waking
+from svc_pg.webhooks.worker.worker_connections import Connection
 
 _log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from typing import Final
 import psycopg
 
 from svc_pg.database.conninfo import Conninfo
-from svc_pg.webhooks.worker.connections import Connection, break_off, connected
 from svc_pg.webhooks.worker.reminders import Reminders, reason
 from svc_pg.webhooks.worker.statistics import Statistics
+from svc_pg.webhooks.worker.worker_connections import Connection, break_off, connected
 
 _log = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.worker import leases, protocol
-from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement
 from svc_pg.webhooks.worker.statistics import Statistics
+from svc_pg.webhooks.worker.worker_connections import Connection
 
 _log = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ from psycopg.rows import scalar_row
 
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
-from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.lock_holders import holder_of
 from svc_pg.webhooks.worker.reminders import Reminders, reason
+from svc_pg.webhooks.worker.worker_connections import Connection, connected
 
 _log = logging.getLogger(__name__)
 

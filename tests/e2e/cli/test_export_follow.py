@@ -17,10 +17,10 @@ from threading import Event
 import psycopg
 import pytest
 
-from cli.bookmark import Bookmark
+from cli.checkpoint import Checkpoint
 from svc_pg import audit
 from svc_pg.audit.exports.following import identity
-from svc_pg.audit.read.follow_position import Position
+from svc_pg.audit.read.log_position import Position
 from svc_pg.database.pagination import encode
 from tests.support import killed_export
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
@@ -177,7 +177,7 @@ def test_half_a_line_that_a_kill_left_is_cut_by_the_next_run(database: str, tmp_
     file, cursor = tmp_path / "log", tmp_path / "cursor"
     whole = exported(database)
     file.write_text(f"{whole[0]}\n{whole[1][:30]}")
-    cursor.write_text(bookmark(database, "start"))
+    cursor.write_text(checkpoint(database, "start"))
     with following(database, tmp_path, "--cursor", "cursor", "--to", "log") as process:
         wait_until(lambda: len(lines_of(file)) == 4, "the entries are written again")
         process.send_signal(signal.SIGTERM)
@@ -221,10 +221,10 @@ def test_a_second_export_with_the_same_files_is_refused(database: str, tmp_path:
 OTHER = Position("0123456789ab.7").cursor
 
 
-def bookmark(database: str, cursor: str, **options: list[str]) -> str:
+def checkpoint(database: str, cursor: str, **options: list[str]) -> str:
     """The line that the file of a cursor has."""
     with psycopg.connect(database) as conn:
-        return Bookmark(cursor, identity(conn), {"format": ["ndjson"]} | options).text
+        return Checkpoint(cursor, identity(conn), {"format": ["ndjson"]} | options).text
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def bookmark(database: str, cursor: str, **options: list[str]) -> str:
 def test_a_cursor_that_is_none_or_of_another_database_is_refused_and_kept(
     run: Run, database: str, tmp_path: Path, cursor: str, message: str
 ) -> None:
-    content = bookmark(database, cursor)
+    content = checkpoint(database, cursor)
     (tmp_path / "cursor").write_text(content)
     done = run("export", "--follow", "--cursor", "cursor", "--to", "log")
     assert (done.returncode, message in done.stderr) == (1, True), done.stderr
@@ -250,13 +250,13 @@ def test_a_cursor_that_is_none_or_of_another_database_is_refused_and_kept(
 
 
 def test_a_file_that_has_no_cursor_in_it_is_refused_and_kept(run: Run, database: str, tmp_path: Path) -> None:
-    whole = bookmark(database, "start")
+    whole = checkpoint(database, "start")
     for content in (whole[:20], "\N{EURO SIGN}", "[" * 5000, OTHER, "{}", '{"cursor": 1, "log": "", "options": {}}'):
         (tmp_path / "cursor").write_text(content)
         done = run("export", "--follow", "--cursor", "cursor")
         assert (done.returncode, done.stdout, "cursor has no cursor in it" in done.stderr) == (1, "", True), done.stderr
         assert (tmp_path / "cursor").read_text() == content
-    other = Bookmark("start", "0123456789ab", {"format": ["ndjson"]}).text
+    other = Checkpoint("start", "0123456789ab", {"format": ["ndjson"]}).text
     (tmp_path / "cursor").write_text(other)
     assert "of another database" in run("export", "--follow", "--cursor", "cursor").stderr
     assert (tmp_path / "cursor").read_text() == other

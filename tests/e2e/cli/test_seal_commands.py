@@ -81,7 +81,7 @@ def test_a_sealed_log_is_verified_and_a_forged_one_is_named(run: Run, database: 
     assert "This is not recorded" in done.stderr
     told = json.loads(run("status", "--json").stdout)["verification"]
     assert (told["firstSeal"], told["lastSeal"], told["findings"], told["keys"]) == (1, 1, 1, ["s1"])
-    assert ": 1 findings.\n" in run("status").stderr
+    assert ": 1 finding.\n" in run("status").stderr
 
 
 @pytest.mark.parametrize(

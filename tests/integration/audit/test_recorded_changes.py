@@ -276,7 +276,7 @@ def do(conn: psycopg.Connection[Any], table: str, business: list[list[State]]) -
     return str(record), made
 
 
-def told(state: audit.State) -> tuple[State, State]:
+def told(state: audit.RecordState) -> tuple[State, State]:
     images = [(image.value if image else {}) for image in (state.before_data, state.after_data)]
     before, after = [(image.get("status"), image.get("total"), image.get("updated_at")) for image in images]
     return before, after
@@ -294,7 +294,7 @@ def test_a_history_is_in_order_also_if_ignored_changes_lie_between(
     assert all(state.is_in_order or state.xact_id in recurring(states) for state in states)
 
 
-def recurring(states: Sequence[audit.State]) -> set[str]:
+def recurring(states: Sequence[audit.RecordState]) -> set[str]:
     """The transactions of which images tell two orders, so that none is claimed."""
     befores = [(state.xact_id, told(state)[0]) for state in states]
     afters = [(state.xact_id, told(state)[1]) for state in states]

@@ -82,7 +82,7 @@ def check_history(conn: Connection, key: int, start: datetime) -> None:
     if row is not None:
         assert last.after_data is not None
         assert last.after_data.value == row
-    paged: list[audit.State] = []
+    paged: list[audit.RecordState] = []
     cursor = None
     while len(paged) < len(states):
         query = audit.history("t", key).limit(3)

@@ -294,7 +294,7 @@ def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those
         webhooks.traffic.of_endpoints(conn, [hook.id])
         webhooks.traffic.read(conn, endpoint=hook.id)
         webhooks.deliveries.replay(conn, hook.id, since=timedelta(days=1), dry_run=True)
-        backlog.read(conn)
+        backlog.read_backlog(conn)
         chosen = audit.query().operation("UPDATE").severity(at_least="low").missing("compliance")
         chosen = chosen.transactions(since=1, before=2**63)
         assert chosen.list(conn).data == []
@@ -312,7 +312,7 @@ async def read_console(shop: str) -> None:
     async with await psycopg.AsyncConnection.connect(shop) as conn:
         await afacets(conn, audit.query())
         await astats(conn, audit.query())
-        await system_status.read(conn, Config(), Drift(datetime.now(UTC), 0, 0, []))
+        await system_status.read_system_status(conn, Config(), Drift(datetime.now(UTC), 0, 0, []))
 
 
 def test_temporary_tables_named_as_ours_are_not_written_to(db: psycopg.Connection[Any], shop: str) -> None:

@@ -88,8 +88,8 @@ RECORD = "/audit/records/public.customer/a%2F7"
 
 
 def test_a_record_is_shown_as_it_is_and_who_set_each_field(reader: Browser, installed: str) -> None:
-    assert f"{RECORD}/then" in links(reader.get(RECORD))
-    page = reader.get(f"{RECORD}/then")
+    assert f"{RECORD}/as-of" in links(reader.get(RECORD))
+    page = reader.get(f"{RECORD}/as-of")
     assert page.status_code == 200
     assert_strict(page.text)
     assert "As it is now" in page.text
@@ -113,14 +113,14 @@ def test_each_change_leads_to_the_state_before_and_after_it(reader: Browser, ins
         entry_of(installed, f"table_name = 'public.customer' and record_id = 'a/7' and {what}")[2]
         for what in ("operation = 'INSERT'", "changed_fields @> '{email}'", "changed_fields = '{credit}'")
     ]
-    at = [f"{RECORD}/then?time={quote(time)}" for time in times]
-    page = reader.get(f"{RECORD}/then")
+    at = [f"{RECORD}/as-of?time={quote(time)}" for time in times]
+    page = reader.get(f"{RECORD}/as-of")
     [before] = [link for link, text in anchors(page) if "Earlier" in text]
     assert before == at[1]
     page = reader.get(at[0])
     assert "No earlier change is in the log" in page.text
     assert [link for link, text in anchors(page) if "Later" in text] == [at[1]]
-    assert f"{RECORD}/then" in links(page)
+    assert f"{RECORD}/as-of" in links(page)
     assert "ines@<del>mail</del>.example" in page.text
     assert "ines@<ins>studio</ins>.example" in page.text
     assert "fields are different now" in page.text
@@ -149,7 +149,7 @@ def anchors(page: httpx.Response) -> list[tuple[str, str]]:
     ],
 )
 def test_a_time_that_cannot_be_shown_says_why_and_leaves_a_way_on(reader: Browser, query: str, said: str) -> None:
-    page = reader.get(f"{RECORD}/then?{query}")
+    page = reader.get(f"{RECORD}/as-of?{query}")
     assert page.status_code == 200
     assert said in page.text
     assert 'type="datetime-local"' in page.text
@@ -157,18 +157,18 @@ def test_a_time_that_cannot_be_shown_says_why_and_leaves_a_way_on(reader: Browse
 
 
 def test_a_record_that_is_gone_was_not_there_or_is_unknown_is_said(reader: Browser, installed: str) -> None:
-    page = reader.get("/audit/records/note/2/then")
+    page = reader.get("/audit/records/note/2/as-of")
     assert (page.status_code, "It was not there then" in page.text) == (200, True)
     _, _, born = entry_of(installed, "table_name = 'public.note' and record_id = '2' and operation = 'INSERT'")
-    page = reader.get(f"/audit/records/note/2/then?time={quote(born)}")
+    page = reader.get(f"/audit/records/note/2/as-of?time={quote(born)}")
     assert "it is gone now" in page.text
     assert "gone</bdi></td>" in page.text
     assert "Set last" not in page.text
-    unknown = reader.get("/audit/records/note/99/then")
+    unknown = reader.get("/audit/records/note/99/as-of")
     assert (unknown.status_code, "No entry is about this record" in unknown.text) == (404, True)
     for table in ("keyless", "nowhere", "a.b.c", "svc.tenants"):
-        assert reader.get(f"/audit/records/{table}/1/then").status_code == 404
-    assert "/then" not in reader.get("/audit/records/svc.tenants/1").text
+        assert reader.get(f"/audit/records/{table}/1/as-of").status_code == 404
+    assert "/as-of" not in reader.get("/audit/records/svc.tenants/1").text
 
 
 def test_what_was_erased_is_said_and_nothing_of_it_is_shown(reader: Browser, installed: str) -> None:
@@ -186,7 +186,7 @@ def test_what_was_erased_is_said_and_nothing_of_it_is_shown(reader: Browser, ins
     page = reader.get("/audit/records/note/70")
     assert page.text.count("what it showed was erased") == 2
     assert "What the log knew of it was erased." in page.text
-    for path in ("/audit/records/note/70/then", f"/audit/records/note/70/then?time={quote(time)}"):
+    for path in ("/audit/records/note/70/as-of", f"/audit/records/note/70/as-of?time={quote(time)}"):
         page = reader.get(path)
         assert page.status_code == 200
         assert "erased</span></td>" in page.text
@@ -202,7 +202,7 @@ def test_a_history_in_which_nobody_is_found_in_time_costs_nothing_else(
         raise Problem(503, "database_timeout")
 
     monkeypatch.setattr("svc_pg.console.built_in.audit_past.ablame", late)
-    page = reader.get(f"{RECORD}/then")
+    page = reader.get(f"{RECORD}/as-of")
     assert "took too long to find" in page.text
     assert "ines@studio.example" in page.text
     assert "Set last" not in page.text
@@ -271,9 +271,9 @@ def test_hostile_values_stay_texts(reader: Browser, installed: str, text: str) -
             "select id, xact_id from svc.audit_logs where record_id = %s and operation = 'UPDATE'", [text]
         ).fetchall()
     for path in (
-        f"/audit/records/public.customer/{quote(text, safe='')}/then",
-        f"/audit/records/public.customer/{quote(text, safe='')}/then?time={quote(text)}",
-        f"/audit/records/{quote(text, safe='')}/{quote(text, safe='')}/then",
+        f"/audit/records/public.customer/{quote(text, safe='')}/as-of",
+        f"/audit/records/public.customer/{quote(text, safe='')}/as-of?time={quote(text)}",
+        f"/audit/records/{quote(text, safe='')}/{quote(text, safe='')}/as-of",
         f"/audit/entries/{entry_id}",
         f"/audit/entries/{entry_id}/revert",
         f"/audit/entries/{entry_id}/revert?leave={quote(text)}",

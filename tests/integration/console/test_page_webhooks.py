@@ -129,7 +129,7 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
     fail(installed, delivery)
     listed = writer.get("/deliveries?status=failed")
     assert f'href="/.well-known/svc/ui/deliveries/{delivery}"' in listed.text
-    assert "Send all 1 failed again" in listed.text
+    assert "Send the failed one again" in listed.text
     assert "acme" in listed.text
     assert writer.get(f"/deliveries?transaction={xact_id}").text.count('name="id"') == 1
     page = writer.get(f"/deliveries/{delivery}")
@@ -179,6 +179,8 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
         fail(installed, delivery)
     asked = writer.get(f"/deliveries/change?do=retry&id={ids[0]}&id={ids[1]}")
     assert "Send 2 deliveries again?" in asked.text
+    one = writer.get(f"/deliveries/change?do=cancel&id={send(installed)}").text
+    assert all(words in one for words in ("Cancel 1 delivery?", "It is not sent.", "Cancel it</button>"))
     with psycopg.connect(installed) as conn:
         [(to,)] = conn.execute(
             "select endpoint_id::text from svc.webhook_deliveries where id = %s", [ids[0]]
@@ -207,7 +209,7 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
 def test_the_pages_of_deliveries_lead_on_and_back(
     reader: Browser, installed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("svc_pg.console.pages.visit.ROWS", 1)
+    monkeypatch.setattr("svc_pg.console.pages.page_request.ROWS", 1)
     newest_first = [send(installed) for _ in range(3)][::-1]
     page, shown = reader.get("/deliveries?event=order.created"), []
     for word in ("Older", "Older", "Newer", "Newer", None):

@@ -9,8 +9,8 @@ import pytest
 from svc_pg.console import AuthenticatedRequest, ConsoleResponse, Problem, Product, ProductEndpoint
 from svc_pg.console.pages import assets, routes
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.visit import Visit
 from tests.integration.console.browsing import OWN, POLICY, UI, Browser, Document, assert_strict, signed_in, token
 from tests.integration.console.serving import (
     LEAKED,
@@ -128,11 +128,11 @@ def test_the_address_of_the_console_leads_browsers_to_the_pages(client: httpx.Cl
     assert client.get("/", headers={"Accept": "*/*"}).headers["content-type"] == "application/problem+json"
 
 
-async def _failing(_visit: Visit) -> Answer:
+async def _failing(_request: PageRequest) -> Answer:
     raise RuntimeError(LEAKED)
 
 
-async def _half_made(_visit: Visit) -> Answer:
+async def _half_made(_request: PageRequest) -> Answer:
     return Html("sessions", {})
 
 
@@ -140,7 +140,7 @@ async def _sold_out(_request: AuthenticatedRequest) -> ConsoleResponse:
     raise Problem(409, "sold_out", "Nothing <b>is</b> left.")
 
 
-async def _buying(visit: Visit) -> Answer:
+async def _buying(visit: PageRequest) -> Answer:
     await visit.api.post(object, "shop-floor", "orders", body={"count": 1})
     raise AssertionError
 

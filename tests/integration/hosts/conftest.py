@@ -17,7 +17,8 @@ from tests.support.postgres import new_database
 TABLES = """
 create table customer (id int primary key, email text, notes text, password_hash text);
 create schema sales;
-create table sales.invoice (number text primary key);
+create table sales.invoice (number text primary key) partition by hash (number);
+create table sales.invoice_1 partition of sales.invoice for values with (modulus 1, remainder 0);
 """
 
 

@@ -93,6 +93,7 @@ def everything(client: Client, name: str) -> None:
     ):
         assert len(operations(page(client, LIST, **query))) == number, query
     newest = Entry.objects.all()[0]
+    assert newest.partition is None
     assert (newest.operation, newest.compliance, newest.redacted_fields) == ("DELETE", ["GDPR"], ["password_hash"])
     assert newest.timestamp.utcoffset() is not None
     assert list(Entry.objects.filter(timestamp=newest.timestamp)) == [newest]

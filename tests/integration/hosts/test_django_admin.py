@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import timedelta
 from html import unescape
 from io import StringIO
@@ -16,6 +17,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import path
 
+from svc_pg import audit
 from svc_pg.formats.unseen import marked
 from svc_pg.integrations.django import bounds
 from tests.integration.actor import django_shop
@@ -249,6 +251,16 @@ def test_the_model_reads_all_columns() -> None:
     assert found.redacted_fields == ["password_hash"]
     assert found.before_data == {"id": 1, "email": "a@exmaple.com", "notes": None}
     assert str(found) == "UPDATE public.customer 1"
+    names = {field.name for field in fields(audit.Entry)}
+    assert {field.name for field in Entry._meta.get_fields()} == names
+
+
+def test_an_entry_tells_the_partition_of_its_row(mara: Client) -> None:
+    from svc_pg.integrations.django.models import Entry
+
+    found = Entry.objects.get(table_name="sales.invoice")
+    assert found.partition == "sales.invoice_1"
+    assert "sales.invoice_1" in Page(page(mara, f"{LIST}{found.pk}/change/")).words
 
 
 def test_the_history_of_an_object_is_that_of_the_log(mara: Client) -> None:

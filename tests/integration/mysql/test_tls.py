@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pymysql
 import pytest
 
-from svc_pg.console.audit_log.connections import opened
+from svc_pg.console.audit_log.log_connections import new_connection
 from svc_pg.database.addresses import MySqlServer as Address
 from svc_pg.database.addresses import parse
 from svc_pg.errors import ConfigError
@@ -47,7 +47,7 @@ def cipher(url: str) -> str:
     address = parse(url)
     assert isinstance(address, Address)
     ciphers = set()
-    for conn in (pymysql.connect(**address.arguments), opened(address, seconds=5)):
+    for conn in (pymysql.connect(**address.arguments), new_connection(address, seconds=5)):
         with conn, conn.cursor() as cursor:
             cursor.execute("show session status like 'Ssl_cipher'")
             [(_, used)] = cursor.fetchall()
@@ -74,7 +74,7 @@ def test_the_console_makes_one_context_of_tls_for_all_connections(
 ) -> None:
     address = parse(mysql_server.address(mysql_database))
     assert isinstance(address, Address)
-    with opened(address, seconds=5) as first, opened(address, seconds=5) as second:
+    with new_connection(address, seconds=5) as first, new_connection(address, seconds=5) as second:
         assert first.ctx is second.ctx
 
 

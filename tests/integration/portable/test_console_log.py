@@ -245,7 +245,7 @@ def test_what_needs_the_order_of_changes_says_that_it_is_not_recorded(client: ht
     told = client.get(f"/audit/entries/{changed['id']}/diff").json()
     assert told["fields"] == [{"field": "email", "before": None, "after": "a@b", "isRedacted": False}]
     reader = signed_in(client, "read")
-    page = reader.get(f"/audit/records/{log.schema}.t/1/then")
+    page = reader.get(f"/audit/records/{log.schema}.t/1/as-of")
     assert (page.status_code, "does not record the order of changes" in page.text) == (200, True)
     assert "does not record the order of changes" in reader.get(f"/audit/entries/{changed['id']}/revert").text
     assert "Take back" not in reader.get(f"/audit/entries/{changed['id']}").text

@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from svc_pg import audit
 from svc_pg.audit.log.export_fields import ExportReport, Format
 from svc_pg.audit.read.follow import follow
-from svc_pg.audit.read.sample import Count
+from svc_pg.audit.read.sample import EntryCount
 from svc_pg.errors import AccessError, ConflictError, QueryError, TransactionError
 from svc_pg.other_databases.log.counts import counted_facets
 from svc_pg.other_databases.log.entries import log_dialect_of
@@ -306,7 +306,7 @@ def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts
     assert entry.after_data is not None
     assert entry.after_data.text == r'{"a":"\\xff"}'
     counted = run(conn, counted_facets(log_dialect_of(conn), audit.query(), tells_reach=True))
-    assert ("actor", [Count("\\xfe", 1)]) in [(facet.name, facet.values) for facet in counted.facets]
+    assert ("actor", [EntryCount("\\xfe", 1)]) in [(facet.name, facet.values) for facet in counted.facets]
 
 
 def test_images_that_are_no_unicode_are_put_in_the_order_of_change(log: Log, conn: Any) -> None:

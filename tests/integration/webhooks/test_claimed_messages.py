@@ -12,10 +12,10 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.webhooks.worker import leases
-from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
 from svc_pg.webhooks.worker.leases import Lease, Message
 from svc_pg.webhooks.worker.wakeup import Wakeup
+from svc_pg.webhooks.worker.worker_connections import Connection, connected
 from tests.support.costs import first_cost
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.queue import add_due, add_endpoints

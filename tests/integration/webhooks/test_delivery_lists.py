@@ -10,7 +10,7 @@ from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.deliveries.delivery_rows import Counted
+from svc_pg.webhooks.deliveries.delivery_rows import DeliveryCount
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.plans import rows_read
 from tests.support.postgres import Prepare
@@ -132,20 +132,20 @@ def test_pages_of_a_tenant_show_each_delivery_once(conn: Connection) -> None:
     ],
 )
 def test_deliveries_are_counted_up_to_a_bound(conn: Connection, which: Any, count: int) -> None:
-    assert fetch_one(conn, deliveries.matching(**which).count()) == Counted(count, is_complete=True)
+    assert fetch_one(conn, deliveries.matching(**which).count()) == DeliveryCount(count, is_complete=True)
     if count > 1:
-        assert fetch_one(conn, deliveries.matching(**which).count(most=1)) == Counted(1, is_complete=False)
+        assert fetch_one(conn, deliveries.matching(**which).count(most=1)) == DeliveryCount(1, is_complete=False)
 
 
 def test_a_count_stops_at_its_bound(conn: Connection) -> None:
-    assert webhooks.deliveries.count(conn, status="delivered") == Counted(10_000, is_complete=False)
+    assert webhooks.deliveries.count(conn, status="delivered") == DeliveryCount(10_000, is_complete=False)
     assert rows_read(conn, deliveries.matching(status="delivered").count(most=50), "webhook_deliveries") <= 51
     assert rows_read(conn, deliveries.matching(tenant="big").count(most=50), "webhook_deliveries") <= 60
     delivered = deliveries.matching(tenant="acme").count(status="delivered")
-    assert fetch_one(conn, delivered) == Counted(0, is_complete=True)
+    assert fetch_one(conn, delivered) == DeliveryCount(0, is_complete=True)
     assert rows_read(conn, delivered, "webhook_deliveries") <= 2 * RARE + 10
     waiting = deliveries.matching(tenant="big").count(status="pending", most=5)
-    assert fetch_one(conn, waiting) == Counted(5, is_complete=False)
+    assert fetch_one(conn, waiting) == DeliveryCount(5, is_complete=False)
 
 
 def test_ids_choose_deliveries_and_are_bounded(conn: Connection) -> None:

@@ -14,7 +14,7 @@ from svc_pg import webhooks
 from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
-from svc_pg.webhooks.deliveries.delivery_rows import Changed
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoints.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
@@ -283,9 +283,9 @@ def test_deliveries_are_retried_by_filter_after_a_count(db: psycopg.Connection[A
     for claimed in claim(db):
         acknowledge(db, claimed, "failed")
     wanted = deliveries.query().endpoint(endpoint).event("order.created").since("1h")
-    assert one(db, wanted.retry(dry_run=True)) == Changed(3, is_complete=True)
+    assert one(db, wanted.retry(dry_run=True)) == BulkResult(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"failed"}
-    assert one(db, wanted.retry()) == Changed(3, is_complete=True)
+    assert one(db, wanted.retry()) == BulkResult(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"pending"}
     assert {status for status, _ in queue(db, other)} == {"failed"}
 

@@ -104,9 +104,9 @@ def test_an_endpoint_goes_through_all_its_states(call: Call, db: psycopg.Connect
     with pytest.raises(ConflictError):
         call(endpoints.recover, made.id)
     call(endpoints.resume, made.id)
-    assert call(endpoints.recover, made.id, since="1h", dry_run=True) == deliveries.Changed(1, is_complete=True)
+    assert call(endpoints.recover, made.id, since="1h", dry_run=True) == deliveries.BulkResult(1, is_complete=True)
     assert states(db) == ["canceled"]
-    assert call(endpoints.recover, made.id, since="1h") == deliveries.Changed(1, is_complete=True)
+    assert call(endpoints.recover, made.id, since="1h") == deliveries.BulkResult(1, is_complete=True)
     assert states(db) == ["pending"]
     assert call(endpoints.stats, made.id).deliveries == {"pending": 1}
     [health] = call(endpoints.health, health="healthy")
@@ -179,12 +179,12 @@ def test_deliveries_that_match_are_canceled_and_tried_again_together(call: Call,
     webhooks.send(db, "order.paid", {})
     assert call(deliveries.cancel_all, event="order.created", dry_run=True).count == 2
     assert states(db) == ["pending"] * 3
-    assert call(deliveries.cancel_all, event="order.created") == deliveries.Changed(2, is_complete=True)
+    assert call(deliveries.cancel_all, event="order.created") == deliveries.BulkResult(2, is_complete=True)
     assert states(db) == ["canceled", "canceled", "pending"]
     assert {each.last_error for each in call(deliveries.list, status="canceled")} == {"canceled by hand"}
     fail(db)
     assert call(deliveries.retry_all, since="1h", dry_run=True).count == 3
-    assert call(deliveries.retry_all, event="order.paid", since="1h") == deliveries.Changed(1, is_complete=True)
+    assert call(deliveries.retry_all, event="order.paid", since="1h") == deliveries.BulkResult(1, is_complete=True)
     assert states(db) == ["failed", "failed", "pending"]
 
 
@@ -200,7 +200,7 @@ def test_a_delivery_that_waits_for_its_next_attempt_is_tried_at_once(call: Call,
     )
     tried, late = sorted(call(deliveries.list, endpoint=made.id), key=lambda each: each.attempts, reverse=True)
     assert call(deliveries.retry_all, endpoint=made.id, dry_run=True).count == 1
-    assert call(endpoints.recover, made.id) == deliveries.Changed(1, is_complete=True)
+    assert call(endpoints.recover, made.id) == deliveries.BulkResult(1, is_complete=True)
     for each in (tried, late):
         assert each.next_attempt_at is not None
         if each is late:
@@ -223,7 +223,7 @@ def test_deliveries_with_an_attempt_under_way_or_locked_are_not_canceled(
     assert len(db.execute("select * from svc.webhook_claim('worker', 1)").fetchall()) == 1
     with psycopg.connect(database) as other:
         other.execute("select from svc.webhook_deliveries order by id desc limit 1 for update")
-        assert call(deliveries.cancel_all, endpoint=made.id) == deliveries.Changed(1, is_complete=True)
+        assert call(deliveries.cancel_all, endpoint=made.id) == deliveries.BulkResult(1, is_complete=True)
     assert sorted(states(db)) == ["canceled", "pending", "pending"]
 
 

@@ -92,7 +92,7 @@ def test_the_documented_calls_make_pause_and_resume_an_endpoint(database: str) -
     names = asyncio.run(run())
     made = names["endpoint"]
     assert made.secret.startswith("whsec_")
-    assert names["retried"] == deliveries.Changed(0, is_complete=True)
+    assert names["retried"] == deliveries.BulkResult(0, is_complete=True)
     assert [*names["page"]] == []
     with psycopg.connect(database) as conn:
         found = webhooks.endpoints.get(conn, made.id)

@@ -227,7 +227,7 @@ async def test_replay_runs_on_an_async_connection(database: str, db: psycopg.Con
     hook, _ = endpoint(database, CONFIG, URL)
     finish(db, failed=webhooks.send(db, "order.created", {}))
     async with await psycopg.AsyncConnection.connect(database) as conn:
-        assert await areplay(conn, hook, since="1h") == replay_queries.Replayed(1, None)
+        assert await areplay(conn, hook, since="1h") == replay_queries.ReplayResult(1, None)
     assert len(pending(db, hook)) == 1
 
 

@@ -10,10 +10,10 @@ from svc_pg import webhooks
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.webhooks.http.transport import Result
 from svc_pg.webhooks.worker import leases
-from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledged, Acknowledgement
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
+from svc_pg.webhooks.worker.worker_connections import Connection, connected
 from tests.support.hooks import endpoint, hooks_config
 
 CONFIG = hooks_config("order.created")

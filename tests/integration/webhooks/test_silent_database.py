@@ -19,10 +19,10 @@ from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import scalar
 from svc_pg.maintenance import Maintenance
-from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.wakeup import Wakeup
 from svc_pg.webhooks.worker.worker import Worker
+from svc_pg.webhooks.worker.worker_connections import connected
 from tests.support.commands import environment
 from tests.support.forwarder import forwarding
 from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
@@ -38,8 +38,8 @@ PROGRAM = "import svc_pg.cli; svc_pg.cli.main()"
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can wait for."""
-    monkeypatch.setattr("svc_pg.webhooks.worker.connections._LONGEST_STATEMENT", 1.0)
-    monkeypatch.setattr("svc_pg.webhooks.worker.connections._LONGEST_CONNECT", 1.0)
+    monkeypatch.setattr("svc_pg.webhooks.worker.worker_connections._LONGEST_STATEMENT", 1.0)
+    monkeypatch.setattr("svc_pg.webhooks.worker.worker_connections._LONGEST_CONNECT", 1.0)
     monkeypatch.setattr("svc_pg.webhooks.worker.reconnecting._BEAT", 0.2)
     monkeypatch.setattr("svc_pg.webhooks.worker.reconnecting._STALE", 0.6)
     monkeypatch.setattr("svc_pg.webhooks.worker.reconnecting._LAST", 0.5)

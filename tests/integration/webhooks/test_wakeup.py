@@ -9,8 +9,8 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
-from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.wakeup import waking
+from svc_pg.webhooks.worker.worker_connections import connected
 from tests.support.forwarder import forwarding
 from tests.support.hooks import endpoint, hooks_config, working
 from tests.support.receiver import receiving

@@ -19,11 +19,11 @@ from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import scalar
 from svc_pg.webhooks.http.transport import Result
 from svc_pg.webhooks.worker import leases
-from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, Lease
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
+from svc_pg.webhooks.worker.worker_connections import Connection, connected
 from tests.support.forwarder import forwarding
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working
 from tests.support.leases import shorten_leases

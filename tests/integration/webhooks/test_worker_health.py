@@ -253,7 +253,7 @@ def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: st
             postpone(conn, timedelta(minutes=-minutes))
             with conn.transaction():
                 conn.execute("set local role svc_reader")  # as those who look may be
-                found = backlog.read(conn)
+                found = backlog.read_backlog(conn)
             return found.is_worker_seen, found.needs_attention
 
         assert [look(minutes) for minutes in (0, 2)] == [(False, False), (False, True)]
@@ -267,10 +267,10 @@ def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: st
             [held, *(delivery or ())],
         )
         with conn.transaction():
-            assert backlog.read(conn).is_worker_seen
+            assert backlog.read_backlog(conn).is_worker_seen
         conn.execute("update svc.webhook_leases set lease_until = now() - interval '5 min'")  # its worker is gone
         with conn.transaction():
-            found = backlog.read(conn)
+            found = backlog.read_backlog(conn)
         assert (found.is_worker_seen, found.needs_attention) == (False, True)
 
 
@@ -288,7 +288,7 @@ def test_deliveries_that_a_pause_parked_are_late_if_no_worker_takes_them_after_a
         conn.execute("update svc.webhook_endpoint_state set open_since = now() - interval '10 min'")
         with conn.transaction():
             conn.execute("set local role svc_reader")
-            found = backlog.read(conn)
+            found = backlog.read_backlog(conn)
         assert (round(found.oldest_due_seconds / 60), found.is_worker_seen, found.needs_attention) == (10, False, True)
 
 
@@ -298,7 +298,7 @@ def test_no_time_counts_in_which_an_endpoint_was_paused_or_its_breaker_open(data
 
     def late(conn: psycopg.Connection[Any]) -> float:
         with conn.transaction():
-            return round(backlog.read(conn).oldest_due_seconds / 60)
+            return round(backlog.read_backlog(conn).oldest_due_seconds / 60)
 
     with psycopg.connect(database, autocommit=True) as conn:
         postpone(conn, timedelta(days=-1))

@@ -6,19 +6,22 @@ import pytest
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.figures import Figure, figures
 from svc_pg.console.pages.formatting import figure
-from svc_pg.webhooks.traffic.backlog import Backlog, Waiting
-from svc_pg.webhooks.traffic.traffic_queries import TimedBucket, Traffic
+from svc_pg.webhooks.traffic.backlog import Backlog, PendingCounts
+from svc_pg.webhooks.traffic.traffic_queries import TimedTrafficBucket, Traffic
 
 AT = datetime(2026, 3, 12, 14, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 QUEUE = QueueState(
-    Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_attention=False)
+    PendingCounts(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_attention=False)
 )
 NOTHING = Traffic("hour", AT - 2 * HOUR, AT, 0, 0, 0, 0, 0, None, None, None, is_estimate=False, buckets=[])
 
 
 def traffic(success_rate: float | None, p95: float | None) -> Traffic:
-    buckets = [TimedBucket(AT - 2 * HOUR, 30, 30, 0, 0, 0, 0.1, 0.2), TimedBucket(AT - HOUR, 90, 80, 1, 0, 9, 0.1, 0.2)]
+    buckets = [
+        TimedTrafficBucket(AT - 2 * HOUR, 30, 30, 0, 0, 0, 0.1, 0.2),
+        TimedTrafficBucket(AT - HOUR, 90, 80, 1, 0, 9, 0.1, 0.2),
+    ]
     return replace(NOTHING, sent=120, success_rate=success_rate, p95=p95, buckets=buckets)
 
 
@@ -87,7 +90,7 @@ def test_great_numbers_are_written_out() -> None:
 
 
 def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
-    queue = QueueState(Waiting(10_000, 3, 2, 1, 5), replace(QUEUE.backlog, oldest_due_seconds=1260.0))
+    queue = QueueState(PendingCounts(10_000, 3, 2, 1, 5), replace(QUEUE.backlog, oldest_due_seconds=1260.0))
     figure = shown(NOTHING, queue=queue)["Backlog"]
     assert (figure.value, figure.note, figure.tone) == ("10,006+", "oldest due 21 min ago", "wait")
     held = replace(queue, backlog=QUEUE.backlog)

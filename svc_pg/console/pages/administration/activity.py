@@ -6,7 +6,7 @@ from svc_pg.console.event_log import ConsoleEvent, EventFilter
 from svc_pg.console.pages import states
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.list_filters import chips, used, words_of
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
 
 WORDS: Final = words_of(EventFilter)
@@ -14,10 +14,10 @@ _IN_FORM: Final = ("event", "email", "since")
 _PERIODS: Final = {"24h": "Last 24 hours", "7d": "Last 7 days", "": "Any time"}
 
 
-async def listed(visit: Visit) -> Answer:
+async def activity_page(request: PageRequest) -> Answer:
     """The events, newest first."""
-    wanted = used(visit, WORDS)
-    page = await visit.api.get(Page[ConsoleEvent], "account", "events", query=visit.list_query(**wanted))
+    wanted = used(request, WORDS)
+    page = await request.api.get(Page[ConsoleEvent], "account", "events", query=request.list_query(**wanted))
     shown = chips(wanted, WORDS, without=_IN_FORM)
     return Html("activity", {"events": page, "wanted": wanted, "chips": shown, "periods": _PERIODS})
 

@@ -6,7 +6,7 @@ from typing import Final
 from svc_pg.audit.keep.holds import Hold
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.formatting import size
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.system_status import SystemStatus, TableSize
 from svc_pg.database.pagination import Page
 from svc_pg.formats import durations
@@ -22,19 +22,19 @@ _NAMES: Final = {
 _MOST_HOLDS: Final = "20"
 
 
-async def system(visit: Visit) -> Answer:
+async def system_page(request: PageRequest) -> Answer:
     """The page."""
-    status = await visit.api.get(SystemStatus, "account", "system")
+    status = await request.api.get(SystemStatus, "account", "system")
     log = next((each for each in status.sizes if each.name == "audit_logs"), TableSize("audit_logs", 0, 0))
-    held = status.proof.holds > 0 and visit.is_log_here and visit.has("audit")
-    holds = await visit.api.get(Page[Hold], "audit", "holds", query={"limit": _MOST_HOLDS}) if held else None
+    held = status.proof.holds > 0 and request.is_log_here and request.has("audit")
+    holds = await request.api.get(Page[Hold], "audit", "holds", query={"limit": _MOST_HOLDS}) if held else None
     names = {program.name for program in status.programs}
     under_way = {worker.name: worker.in_flight for worker in status.busy_workers}
     values = {
         "holds": [] if holds is None else holds.data,
         "status": status,
         "log": log,
-        "late_since": visit.now - timedelta(seconds=status.backlog.oldest_due_seconds),
+        "late_since": request.now - timedelta(seconds=status.backlog.oldest_due_seconds),
         "workers": [program for program in status.programs if program.kind == "worker"],
         "under_way": under_way,
         "unseen": [worker for worker in status.busy_workers if worker.name not in names],

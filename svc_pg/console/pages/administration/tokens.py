@@ -3,9 +3,9 @@
 from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.sign_in.api_tokens import NewToken, StoredToken
+from svc_pg.console.sign_in.api_tokens import ApiToken, CreatedToken
 from svc_pg.database.pagination import Page
 
 _DAY: Final = 86_400
@@ -13,23 +13,23 @@ DAYS: Final = (7, 30, 90, 365)
 _USUAL: Final = {"name": "", "permission": "read", "tenant": "", "days": "90"}
 
 
-async def listed(visit: Visit) -> Answer:
+async def tokens_page(request: PageRequest) -> Answer:
     """The tokens in one state, newest first."""
-    state = visit.choice("state", ("live", "ended"), "live")
-    page = await visit.api.get(Page[StoredToken], "account", "tokens", query=visit.list_query(state=state))
-    ended = await _token(visit, visit.query["ended"]) if visit.query.get("ended") else None
+    state = request.choice("state", ("live", "ended"), "live")
+    page = await request.api.get(Page[ApiToken], "account", "tokens", query=request.list_query(state=state))
+    ended = await _token(request, request.query["ended"]) if request.query.get("ended") else None
     return Html("tokens", {"tokens": page, "state": state, "ended": ended})
 
 
-async def new(visit: Visit) -> Answer:
+async def new(request: PageRequest) -> Answer:
     """The form for a new token."""
-    await visit.api.get(Page[StoredToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
-    return Html("token_new", {"typed": _typed(visit), "permissions": PERMISSIONS, "days": DAYS})
+    await request.api.get(Page[ApiToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
+    return Html("token_new", {"typed": _typed(request), "permissions": PERMISSIONS, "days": DAYS})
 
 
-async def add(visit: Visit) -> Answer:
+async def add(request: PageRequest) -> Answer:
     """Make a token, and lead to it: no later page can show it."""
-    typed = _typed(visit)
+    typed = _typed(request)
     days = next((days for days in DAYS if typed["days"] == str(days)), 90)
     body = {
         "name": typed["name"],
@@ -37,30 +37,30 @@ async def add(visit: Visit) -> Answer:
         "expiresIn": days * _DAY,
         **({"tenant": typed["tenant"]} if typed["tenant"] else {}),
     }
-    made = await visit.api.post(NewToken, "account", "tokens", body=body)
-    return visit.made(made.token, "tokens", "made")
+    made = await request.api.post(CreatedToken, "account", "tokens", body=body)
+    return request.made(made.token, "tokens", "made")
 
 
-async def shown(visit: Visit) -> Answer:
+async def created_token_page(request: PageRequest) -> Answer:
     """The token that a form has made; without it, the way to the list."""
-    found = visit.secret()
-    return SeeOther(visit.url("tokens")) if found is None else Html("token_made", {"token": found})
+    found = request.secret()
+    return SeeOther(request.url("tokens")) if found is None else Html("token_made", {"token": found})
 
 
-async def confirm(visit: Visit) -> Answer:
+async def confirm(request: PageRequest) -> Answer:
     """The token that the path names, and the button that ends it."""
-    return Html("token_end", {"token": await _token(visit, visit.params["id"])})
+    return Html("token_end", {"token": await _token(request, request.params["id"])})
 
 
-async def revoke(visit: Visit) -> Answer:
+async def revoke(request: PageRequest) -> Answer:
     """End the token that the path names, and tell which that was."""
-    await visit.api.call("DELETE", "account", "tokens", visit.params["id"])
-    return SeeOther(visit.url("tokens", query={"ended": visit.params["id"]}))
+    await request.api.call("DELETE", "account", "tokens", request.params["id"])
+    return SeeOther(request.url("tokens", query={"ended": request.params["id"]}))
 
 
-async def _token(visit: Visit, token_id: str) -> StoredToken:
-    return await visit.api.get(StoredToken, "account", "tokens", token_id)
+async def _token(request: PageRequest, token_id: str) -> ApiToken:
+    return await request.api.get(ApiToken, "account", "tokens", token_id)
 
 
-def _typed(visit: Visit) -> dict[str, str]:
-    return {name: visit.form.get(name, usual).strip() for name, usual in _USUAL.items()}
+def _typed(request: PageRequest) -> dict[str, str]:
+    return {name: request.form.get(name, usual).strip() for name, usual in _USUAL.items()}

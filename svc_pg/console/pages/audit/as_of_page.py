@@ -11,8 +11,8 @@ from svc_pg.audit.past.as_of import PastRow
 from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
-from svc_pg.console.pages.audit.differences import Value, alone
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.audit.value_differences import Value, alone
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats import durations
@@ -42,7 +42,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldThen:
+class FieldAsOf:
     """A field then and now, how they differ if they look the same, and who set it last."""
 
     name: str
@@ -61,17 +61,17 @@ class _Asked:
     problem: Problem | None = None
 
 
-async def shown(visit: Visit) -> Answer:
+async def as_of_page(request: PageRequest) -> Answer:
     """The record at the time in the address, or now."""
-    table, record_id = visit.params["table"], visit.params["id"]
-    asked = _asked(visit)
-    before, after = await _changes(visit, asked.time)
-    time = asked.time or max([visit.now, *(entry.timestamp for entry in before[:1])])
-    stops = [Stop(each, visit.to.record_at(table, record_id, each.timestamp)) for each in (*reversed(before), *after)]
-    then, problem = await _as_of(visit, time)
+    table, record_id = request.params["table"], request.params["id"]
+    asked = _asked(request)
+    before, after = await _changes(request, asked.time)
+    time = asked.time or max([request.now, *(entry.timestamp for entry in before[:1])])
+    stops = [Stop(each, request.to.record_at(table, record_id, each.timestamp)) for each in (*reversed(before), *after)]
+    then, problem = await _as_of(request, time)
     is_now = not after
-    now = then if is_now or problem is not None else (await _as_of(visit, max(visit.now, after[-1].timestamp)))[0]
-    origins = await _origins(visit) if now is not None else {}
+    now = then if is_now or problem is not None else (await _as_of(request, max(request.now, after[-1].timestamp)))[0]
+    origins = await _origins(request) if now is not None else {}
     values = {
         "table": table,
         "record_id": record_id,
@@ -89,12 +89,12 @@ async def shown(visit: Visit) -> Answer:
         "changes": changes,
     }
     is_unknown = not stops and problem is not None and problem.code in _SAID
-    return Html("then", values, 404 if is_unknown else 200)
+    return Html("as_of", values, 404 if is_unknown else 200)
 
 
-def _asked(visit: Visit) -> _Asked:
+def _asked(request: PageRequest) -> _Asked:
     """The time; one without a zone, as a field of a form gives it, is in UTC like all times of the pages."""
-    text = visit.query.get("time", "").strip()
+    text = request.query.get("time", "").strip()
     if not text:
         return _Asked(None)
     try:
@@ -104,53 +104,53 @@ def _asked(visit: Visit) -> _Asked:
     except (ValueError, OverflowError):
         pass
     try:
-        return _Asked(visit.now - durations.parse(text))
+        return _Asked(request.now - durations.parse(text))
     except (ValueError, OverflowError):
         detail = "Write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 7d, 1h30m."
         return _Asked(None, Problem(422, "invalid_parameter", detail))
 
 
-async def _changes(visit: Visit, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
+async def _changes(request: PageRequest, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
     """As ``_changes_around``; none if the address names no table."""
     try:
-        return await _changes_around(visit, time)
+        return await _changes_around(request, time)
     except Problem as problem:
         if problem.code != "invalid_parameter":
             raise
         return [], []
 
 
-async def _changes_around(visit: Visit, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
+async def _changes_around(request: PageRequest, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
     """The changes up to a time, the newest first, and those after it, the oldest first."""
     query = {
-        "resource": visit.params["table"],
-        "record": visit.params["id"],
+        "resource": request.params["table"],
+        "record": request.params["id"],
         "fields": "operation,recordId,actorId,dbUser,changedFields,label",
         "limit": str(_STOPS),
     }
     if time is None:
-        return (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data, []
+        return (await request.api.get(Page[Entry], "audit", "entries", query=query)).data, []
     edge = timestamp(time + _TICK)
-    before = await visit.api.get(Page[Entry], "audit", "entries", query={**query, "until": edge})
-    after = await visit.api.get(Page[Entry], "audit", "entries", query={**query, "since": edge, "order": "oldest"})
+    before = await request.api.get(Page[Entry], "audit", "entries", query={**query, "until": edge})
+    after = await request.api.get(Page[Entry], "audit", "entries", query={**query, "since": edge, "order": "oldest"})
     return before.data, after.data
 
 
-async def _as_of(visit: Visit, time: datetime) -> tuple[PastRow | None, Problem | None]:
-    path = ("audit", "records", visit.params["table"], visit.params["id"], "as-of")
+async def _as_of(request: PageRequest, time: datetime) -> tuple[PastRow | None, Problem | None]:
+    path = ("audit", "records", request.params["table"], request.params["id"], "as-of")
     try:
-        return await visit.api.get(PastRow, *path, query={"time": timestamp(time)}), None
+        return await request.api.get(PastRow, *path, query={"time": timestamp(time)}), None
     except Problem as problem:
         if problem.code not in _SAID and problem.code != "not_supported":
             raise
         return None, problem
 
 
-async def _origins(visit: Visit) -> Mapping[str, FieldOrigin] | None:
+async def _origins(request: PageRequest) -> Mapping[str, FieldOrigin] | None:
     """Each field's last change; None if a history is so long that the database does not find them in time."""
-    path = ("audit", "records", visit.params["table"], visit.params["id"], "blame")
+    path = ("audit", "records", request.params["table"], request.params["id"], "blame")
     try:
-        found = await visit.api.get(Page[FieldOrigin], *path)
+        found = await request.api.get(Page[FieldOrigin], *path)
     except Problem as problem:
         if problem.code not in {*_SAID, "database_timeout"}:
             raise
@@ -158,19 +158,19 @@ async def _origins(visit: Visit) -> Mapping[str, FieldOrigin] | None:
     return {origin.field: origin for origin in found}
 
 
-def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigin]) -> list[FieldThen]:
+def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigin]) -> list[FieldAsOf]:
     """Those that differ first."""
     found = [_field(name, then, now or then, origins.get(name)) for name in then.values]
     return sorted(found, key=lambda field: field.is_same)
 
 
-def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldThen:
+def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldAsOf:
     both = sides(_value(name, then), _value(name, now))
     was, here = changes.pair(both)
     unknown = _unknown(name, then), _unknown(name, now)
     is_same = both.before == both.after and unknown[0] == unknown[1]
     note = "" if any(unknown) else both.note
-    return FieldThen(name, Side(was, unknown[0]), Side(here, unknown[1]), is_same, note, origin)
+    return FieldAsOf(name, Side(was, unknown[0]), Side(here, unknown[1]), is_same, note, origin)
 
 
 def _unknown(name: str, row: PastRow) -> str | None:
@@ -184,7 +184,7 @@ def _unknown(name: str, row: PastRow) -> str | None:
 
 
 def _other(row: PastRow) -> dict[str, str]:
-    """The recorded values that no column of today has: of renamed ones, and what stands for redacted ones."""
+    """The recorded values that no column of today has: of renamed ones, and the marks of redacted ones."""
     try:
         members = {} if row.other_data is None or row.is_erased else row.other_data.value
     except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting

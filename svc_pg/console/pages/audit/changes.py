@@ -7,8 +7,8 @@ from typing import Any, Final, assert_never
 
 from svc_pg.audit.log.entry import Entry, Operation, is_erased
 from svc_pg.audit.log.value_texts import Sides, sides, written
-from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.audit.value_differences import LONGEST, Value, alone, compared
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.formats import look_alikes
 
 LIST: Final = (
@@ -67,7 +67,7 @@ def title(entry: Entry) -> str:
 def _fields(entry: Entry) -> str:
     match entry.operation:
         case "UPDATE":
-            return listed(entry.changed_fields or [])
+            return field_names(entry.changed_fields or [])
         case "TRUNCATE":
             return short(entry.partition or entry.table_name)
         case "INSERT" | "DELETE" | "SNAPSHOT":
@@ -76,7 +76,7 @@ def _fields(entry: Entry) -> str:
             assert_never(entry.operation)
 
 
-def listed(names: Sequence[str]) -> str:
+def field_names(names: Sequence[str]) -> str:
     """Some names and the number of the others: ``email, name and 3 more``."""
     if not names:
         return "nothing that can be seen"
@@ -125,7 +125,7 @@ def fields(entry: Entry) -> list[Field]:
 
 
 def pair(both: Sides) -> tuple[Value | None, Value | None]:
-    """The two sides of a field; if both have a value, what differs is marked."""
+    """The two sides of a field; if both have a value, their difference is marked."""
     if both.before is not None and both.after is not None and both.before != both.after:
         return compared(both.before, both.after)
     return _alone(both.before), _alone(both.after)
@@ -173,9 +173,9 @@ def context(entry: Entry) -> list[tuple[str, Value]]:
     return [(name, alone(written(value))) for name, value in _members(entry.context).items()]
 
 
-def can_be_reverted(visit: Visit, entries: Iterable[Entry]) -> bool:
+def can_be_reverted(request: PageRequest, entries: Iterable[Entry]) -> bool:
     """True if this person may ask for the SQL that takes the entries back, and a trigger of a table wrote one."""
-    return visit.sees_whole_log and any(_is_captured(entry) for entry in entries)
+    return request.sees_whole_log and any(_is_captured(entry) for entry in entries)
 
 
 def _is_captured(entry: Entry) -> bool:

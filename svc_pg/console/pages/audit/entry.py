@@ -1,4 +1,4 @@
-"""The page of one entry: its fields before and after, who and why, what else happened; and whole snapshots."""
+"""The page of one entry: its fields before and after, its actor and reason, its transaction; and whole snapshots."""
 
 from typing import Final, cast
 
@@ -8,7 +8,7 @@ from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.built_in.audit_proof import EntrySeal
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes, related
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
@@ -17,48 +17,48 @@ _SHOWN: Final = 20_000
 """The characters of a snapshot on the page; the whole is a file."""
 
 
-async def shown(visit: Visit) -> Answer:
+async def entry_page(request: PageRequest) -> Answer:
     """The entry, between the one before and the one after of its record."""
-    entry = await _entry(visit)
-    newer, older = await _neighbours(visit, entry)
+    entry = await _entry(request)
+    newer, older = await _neighbours(request, entry)
     values = {
         "one": entry,  # base.html has a macro of the name entry
         "newer": newer,
         "older": older,
-        "of_transaction": (await related.entries_of(visit, [entry])).get(entry.xact_id or ""),
-        "deliveries": (await related.deliveries_of(visit, [entry])).get(entry.xact_id or "", []),
+        "of_transaction": (await related.entries_of(request, [entry])).get(entry.xact_id or ""),
+        "deliveries": (await related.deliveries_of(request, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
         "longest": _SHOWN,
         "patch": _patch(entry) if entry.operation == "UPDATE" else None,
-        "sealing": await _sealing(visit),
-        "can_be_reverted": changes.can_be_reverted(visit, [entry]),
+        "sealing": await _sealing(request),
+        "can_be_reverted": changes.can_be_reverted(request, [entry]),
     }
     return Html("entry", values)
 
 
-async def snapshot(visit: Visit) -> Answer:
+async def snapshot(request: PageRequest) -> Answer:
     """A whole snapshot, the patch between the two, or the entry's proof, as a file."""
-    entry, side = await _entry(visit), visit.params["side"]
+    entry, side = await _entry(request), request.params["side"]
     whole = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
     text: str | None = None if whole is None else whole.text
     if side == "patch.json":
-        text = (await visit.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch.text
+        text = (await request.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch.text
     if side == "proof.json":
-        text = cast(str, await visit.api.call("GET", "audit", "entries", entry.id, "proof"))
+        text = cast(str, await request.api.call("GET", "audit", "entries", entry.id, "proof"))
     if text is None:
         raise Problem(404, "not_found", "The entry has no such snapshot.")
     return saved(text, f"entry-{entry.id}-{side}", "application/json")
 
 
-async def _entry(visit: Visit) -> Entry:
-    return await visit.api.get(Entry, "audit", "entries", visit.params["id"])
+async def _entry(request: PageRequest) -> Entry:
+    return await request.api.get(Entry, "audit", "entries", request.params["id"])
 
 
-async def _sealing(visit: Visit) -> EntrySeal | None:
+async def _sealing(request: PageRequest) -> EntrySeal | None:
     """The seal of the entry; None if this person, or this log, has none to show."""
-    if not visit.sees_whole_log:
+    if not request.sees_whole_log:
         return None
-    return await visit.api.get(EntrySeal, "audit", "entries", visit.params["id"], "seal")
+    return await request.api.get(EntrySeal, "audit", "entries", request.params["id"], "seal")
 
 
 def _patch(entry: Entry) -> str | None:
@@ -69,7 +69,7 @@ def _patch(entry: Entry) -> str | None:
         return None
 
 
-async def _neighbours(visit: Visit, entry: Entry) -> tuple[Entry | None, Entry | None]:
+async def _neighbours(request: PageRequest, entry: Entry) -> tuple[Entry | None, Entry | None]:
     """The entries of the same record after and before this one, in the order of change."""
     if entry.record_id is None:
         return None, None
@@ -80,6 +80,6 @@ async def _neighbours(visit: Visit, entry: Entry) -> tuple[Entry | None, Entry |
         "limit": "3",
         "fields": "operation",
     }
-    page = (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data
+    page = (await request.api.get(Page[Entry], "audit", "entries", query=query)).data
     at = next(index for index, other in enumerate(page) if other.id == entry.id)
     return (page[at - 1] if at else None), (page[at + 1] if at + 1 < len(page) else None)

@@ -1,4 +1,4 @@
-"""The page Audit log: the entries that filters select, what else could be chosen, and an export."""
+"""The page Audit log: the filtered entries, facets and an export."""
 
 from collections.abc import AsyncIterator
 from typing import Final, cast
@@ -8,8 +8,8 @@ from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.audit.selection import FROM_START
+from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
 from svc_pg.console.pages.problems import headers_of
-from svc_pg.console.pages.visit import PAGES, ROWS, Visit
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
@@ -23,17 +23,17 @@ _MEDIA_TYPES: Final = {
 }
 
 
-async def listed(visit: Visit) -> Answer:
-    """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
-    filters = selection.used(visit)
-    position = {name: visit.query[name] for name in POSITIONS if visit.query.get(name)}
+async def log_page(request: PageRequest) -> Answer:
+    """A page of entries; an invalid filter stays in the form, with its problem."""
+    filters = selection.used(request)
+    position = {name: request.query[name] for name in POSITIONS if request.query.get(name)}
     problem: Problem | None = None
     page: Page[Entry] = Page([], None)
     facets: Facets | None = None
     try:
         query = {"limit": str(ROWS), "fields": changes.LIST, **position, **filters}
-        page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
-        facets = await visit.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
+        page = await request.api.get(Page[Entry], "audit", "entries", query=query)
+        facets = await request.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
     except Problem as error:
         if error.code not in (
             "invalid_parameter",
@@ -48,32 +48,32 @@ async def listed(visit: Visit) -> Answer:
         "page": page,
         "facets": facets,
         "most_counted": MAX_ENTRIES,
-        "choices": [] if facets is None else selection.choices(visit, facets),
-        "chips": selection.chips(visit),
+        "choices": [] if facets is None else selection.choices(request, facets),
+        "chips": selection.chips(request),
         "filters": filters,
         "is_search": selection.is_search(filters),
         "most_searched": selection.most_searched(filters),
         "problem": problem,
         "periods": _PERIODS,
         "changes": changes,
-        "cleared": visit.to.entries(),
+        "cleared": request.to.entries(),
         "around": position.get("around"),
         "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
-        "newest": visit.same_page(**FROM_START),
-        "follow": None if selection.unfollowed(filters) else visit.url("tail", query=filters),
-        "csv": visit.url("audit", "export", query={**filters, "format": "csv"}),
-        "ndjson": visit.url("audit", "export", query={**filters, "format": "ndjson"}),
+        "newest": request.same_page(**FROM_START),
+        "follow": None if selection.unfollowed(filters) else request.url("tail", query=filters),
+        "csv": request.url("audit", "export", query={**filters, "format": "csv"}),
+        "ndjson": request.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
     if problem is None:
         return Html("audit", values)
     return Html("audit", values, problem.status, headers_of(problem))
 
 
-async def export(visit: Visit) -> Answer:
+async def export(request: PageRequest) -> Answer:
     """The entries that the filters select, as a file."""
-    filters = selection.used(visit)
-    format_ = visit.query.get("format", "ndjson")
-    content = await visit.api.call("GET", "audit", "export", query={**filters, "format": format_})
+    filters = selection.used(request)
+    format_ = request.query.get("format", "ndjson")
+    content = await request.api.call("GET", "audit", "export", query={**filters, "format": format_})
     headers = {
         "Content-Type": _MEDIA_TYPES[format_],
         "Content-Disposition": f'attachment; filename="audit-log.{format_}"',

@@ -1,4 +1,4 @@
-"""The page of a record: its life as a timeline, who changed it, and what each change came with."""
+"""The page of a record: its changes as a timeline, its actors, and the context of each change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
-from svc_pg.console.pages.visit import PAGES, Visit
+from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.database.pagination import Page
 
 _CHANGES: Final = 12
@@ -17,14 +17,14 @@ _CHANGES: Final = 12
 _HOLDS: Final = "5"
 
 
-async def shown(visit: Visit) -> Answer:
+async def record_page(request: PageRequest) -> Answer:
     """The record as the log knows it."""
-    table, record_id = visit.params["table"], visit.params["id"]
-    position = {name: visit.query[name] for name in PAGES if visit.query.get(name)}
+    table, record_id = request.params["table"], request.params["id"]
+    position = {name: request.query[name] for name in PAGES if request.query.get(name)}
     query = {"limit": str(_CHANGES), **position}
-    page = await visit.api.get(Page[Entry], "audit", "records", table, record_id, query=query)
+    page = await request.api.get(Page[Entry], "audit", "records", table, record_id, query=query)
     filters = {"resource": table, "record": record_id}
-    facets = await visit.api.get(Facets, "audit", "facets", query=filters)
+    facets = await request.api.get(Facets, "audit", "facets", query=filters)
     actors = next(facet.values for facet in facets.facets if facet.name == "actor")
     most = max((actor.entries for actor in actors), default=0)
     values = {
@@ -34,18 +34,18 @@ async def shown(visit: Visit) -> Answer:
         "newest": page.data[0] if page.data and not position else None,
         "facets": facets,
         "actors": [(actor, charts.share(actor.entries, most)) for actor in actors],
-        "entries_of": await related.entries_of(visit, page),
-        "deliveries_of": await related.deliveries_of(visit, page),
+        "entries_of": await related.entries_of(request, page),
+        "deliveries_of": await related.deliveries_of(request, page),
         "changes": changes,
         "filters": filters,
-        "holds": await _holds(visit, filters) if page.data else [],
-        "export": visit.url("audit", "export", query={**filters, "format": "ndjson"}),
+        "holds": await _holds(request, filters) if page.data else [],
+        "export": request.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
     return Html("record", values, 200 if page.data or position else 404)
 
 
-async def _holds(visit: Visit, filters: Mapping[str, str]) -> Sequence[Hold]:
+async def _holds(request: PageRequest, filters: Mapping[str, str]) -> Sequence[Hold]:
     """The holds for which the record is neither purged nor erased."""
-    if not visit.sees_whole_log:
+    if not request.sees_whole_log:
         return []
-    return (await visit.api.get(Page[Hold], "audit", "holds", query={**filters, "limit": _HOLDS})).data
+    return (await request.api.get(Page[Hold], "audit", "holds", query={**filters, "limit": _HOLDS})).data

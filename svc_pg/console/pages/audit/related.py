@@ -7,7 +7,7 @@ from typing import Final
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.names import endpoint_name
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -26,7 +26,7 @@ class NamedDelivery:
     endpoint: str | None
 
 
-async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Page[Entry]]:
+async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Page[Entry]]:
     """The entries around each of ``entries`` that its transaction wrote, without their snapshots.
 
     The page is full only in the middle of a long transaction; its cursors tell that there are more.
@@ -42,23 +42,23 @@ async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Pag
             "fields": changes.LIST,
             "limit": str(_MOST_ENTRIES),
         }
-        found[entry.xact_id] = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+        found[entry.xact_id] = await request.api.get(Page[Entry], "audit", "entries", query=query)
     return found
 
 
-async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
-    """The deliveries of what each of these transactions sent, if this person may see deliveries."""
+async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
+    """The deliveries of each transaction's messages, if this person may see deliveries."""
     found: dict[str, Sequence[Delivery]] = {}
-    if not visit.has("deliveries"):
+    if not request.has("deliveries"):
         return {}
     for xact_id in dict.fromkeys(entry.xact_id for entry in entries if entry.xact_id is not None):
         query = {"transaction": xact_id, "limit": str(_MOST_DELIVERIES)}
-        found[xact_id] = (await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data
+        found[xact_id] = (await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data
     ids = sorted({delivery.endpoint_id for deliveries in found.values() for delivery in deliveries})[:_MOST_ENDPOINTS]
     names: dict[str, str] = {}
     if ids:
         query = {"ids": ",".join(ids), "limit": str(len(ids))}
-        endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
+        endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
         names = {endpoint.id: endpoint_name(endpoint.description, endpoint.url) for endpoint in endpoints}
     return {
         xact_id: [NamedDelivery(delivery, names.get(delivery.endpoint_id)) for delivery in deliveries]

@@ -8,7 +8,7 @@ from svc_pg.console.built_in.audit_changes import Revert
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.transaction import entries_of
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 
 _SHOWN: Final = 20_000
@@ -18,35 +18,35 @@ _MOST_FIELDS: Final = 30
 _SAID: Final = frozenset({"cannot_be_reverted", "too_large", "not_supported", "not_for_tenants"})
 
 
-async def of_entry(visit: Visit) -> Answer:
+async def of_entry(request: PageRequest) -> Answer:
     """One entry."""
-    entry = await visit.api.get(Entry, "audit", "entries", visit.params["id"])
-    return await _shown(visit, "entries", [entry], title=changes.title(entry), back=visit.to.entry(entry.id))
+    entry = await request.api.get(Entry, "audit", "entries", request.params["id"])
+    return await _shown(request, "entries", [entry], title=changes.title(entry), back=request.to.entry(entry.id))
 
 
-async def of_transaction(visit: Visit) -> Answer:
+async def of_transaction(request: PageRequest) -> Answer:
     """One transaction."""
-    xact_id = visit.params["id"]
+    xact_id = request.params["id"]
     query = {"transaction": xact_id, "order": "oldest", "fields": changes.LIST, "limit": str(_MOST_ENTRIES)}
-    page = await entries_of(visit, query)
-    back = visit.to.transaction(xact_id)
-    return await _shown(visit, "transactions", page.data, title=f"transaction {xact_id}", back=back)
+    page = await entries_of(request, query)
+    back = request.to.transaction(xact_id)
+    return await _shown(request, "transactions", page.data, title=f"transaction {xact_id}", back=back)
 
 
-async def entry_file(visit: Visit) -> Answer:
+async def entry_file(request: PageRequest) -> Answer:
     """The SQL of an entry as a file."""
-    return await _file(visit, "entries", f"revert-entry-{visit.params['id']}.sql")
+    return await _file(request, "entries", f"revert-entry-{request.params['id']}.sql")
 
 
-async def transaction_file(visit: Visit) -> Answer:
+async def transaction_file(request: PageRequest) -> Answer:
     """The SQL of a transaction as a file."""
-    return await _file(visit, "transactions", f"revert-transaction-{visit.params['id']}.sql")
+    return await _file(request, "transactions", f"revert-transaction-{request.params['id']}.sql")
 
 
-async def _shown(visit: Visit, kind: str, entries: Sequence[Entry], *, title: str, back: str) -> Answer:
+async def _shown(request: PageRequest, kind: str, entries: Sequence[Entry], *, title: str, back: str) -> Answer:
     sql, problem = "", None
     try:
-        sql = (await _revert(visit, kind)).sql
+        sql = (await _revert(request, kind)).sql
     except Problem as error:
         if error.code not in _SAID:
             raise
@@ -58,21 +58,21 @@ async def _shown(visit: Visit, kind: str, entries: Sequence[Entry], *, title: st
         "is_entry": kind == "entries",
         "sql": sql,
         "shown": _SHOWN,
-        "file": visit.url("audit", kind, visit.params["id"], "revert.sql", query={"leave": _left(visit)}),
+        "file": request.url("audit", kind, request.params["id"], "revert.sql", query={"leave": _left(request)}),
         "problem": problem,
         "fields": fields[:_MOST_FIELDS],
-        "left": _left(visit),
+        "left": _left(request),
     }
-    return Html("take_back", values)
+    return Html("revert", values)
 
 
-async def _file(visit: Visit, kind: str, name: str) -> Answer:
-    return saved((await _revert(visit, kind)).sql, name, "application/sql")
+async def _file(request: PageRequest, kind: str, name: str) -> Answer:
+    return saved((await _revert(request, kind)).sql, name, "application/sql")
 
 
-async def _revert(visit: Visit, kind: str) -> Revert:
-    return await visit.api.get(Revert, "audit", kind, visit.params["id"], "revert", query={"leave": _left(visit)})
+async def _revert(request: PageRequest, kind: str) -> Revert:
+    return await request.api.get(Revert, "audit", kind, request.params["id"], "revert", query={"leave": _left(request)})
 
 
-def _left(visit: Visit) -> list[str]:
-    return [field for field in visit.query.getlist("leave") if field]
+def _left(request: PageRequest) -> list[str]:
+    return [field for field in request.query.getlist("leave") if field]

@@ -1,4 +1,4 @@
-"""The filters of the audit log in an address: what the API is asked, chips that take one away, facets that add one."""
+"""The filters of the audit log in an address: the query of the API, chips that remove one, facets that add one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.states import SEVERITIES
-from svc_pg.console.pages.visit import Visit
 from svc_pg.database.filters import filters_of
 
 FROM_START: Final = {"cursor": None, "before": None, "around": None}
@@ -44,9 +44,9 @@ class Choice:
     address: str
 
 
-def used(visit: Visit) -> dict[str, list[str]]:
-    """The filters in the address, by the names of the API; what is empty, as a form sends it, is left out."""
-    found = {name: [value for value in visit.query.getlist(name) if value] for name in WORDS}
+def used(request: PageRequest) -> dict[str, list[str]]:
+    """The filters in the address, by the names of the API, without the empty fields of a form."""
+    found = {name: [value for value in request.query.getlist(name) if value] for name in WORDS}
     return {name: values for name, values in found.items() if values}
 
 
@@ -56,7 +56,7 @@ def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
 
 
 def is_search(filters: Mapping[str, Sequence[str]]) -> bool:
-    """True if the page shows what a search finds."""
+    """True if the page shows the results of a search."""
     return not _SEARCH.keys().isdisjoint(filters)
 
 
@@ -70,13 +70,13 @@ def unfollowed(filters: Mapping[str, Sequence[str]]) -> list[str]:
     return [name for name in filters if name in _SEARCH or name == "until"]
 
 
-def chips(visit: Visit) -> list[Chip]:
+def chips(request: PageRequest) -> list[Chip]:
     """A chip for each value of each filter."""
     found = []
-    for name, values in used(visit).items():
+    for name, values in used(request).items():
         for value in values:
             rest = [other for other in values if other != value]
-            found.append(Chip(WORDS[name], word(name, value), visit.same_page(**FROM_START, **{name: rest or None})))
+            found.append(Chip(WORDS[name], word(name, value), request.same_page(**FROM_START, **{name: rest or None})))
     return found
 
 
@@ -93,9 +93,9 @@ def word(name: str, value: str) -> str:
     return value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
 
 
-def choices(visit: Visit, facets: Facets) -> list[tuple[str, list[Choice]]]:
+def choices(request: PageRequest, facets: Facets) -> list[tuple[str, list[Choice]]]:
     """The facets that have something to choose, each with its heading."""
-    filters = used(visit)
+    filters = used(request)
     found = []
     for facet in facets.facets:
         named = [count for count in facet.values if count.value is not None]
@@ -109,7 +109,7 @@ def choices(visit: Visit, facets: Facets) -> list[tuple[str, list[Choice]]]:
             (
                 WORDS[facet.name],
                 [
-                    _choice(visit, filters, facet.name, count.value, count.entries, greatest)
+                    _choice(request, filters, facet.name, count.value, count.entries, greatest)
                     for count in values[:_SHOWN]
                     if count.value is not None or facet.name in ("actor", "tenant")
                 ],
@@ -119,7 +119,7 @@ def choices(visit: Visit, facets: Facets) -> list[tuple[str, list[Choice]]]:
 
 
 def _choice(
-    visit: Visit,
+    request: PageRequest,
     filters: Mapping[str, Sequence[str]],
     facet: str,
     value: str | None,
@@ -130,5 +130,5 @@ def _choice(
     chosen = filters.get(name, [])
     is_used = text in chosen
     rest = [other for other in chosen if other != text] if is_used else [*chosen, text]
-    address = visit.same_page(**FROM_START, **{name: rest or None})
+    address = request.same_page(**FROM_START, **{name: rest or None})
     return Choice(facet, value, entries, charts.share(entries, greatest), is_used, address)

@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes, selection
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
@@ -13,26 +13,26 @@ _ROWS: Final = 60
 _READ: Final = 1000
 
 
-async def shown(visit: Visit) -> Answer:
+async def tail_page(request: PageRequest) -> Answer:
     """The entries since the page was opened, the newest first, above those from before.
 
     The address keeps the point from which the log is followed, so that a page that is asked for again, after whatever
     time, shows an entry that was committed late too, and tells how many it does not show.
     """
-    followed = selection.used(visit)
+    followed = selection.used(request)
     if refused := selection.unfollowed(followed):
         words = " and ".join(selection.WORDS[name] for name in refused)
         detail = f"The log cannot be followed by {words}. Take that out of the address, or ask the audit log."
         raise Problem(422, "invalid_parameter", detail, parameter=refused[0])
-    start = visit.query.get("after")
+    start = request.query.get("after")
     if not start:
-        page = await visit.api.get(Page[Entry], "audit", "entries", query={"after": "now"})
-        return SeeOther(visit.url("tail", query={**followed, "after": page.next_cursor or ""}))
+        page = await request.api.get(Page[Entry], "audit", "entries", query={"after": "now"})
+        return SeeOther(request.url("tail", query={**followed, "after": page.next_cursor or ""}))
     shown_fields = {**followed, "fields": changes.LIST}
-    since = await visit.api.get(
+    since = await request.api.get(
         Page[Entry], "audit", "entries", query={**shown_fields, "after": start, "limit": str(_READ)}
     )
-    recent = await visit.api.get(Page[Entry], "audit", "entries", query={**shown_fields, "limit": str(_ROWS)})
+    recent = await request.api.get(Page[Entry], "audit", "entries", query={**shown_fields, "limit": str(_ROWS)})
     by_id = {entry.id: entry for entry in (*recent, *since)}
     newest = sorted(by_id.values(), key=lambda entry: (entry.timestamp, int(entry.id)), reverse=True)
     rows = newest[:_ROWS]
@@ -43,9 +43,9 @@ async def shown(visit: Visit) -> Answer:
         "new_ids": {entry.id for entry in since},
         "hidden": sum(entry.id not in kept for entry in since),
         "is_full": len(since.data) >= _READ,
-        "again": visit.url("tail", query=followed),
-        "log": visit.to.entries(**followed),
-        "chips": selection.chips(visit),
+        "again": request.url("tail", query=followed),
+        "log": request.to.entries(**followed),
+        "chips": selection.chips(request),
         "changes": changes,
     }
     return Html("tail", values)

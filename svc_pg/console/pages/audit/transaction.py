@@ -7,18 +7,18 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
 
-async def shown(visit: Visit) -> Answer:
+async def transaction_page(request: PageRequest) -> Answer:
     """The entries of a transaction, the oldest first."""
-    xact_id = visit.params["id"]
+    xact_id = request.params["id"]
     filters = {"transaction": xact_id}
-    page = await entries_of(visit, visit.list_query(**filters, order="oldest", fields=changes.LIST))
-    facets = await visit.api.get(Facets, "audit", "facets", query=filters)
-    deliveries = await related.deliveries_of(visit, page.data[:1])
+    page = await entries_of(request, request.list_query(**filters, order="oldest", fields=changes.LIST))
+    facets = await request.api.get(Facets, "audit", "facets", query=filters)
+    deliveries = await related.deliveries_of(request, page.data[:1])
     values = {
         "xact_id": xact_id,
         "page": page,
@@ -26,17 +26,17 @@ async def shown(visit: Visit) -> Answer:
         "tables": next(facet.values for facet in facets.facets if facet.name == "resource"),
         "actors": next(facet.values for facet in facets.facets if facet.name == "actor"),
         "deliveries": deliveries.get(xact_id, []),
-        "can_be_reverted": changes.can_be_reverted(visit, page.data),
+        "can_be_reverted": changes.can_be_reverted(request, page.data),
         "changes": changes,
     }
     return Html("transaction", values)
 
 
-async def entries_of(visit: Visit, query: Mapping[str, str]) -> Page[Entry]:
+async def entries_of(request: PageRequest, query: Mapping[str, str]) -> Page[Entry]:
     """The entries of the one transaction that the query names. Raises Problem if there is none."""
     unknown = unknown_transaction()
     try:
-        page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+        page = await request.api.get(Page[Entry], "audit", "entries", query=query)
     except Problem as problem:
         raise (unknown if problem.members.get("parameter") == "transaction" else problem) from None
     if not page.data:

@@ -21,7 +21,7 @@ class Pending:
 
     @classmethod
     def begun(cls, session_id: object, device_token: str, email: str, *, now: datetime, seconds: int) -> Self:
-        """A sign-in that begins now and lasts so many seconds."""
+        """A sign-in that begins now and lasts ``seconds``."""
         at = int(now.timestamp())
         return cls(str(session_id), device_token, email, at, at + seconds)
 
@@ -40,7 +40,7 @@ class Pending:
         return urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode().rstrip("=")
 
 
-def read(cookie: str | None) -> Pending | None:
+def pending_of(cookie: str | None) -> Pending | None:
     """The sign-in of a cookie, or None if that is not one of ours."""
     if cookie is None:
         return None

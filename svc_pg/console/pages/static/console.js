@@ -94,7 +94,7 @@ async function showChange(link) {
   if (!answer || answer.redirected || !answer.ok) return void (location = link.href)
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
   if (mine !== slid) return
-  for (const old of all("[data-then]")) {
+  for (const old of all("[data-as-of]")) {
     const element = fresh.getElementById(old.id)
     if (element) old.replaceWith(element)
   }

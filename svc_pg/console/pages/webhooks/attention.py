@@ -9,7 +9,7 @@ from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.names import endpoint_name
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.webhooks.activity import activities, delivered_share
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import relative
@@ -35,7 +35,7 @@ class Needing:
         return self.health.health in ("failing", "broken", "disabled")
 
 
-async def needing(visit: Visit, queue: QueueState) -> Sequence[Needing]:
+async def needing(request: PageRequest, queue: QueueState) -> Sequence[Needing]:
     """The endpoints that fail, then those that somebody paused or that were disabled: six at most."""
     wanted = [{"needsAttention": "true"}]
     wanted += [{"health": "disabled"}] if queue.backlog.disabled else []
@@ -43,15 +43,15 @@ async def needing(visit: Visit, queue: QueueState) -> Sequence[Needing]:
     found: dict[str, EndpointHealth] = {}
     for filters in wanted:
         if len(found) < MOST:
-            page = await visit.api.get(
+            page = await request.api.get(
                 Page[EndpointHealth], "webhooks", "endpoints", "health", query={"limit": str(MOST), **filters}
             )
             found |= {health.endpoint_id: health for health in page if health.endpoint_id not in found}
     chosen = list(found.values())[:MOST]
     if not chosen:
         return []
-    activity = await activities(visit, [health.endpoint_id for health in chosen])
-    return [_needing(health, activity.get(health.endpoint_id), visit.now) for health in chosen]
+    activity = await activities(request, [health.endpoint_id for health in chosen])
+    return [_needing(health, activity.get(health.endpoint_id), request.now) for health in chosen]
 
 
 def _needing(health: EndpointHealth, activity: EndpointActivity | None, now: datetime) -> Needing:

@@ -11,13 +11,13 @@ from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.names import endpoint_name
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.states import DELIVERIES
-from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.messages.message_queries import Message
 
@@ -32,27 +32,27 @@ Change = Literal["retry", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A delivery with what the list tells of its endpoint and its message; None if that is gone."""
+    """A delivery with its endpoint and its message for the list; None if that is gone."""
 
     delivery: Delivery
     endpoint: Endpoint | None
     tenant: str | None
 
 
-async def listed(visit: Visit) -> Answer:
+async def deliveries_page(request: PageRequest) -> Answer:
     """Deliveries, newest first, with the number of those in each state."""
-    wanted = used(visit, WORDS)
+    wanted = used(request, WORDS)
     filters = {name: value for name, value in wanted.items() if name != "status"}
     problem: Problem | None = None
     page, counts = _EMPTY, list[StatusCount]()
     try:
-        page = await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=visit.list_query(**wanted))
-        counts = await visit.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=filters)
+        page = await request.api.get(Page[Delivery], "webhooks", "deliveries", query=request.list_query(**wanted))
+        counts = await request.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=filters)
     except Problem as refused:
         if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
         problem = refused
-    shown = await rows(visit, page.data)
+    shown = await rows(request, page.data)
     endpoint_names = [_name(row.endpoint) for row in shown if row.endpoint]
     values = {
         "page": page,
@@ -69,41 +69,41 @@ async def listed(visit: Visit) -> Answer:
     return Html("deliveries", values, 200 if problem is None else problem.status)
 
 
-async def confirm(visit: Visit) -> Answer:
+async def confirm(request: PageRequest) -> Answer:
     """The number of deliveries that a change would reach, and the button that makes it."""
-    needs_write(visit)
-    verb, body = _change(visit.query.get("do")), _body(visit.query)
-    counted = await _post(visit, verb, body | {"dryRun": True}) if body else Changed(0, is_complete=True)
+    needs_write(request)
+    verb, body = _change(request.query.get("do")), _body(request.query)
+    counted = await _post(request, verb, body | {"dryRun": True}) if body else BulkResult(0, is_complete=True)
     values = {
         "change": verb,
         "counted": counted,
         "fields": _fields(body),
         "filters": [
-            (WORDS[name], await _word(visit, name, str(value))) for name, value in body.items() if name != "ids"
+            (WORDS[name], await _word(request, name, str(value))) for name, value in body.items() if name != "ids"
         ],
-        "back": visit.url("deliveries", query=_query(body)),
+        "back": request.url("deliveries", query=_query(body)),
     }
     return Html("deliveries_change", values)
 
 
-async def change(visit: Visit) -> Answer:
+async def change(request: PageRequest) -> Answer:
     """Change the deliveries, 10,000 at most; if there are more, ask again for the rest."""
-    needs_write(visit)
-    verb, body = _change(visit.form.get("do")), _body(visit.form)
-    changed = await _post(visit, verb, body)
+    needs_write(request)
+    verb, body = _change(request.form.get("do")), _body(request.form)
+    changed = await _post(request, verb, body)
     if changed.is_complete:
-        return SeeOther(visit.url("deliveries", query=_query(body)))
-    return SeeOther(visit.url("deliveries", "change", query={"do": verb} | _query(body)))
+        return SeeOther(request.url("deliveries", query=_query(body)))
+    return SeeOther(request.url("deliveries", "change", query={"do": verb} | _query(body)))
 
 
-async def rows(visit: Visit, deliveries: Sequence[Delivery]) -> Sequence[Row]:
+async def rows(request: PageRequest, deliveries: Sequence[Delivery]) -> Sequence[Row]:
     """The deliveries with their endpoints and tenants, by one call for each."""
     if not deliveries:
         return []
-    found = await visit.api.get(
+    found = await request.api.get(
         Page[Endpoint], "webhooks", "endpoints", query=_ids(each.endpoint_id for each in deliveries)
     )
-    sent = await visit.api.get(
+    sent = await request.api.get(
         Page[Message], "webhooks", "messages", query=_ids(each.message_id for each in deliveries)
     )
     endpoints = {each.id: each for each in found}
@@ -111,14 +111,14 @@ async def rows(visit: Visit, deliveries: Sequence[Delivery]) -> Sequence[Row]:
     return [Row(each, endpoints.get(each.endpoint_id), tenants.get(each.message_id)) for each in deliveries]
 
 
-async def _word(visit: Visit, name: str, value: str) -> str:
+async def _word(request: PageRequest, name: str, value: str) -> str:
     """The value of a filter as people read it."""
     if name == "status" and value in DELIVERIES:
         return DELIVERIES[value][2].lower()
     if name == "since":
         return dict(PERIODS).get(value, value).lower()
     if name == "endpointId":
-        found = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": value, "limit": "1"})
+        found = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": value, "limit": "1"})
         return next((_name(endpoint) for endpoint in found), value)
     return value
 
@@ -160,5 +160,5 @@ def _query(body: Mapping[str, object]) -> dict[str, str | Sequence[str]]:
     return {name: str(value) for name, value in body.items() if name != "ids"}
 
 
-async def _post(visit: Visit, change: Change, body: Mapping[str, object]) -> Changed:
-    return await visit.api.post(Changed, "webhooks", "deliveries", change, body=body)
+async def _post(request: PageRequest, change: Change, body: Mapping[str, object]) -> BulkResult:
+    return await request.api.post(BulkResult, "webhooks", "deliveries", change, body=body)

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
-from svc_pg.webhooks.deliveries.delivery_request import DeliveryRequest
+from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.route import request_line
@@ -41,16 +41,16 @@ class Mark:
     is_success: bool
 
 
-async def shown(visit: Visit) -> Answer:
+async def delivery_page(request: PageRequest) -> Answer:
     """One delivery."""
-    delivery_id = visit.params["id"]
-    delivery = await visit.api.get(DeliveryDetail, "webhooks", "deliveries", delivery_id)
-    attempts = await visit.api.get(
+    delivery_id = request.params["id"]
+    delivery = await request.api.get(DeliveryDetail, "webhooks", "deliveries", delivery_id)
+    attempts = await request.api.get(
         Page[DeliveryAttempt], "webhooks", "deliveries", delivery_id, "attempts", query={"limit": "1000"}
     )
-    request = await visit.api.get(DeliveryRequest, "webhooks", "deliveries", delivery_id, "request")
-    endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
-    same_message = await visit.api.get(
+    rebuilt = await request.api.get(DeliveryPost, "webhooks", "deliveries", delivery_id, "request")
+    endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
+    same_message = await request.api.get(
         Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
     )
     newest_first = list(reversed(attempts.data))
@@ -61,38 +61,38 @@ async def shown(visit: Visit) -> Answer:
         "older": len(newest_first) - SHOWN_ATTEMPTS,
         "marks": marks(attempts.data),
         "took": duration(attempts.data),
-        "request": request,
-        "line": request_line(urlsplit(request.url or "")),
+        "rebuilt": rebuilt,
+        "line": request_line(urlsplit(rebuilt.url or "")),
         "is_changed": bool(endpoint and newest_first and endpoint.updated_at > newest_first[0].started_at),
         "shown_body": SHOWN_BODY,
-        "is_signed": any(each.name == _SIGNED and each.value for each in request.headers),
-        "check": check_command(delivery.id, request),
-        "curl": curl_command(delivery.id, request),
+        "is_signed": any(each.name == _SIGNED and each.value for each in rebuilt.headers),
+        "check": check_command(delivery.id, rebuilt),
+        "curl": curl_command(delivery.id, rebuilt),
         "endpoint": endpoint,
         "others": [each for each in same_message if each.id != delivery.id][:5],
-        "causes": await _causes(visit, delivery),
+        "causes": await _causes(request, delivery),
     }
     return Html("delivery", values)
 
 
-async def retry(visit: Visit) -> Answer:
+async def retry(request: PageRequest) -> Answer:
     """Make the delivery due again."""
-    await visit.api.call("POST", "webhooks", "deliveries", visit.params["id"], "retry")
-    return SeeOther(visit.to.delivery(visit.params["id"]))
+    await request.api.call("POST", "webhooks", "deliveries", request.params["id"], "retry")
+    return SeeOther(request.to.delivery(request.params["id"]))
 
 
-async def cancel(visit: Visit) -> Answer:
+async def cancel(request: PageRequest) -> Answer:
     """Cancel the delivery."""
-    await visit.api.call("POST", "webhooks", "deliveries", visit.params["id"], "cancel")
-    return SeeOther(visit.to.delivery(visit.params["id"]))
+    await request.api.call("POST", "webhooks", "deliveries", request.params["id"], "cancel")
+    return SeeOther(request.to.delivery(request.params["id"]))
 
 
-async def _causes(visit: Visit, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
+async def _causes(request: PageRequest, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
     """Entries of the transaction that sent the delivery, each with its title."""
-    if delivery.xact_id is None or not visit.has("audit") or not visit.is_log_here:
+    if delivery.xact_id is None or not request.has("audit") or not request.is_log_here:
         return []
     query = {"transaction": delivery.xact_id, "limit": str(_CAUSES + 1), "order": "oldest", "fields": changes.LIST}
-    found = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    found = await request.api.get(Page[Entry], "audit", "entries", query=query)
     return [(entry, changes.title(entry)) for entry in found]
 
 
@@ -124,7 +124,7 @@ def duration(attempts: Sequence[DeliveryAttempt]) -> str:
     return " ".join([f"{number} {unit}" for number, unit in parts if number][:2])
 
 
-def check_command(delivery_id: str, request: DeliveryRequest) -> str:
+def check_command(delivery_id: str, request: DeliveryPost) -> str:
     """The shell command that makes the signature of the request, from the secret."""
     given = {header.name.lower(): header.value for header in request.headers}
     timestamp = given.get("webhook-timestamp")
@@ -133,7 +133,7 @@ def check_command(delivery_id: str, request: DeliveryRequest) -> str:
     return "\n".join(lines) + "\n" + _CHECK
 
 
-def curl_command(delivery_id: str, request: DeliveryRequest) -> str:
+def curl_command(delivery_id: str, request: DeliveryPost) -> str:
     """The shell command that sends the request, without the headers whose values are sealed."""
     lines = [_body_file(delivery_id, request), f"curl --data-binary @body.json {shlex.quote(request.url or '')}"]
     given = [
@@ -144,7 +144,7 @@ def curl_command(delivery_id: str, request: DeliveryRequest) -> str:
     return " \\\n".join(["\n".join(lines), *(f"  -H {shlex.quote(each)}" for each in given)])
 
 
-def _body_file(delivery_id: str, request: DeliveryRequest) -> str:
+def _body_file(delivery_id: str, request: DeliveryPost) -> str:
     body = request.body or ""
     if len(body) <= QUOTED_BODY:
         return f"printf %s {shlex.quote(body)} > body.json"

@@ -1,4 +1,4 @@
-"""The page Endpoint: its figures, its settings, and what one can do about it."""
+"""The page Endpoint: its figures, its settings, and its actions."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -9,14 +9,14 @@ from svc_pg.console import preconditions
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.formatting import duration
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_write
-from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.pages.webhooks.endpoints import form_page
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
-from svc_pg.webhooks.deliveries.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import EndpointStats
 from svc_pg.webhooks.events.event_types import EventType
@@ -29,12 +29,12 @@ _OF_CHANGES: Final = "operation,actorId,dbUser,changedFields"
 _HOUR: Final = timedelta(hours=1)
 
 
-async def shown(visit: Visit) -> Answer:
+async def endpoint_page(request: PageRequest) -> Answer:
     """One endpoint."""
-    endpoint = await _endpoint(visit)
-    stats = await visit.api.get(EndpointStats, "webhooks", "endpoints", endpoint.id, "stats")
-    traffic = await visit.api.get(Traffic, "webhooks", "stats", query={"endpointId": endpoint.id, "by": "hour"})
-    latest = await visit.api.get(
+    endpoint = await _endpoint(request)
+    stats = await request.api.get(EndpointStats, "webhooks", "endpoints", endpoint.id, "stats")
+    traffic = await request.api.get(Traffic, "webhooks", "stats", query={"endpointId": endpoint.id, "by": "hour"})
+    latest = await request.api.get(
         Page[Delivery], "webhooks", "deliveries", query={"endpointId": endpoint.id, "limit": "8"}
     )
     delivered = [each.delivered for each in traffic.buckets]
@@ -56,118 +56,118 @@ async def shown(visit: Visit) -> Answer:
             )
             for each in traffic.buckets
         ],
-        "rows": await rows(visit, latest.data),
-        "changes": await _changes(visit, endpoint),
+        "rows": await rows(request, latest.data),
+        "changes": await _changes(request, endpoint),
     }
     return Html("endpoint", values)
 
 
-async def edit(visit: Visit) -> Answer:
+async def edit(request: PageRequest) -> Answer:
     """The form with the fields as they are."""
-    needs_write(visit)
-    endpoint = await _endpoint(visit)
-    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    needs_write(request)
+    endpoint = await _endpoint(request)
+    types = await request.api.get(Page[EventType], "webhooks", "event-types")
     given = EndpointForm.of(endpoint, names=[each.name for each in types])
-    return await form_page(visit, given, endpoint)
+    return await form_page(request, given, endpoint)
 
 
-async def update(visit: Visit) -> Answer:
+async def update(request: PageRequest) -> Answer:
     """Change the fields, unless somebody else has changed them since the form was made."""
-    needs_write(visit)
-    given = EndpointForm.read(visit.form)
+    needs_write(request)
+    given = EndpointForm.read(request.form)
     headers = {"if-match": preconditions.tag(given.seen_version)}
     body = given.body(is_change=True)
-    await visit.api.call("PATCH", "webhooks", "endpoints", visit.params["id"], body=body, headers=headers)
-    return SeeOther(visit.to.endpoint(visit.params["id"]))
+    await request.api.call("PATCH", "webhooks", "endpoints", request.params["id"], body=body, headers=headers)
+    return SeeOther(request.to.endpoint(request.params["id"]))
 
 
-async def pause(visit: Visit) -> Answer:
+async def pause(request: PageRequest) -> Answer:
     """Send nothing for now."""
-    return await _done(visit, "pause")
+    return await _done(request, "pause")
 
 
-async def resume(visit: Visit) -> Answer:
+async def resume(request: PageRequest) -> Answer:
     """Make the endpoint active again, and forget its failures."""
-    return await _done(visit, "resume")
+    return await _done(request, "resume")
 
 
-async def ping(visit: Visit) -> Answer:
+async def ping(request: PageRequest) -> Answer:
     """Send a test, and look at its delivery."""
-    delivery = await visit.api.post(Delivery, "webhooks", "endpoints", visit.params["id"], "ping")
-    return SeeOther(visit.to.delivery(delivery.id))
+    delivery = await request.api.post(Delivery, "webhooks", "endpoints", request.params["id"], "ping")
+    return SeeOther(request.to.delivery(delivery.id))
 
 
-async def rotation(visit: Visit) -> Answer:
+async def rotation(request: PageRequest) -> Answer:
     """The consequences of a new secret, and the choice of how long the old one signs too."""
-    needs_write(visit)
-    return Html("endpoint_rotate", {"endpoint": await _endpoint(visit), "overlaps": OVERLAPS})
+    needs_write(request)
+    return Html("endpoint_rotate", {"endpoint": await _endpoint(request), "overlaps": OVERLAPS})
 
 
-async def rotate(visit: Visit) -> Answer:
+async def rotate(request: PageRequest) -> Answer:
     """Give the endpoint a new secret, and lead to it: no later page can show it.
 
     If it has changed since the form was made, nothing is rotated: a second rotation would end the secret that the
     receiver has.
     """
-    needs_write(visit)
-    overlap = visit.form.get("overlap", "")
+    needs_write(request)
+    overlap = request.form.get("overlap", "")
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
         raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")
-    made = await visit.api.post(
+    made = await request.api.post(
         EndpointWithSecret,
         "webhooks",
         "endpoints",
-        visit.params["id"],
+        request.params["id"],
         "rotate-secret",
         body={"overlap": int(overlap)},
-        headers={"if-match": preconditions.tag(_version(visit.form.get("version", "")))},
+        headers={"if-match": preconditions.tag(_version(request.form.get("version", "")))},
     )
-    return visit.made(made.secret, "endpoints", made.id, "secret")
+    return request.made(made.secret, "endpoints", made.id, "secret")
 
 
-async def secret(visit: Visit) -> Answer:
+async def secret(request: PageRequest) -> Answer:
     """The secret that a form has made; without it, the way to the endpoint."""
-    needs_write(visit)
-    found = visit.secret()
+    needs_write(request)
+    found = request.secret()
     if found is None:
-        return SeeOther(visit.to.endpoint(visit.params["id"]))
-    return Html("endpoint_secret", {"endpoint": await _endpoint(visit), "secret": found})
+        return SeeOther(request.to.endpoint(request.params["id"]))
+    return Html("endpoint_secret", {"endpoint": await _endpoint(request), "secret": found})
 
 
 def _version(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
-async def ending(visit: Visit) -> Answer:
+async def ending(request: PageRequest) -> Answer:
     """The consequences of disabling or deleting the endpoint, with the buttons for both."""
-    endpoint = await _endpoint(visit)
-    waiting = await visit.api.post(
-        Changed, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}
+    endpoint = await _endpoint(request)
+    waiting = await request.api.post(
+        BulkResult, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}
     )
     return Html("endpoint_end", {"endpoint": endpoint, "waiting": waiting})
 
 
-async def disable(visit: Visit) -> Answer:
+async def disable(request: PageRequest) -> Answer:
     """Send nothing more, and cancel the pending deliveries."""
-    reason = visit.form.get("reason", "").strip()
+    reason = request.form.get("reason", "").strip()
     body = {"reason": reason} if reason else {}
-    await visit.api.call("POST", "webhooks", "endpoints", visit.params["id"], "disable", body=body)
-    return SeeOther(visit.to.endpoint(visit.params["id"]))
+    await request.api.call("POST", "webhooks", "endpoints", request.params["id"], "disable", body=body)
+    return SeeOther(request.to.endpoint(request.params["id"]))
 
 
-async def delete(visit: Visit) -> Answer:
+async def delete(request: PageRequest) -> Answer:
     """Delete the endpoint, and cancel its pending deliveries."""
-    await visit.api.call("DELETE", "webhooks", "endpoints", visit.params["id"])
-    return SeeOther(visit.to.endpoints())
+    await request.api.call("DELETE", "webhooks", "endpoints", request.params["id"])
+    return SeeOther(request.to.endpoints())
 
 
-async def _done(visit: Visit, verb: str) -> SeeOther:
-    await visit.api.call("POST", "webhooks", "endpoints", visit.params["id"], verb)
-    return SeeOther(visit.to.endpoint(visit.params["id"]))
+async def _done(request: PageRequest, verb: str) -> SeeOther:
+    await request.api.call("POST", "webhooks", "endpoints", request.params["id"], verb)
+    return SeeOther(request.to.endpoint(request.params["id"]))
 
 
-async def _endpoint(visit: Visit) -> Endpoint:
-    return await visit.api.get(Endpoint, "webhooks", "endpoints", visit.params["id"])
+async def _endpoint(request: PageRequest) -> Endpoint:
+    return await request.api.get(Endpoint, "webhooks", "endpoints", request.params["id"])
 
 
 def _health(endpoint: Endpoint, stats: EndpointStats) -> str:
@@ -179,11 +179,11 @@ def _health(endpoint: Endpoint, stats: EndpointStats) -> str:
     return "throttled" if stats.throttled_until else "failing" if stats.failure_streak else "healthy"
 
 
-async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:
+async def _changes(request: PageRequest, endpoint: Endpoint) -> Sequence[Entry]:
     """The latest changes of its settings, which the log of this database has."""
-    if not visit.is_log_here:
+    if not request.is_log_here:
         return []
-    found = await visit.api.get(
+    found = await request.api.get(
         Page[Entry], "audit", "records", _TABLE, endpoint.id, query={"limit": "3", "fields": _OF_CHANGES}
     )
     return found.data

@@ -1,4 +1,4 @@
-"""The form of an endpoint: what was typed, kept as it was, and the body for the API that it becomes."""
+"""The form of an endpoint: the typed values, unchanged, and the body for the API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class EndpointForm:
         return int(self.version) if _is_whole(self.version) else 0
 
     def _errors(self) -> dict[str, str]:
-        """The fields that the API could not even be asked about, with what is wrong."""
+        """The fields that do not make a body for the API, with the problem of each."""
         errors = {}
         if not self.url:
             errors["url"] = "Write the address that gets the webhooks."
@@ -107,7 +107,7 @@ class EndpointForm:
     def body(self, *, is_change: bool = False) -> dict[str, object]:
         """The body for the API. A change says all but the tenant, and the headers only if there are new ones.
 
-        Raises Problem 422 for what the API could not even be asked about.
+        Raises Problem 422 for fields that do not make one.
         """
         if errors := self._errors():
             pointed = [{"pointer": f"/{name}", "detail": detail} for name, detail in errors.items()]

@@ -1,4 +1,4 @@
-"""The page Endpoints, with what was sent to each, and the form for a new one."""
+"""The page Endpoints, with the traffic of each, and the form for a new one."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,8 +9,8 @@ from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.list_filters import chips, used, words_of
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_write
-from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
@@ -38,16 +38,16 @@ class Row:
     is_estimate: bool
 
 
-async def listed(visit: Visit) -> Answer:
+async def endpoints_page(request: PageRequest) -> Answer:
     """Endpoints, newest first: those that the filters select."""
-    wanted = used(visit, WORDS)
-    page = await visit.api.get(
-        Page[Endpoint], "webhooks", "endpoints", query={**visit.list_query(**wanted), "limit": _SIZE}
+    wanted = used(request, WORDS)
+    page = await request.api.get(
+        Page[Endpoint], "webhooks", "endpoints", query={**request.list_query(**wanted), "limit": _SIZE}
     )
     filters = {name: value for name, value in wanted.items() if name not in _TABS}
     values = {
         "page": page,
-        "rows": await endpoint_rows(visit, page),
+        "rows": await endpoint_rows(request, page),
         "wanted": wanted,
         "filters": filters,
         "chips": chips(filters, WORDS, without=_TABS),
@@ -56,42 +56,44 @@ async def listed(visit: Visit) -> Answer:
     return Html("endpoints", values)
 
 
-async def new(visit: Visit) -> Answer:
+async def new(request: PageRequest) -> Answer:
     """The form for a new endpoint."""
-    needs_write(visit)
-    given = EndpointForm.new(tenant=visit.query.get("tenant", ""), event=visit.query.get("event", ""))
-    return await form_page(visit, given)
+    needs_write(request)
+    given = EndpointForm.new(tenant=request.query.get("tenant", ""), event=request.query.get("event", ""))
+    return await form_page(request, given)
 
 
-async def add(visit: Visit) -> Answer:
+async def add(request: PageRequest) -> Answer:
     """Register an endpoint, and lead to its secret: no later page can show it."""
-    needs_write(visit)
-    made = await visit.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=EndpointForm.read(visit.form).body())
-    return visit.made(made.secret, "endpoints", made.id, "secret")
+    needs_write(request)
+    made = await request.api.post(
+        RegisteredEndpoint, "webhooks", "endpoints", body=EndpointForm.read(request.form).body()
+    )
+    return request.made(made.secret, "endpoints", made.id, "secret")
 
 
-async def form_page(visit: Visit, given: EndpointForm, endpoint: Endpoint | None = None) -> Html:
-    """The form, with what was typed if it was refused: the reasons stand beside their fields."""
-    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoint | None = None) -> Html:
+    """The form, with the typed values if it was refused: the reasons stand beside their fields."""
+    types = await request.api.get(Page[EventType], "webhooks", "event-types")
     values = {
-        "form": EndpointForm.read(visit.form) if visit.form else given,
+        "form": EndpointForm.read(request.form) if request.form else given,
         "endpoint": endpoint,
-        "limits": limits_for(visit.person, endpoint),
-        "errors": {} if visit.refusal is None else errors_of(visit.refusal),
+        "limits": limits_for(request.person, endpoint),
+        "errors": {} if request.refusal is None else errors_of(request.refusal),
         **event_types.divided(types),
     }
     return Html("endpoint_form", values)
 
 
-async def endpoint_rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:
-    """The endpoints with their health, and with what was sent to them, by one call for each."""
+async def endpoint_rows(request: PageRequest, page: Page[Endpoint]) -> list[Row]:
+    """The endpoints with their health and their traffic, by one call for each."""
     if not page.data:
         return []
     ids = {"ids": ",".join(each.id for each in page)}
-    health = await visit.api.get(
+    health = await request.api.get(
         Page[EndpointHealth], "webhooks", "endpoints", "health", query=ids | {"limit": str(len(page.data))}
     )
-    activity = await activities(visit, [each.id for each in page])
+    activity = await activities(request, [each.id for each in page])
     healths = {each.endpoint_id: each for each in health}
     return [_row(each, healths.get(each.id), activity.get(each.id)) for each in page]
 

@@ -1,11 +1,11 @@
-"""The pages Event types and Event type: what can be sent, with schema and example."""
+"""The pages Event types and Event type: the events with schema and example."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.events.event_types import EventType
@@ -13,9 +13,9 @@ from svc_pg.webhooks.events.event_types import EventType
 _LONGEST: Final = 64 * 1024
 
 
-async def listed(visit: Visit) -> Answer:
+async def event_types_page(request: PageRequest) -> Answer:
     """All events, those of the application first."""
-    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    types = await request.api.get(Page[EventType], "webhooks", "event-types")
     return Html("event_types", divided(types))
 
 
@@ -26,10 +26,10 @@ def divided(types: Iterable[EventType]) -> Mapping[str, Sequence[EventType]]:
     return {"types": [each for each in every if each not in own], "own_types": own}
 
 
-async def shown(visit: Visit) -> Answer:
+async def event_type_page(request: PageRequest) -> Answer:
     """One event."""
-    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
-    found = next((each for each in types if each.name == visit.params["name"]), None)
+    types = await request.api.get(Page[EventType], "webhooks", "event-types")
+    found = next((each for each in types if each.name == request.params["name"]), None)
     if found is None:
         raise Problem(404, "unknown_event", "No event has this name.")
     return Html("event_type", {"event": found, "schema": _lines(found.schema), "example": _lines(found.example)})

@@ -4,35 +4,35 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import navigation
-from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.navigation import NavItem
+from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.visit import PAGES
 from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
 
 WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute(
         "GET",
         "/deliveries",
-        deliveries.listed,
+        deliveries.deliveries_page,
         is_compressed=True,
-        place=Place(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
+        nav_item=NavItem(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
         filters=[*deliveries.WORDS, *PAGES],
     ),
     PageRoute("GET", "/deliveries/change", deliveries.confirm, filters=[*deliveries.WORDS, "do"], lists=["id"]),
     PageRoute("POST", "/deliveries/change", deliveries.change, page="/deliveries"),
-    PageRoute("GET", "/deliveries/:id", delivery.shown),
+    PageRoute("GET", "/deliveries/:id", delivery.delivery_page),
     PageRoute("POST", "/deliveries/:id/retry", delivery.retry, page="/deliveries/:id"),
     PageRoute("POST", "/deliveries/:id/cancel", delivery.cancel, page="/deliveries/:id"),
     PageRoute(
         "GET",
         "/endpoints",
-        endpoints.listed,
-        place=Place(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
+        endpoints.endpoints_page,
+        nav_item=NavItem(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
         filters=[*endpoints.WORDS, *PAGES],
     ),
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=["tenant", "event"]),
     PageRoute("POST", "/endpoints", endpoints.add, page="/endpoints/new"),
-    PageRoute("GET", "/endpoints/:id", endpoint.shown),
+    PageRoute("GET", "/endpoints/:id", endpoint.endpoint_page),
     PageRoute("GET", "/endpoints/:id/edit", endpoint.edit),
     PageRoute("POST", "/endpoints/:id/edit", endpoint.update, page="/endpoints/:id/edit"),
     PageRoute("POST", "/endpoints/:id/pause", endpoint.pause, page="/endpoints/:id"),
@@ -47,10 +47,10 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute(
         "GET",
         "/events",
-        event_types.listed,
+        event_types.event_types_page,
         is_compressed=True,
-        place=Place(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
+        nav_item=NavItem(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
         filters=[],
     ),
-    PageRoute("GET", "/events/:name", event_types.shown, is_compressed=True),
+    PageRoute("GET", "/events/:name", event_types.event_type_page, is_compressed=True),
 ]

@@ -1,4 +1,4 @@
-"""Values of snapshots for people: the differing part marked, what is long cut with its size."""
+"""Values of snapshots for people: the difference marked, long values cut with their size."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def compared(before: str, after: str) -> tuple[Value, Value]:
 
 
 def _at_words(before: str, after: str, head: int, tail: int) -> tuple[int, int]:
-    """The lengths of the common ends, less what they have of words that differ: these are marked as a whole."""
+    """The lengths of the common ends, cut at words: a word that differs is marked as a whole."""
     if any(text[head : head + 1].isalnum() for text in (before, after)):
         head -= _word(before[:head][-_WORD - 1 :][::-1])
     if tail and any(text[len(text) - tail - 1 : len(text) - tail].isalnum() for text in (before, after)):
@@ -64,7 +64,7 @@ def _marked(text: str, head: int, tail: int, kind: Kind) -> Value:
 
 
 def _value(parts: list[Part], whole: str, longest: int = LONGEST) -> Value:
-    """The parts, cut around what differs if the whole is long."""
+    """The parts, cut around the difference if the whole is long."""
     if len(whole) <= longest:
         return Value([part for part in parts if part.text], None)
     if len(parts) == 1:

@@ -1,4 +1,4 @@
-"""Seal the cursors of sessions of one tenant: those of searches and followers hold times and numbers of others."""
+"""Encrypt the cursors of sessions of one tenant: those of searches and followers hold times and numbers of others."""
 
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -24,8 +24,8 @@ _NONCE_BYTES: Final = 12
 _CURSORS: Final = ("cursor", "before", "after")
 
 
-class SealedCursors:
-    """Seals with a key derived from the first of those that sign sessions, and opens with all."""
+class TenantCursors:
+    """Encrypts with a key derived from the first of those that sign sessions, and decrypts with all."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = [
@@ -33,34 +33,34 @@ class SealedCursors:
             for key in keys
         ]
 
-    def sealed(self, session: Session, page: Page[Item]) -> Page[Item]:
+    def encrypted(self, session: Session, page: Page[Item]) -> Page[Item]:
         """The page as the session may get it."""
         if session.tenant is None:
             return page
         aad = session.tenant.encode()
 
-        def seal(cursor: str | None) -> str | None:
+        def encrypt(cursor: str | None) -> str | None:
             if cursor is None:
                 return None
             nonce = os.urandom(_NONCE_BYTES)
             content = nonce + self._ciphers[0].encrypt(nonce, cursor.encode(), aad)
             return urlsafe_b64encode(content).decode().rstrip("=")
 
-        return replace(page, next_cursor=seal(page.next_cursor), prev_cursor=seal(page.prev_cursor))
+        return replace(page, next_cursor=encrypt(page.next_cursor), prev_cursor=encrypt(page.prev_cursor))
 
-    def opened(self, session: Session, query: QueryParams, *, words: Sequence[str] = ()) -> QueryParams:
-        """The parameters with the cursors opened; ``words`` are those that stand for one. Raises Problem 422."""
+    def decrypted(self, session: Session, query: QueryParams, *, words: Sequence[str] = ()) -> QueryParams:
+        """The parameters with the cursors decrypted; ``words`` are those that stand for one. Raises Problem 422."""
         if session.tenant is None:
             return query
         tenant = session.tenant
         return QueryParams(
             [
-                (name, self._opened(tenant, name, text) if name in _CURSORS and text not in words else text)
+                (name, self._decrypted(tenant, name, text) if name in _CURSORS and text not in words else text)
                 for name, text in query.multi_items()
             ]
         )
 
-    def _opened(self, tenant: str, name: str, text: str) -> str:
+    def _decrypted(self, tenant: str, name: str, text: str) -> str:
         with suppress(ValueError):
             content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
             for cipher in self._ciphers:

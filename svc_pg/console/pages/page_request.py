@@ -1,4 +1,4 @@
-"""One request for a page: who asks for what, and the addresses that its answer names."""
+"""One request for a page: its session, its parameters, its form, and the addresses of its answer."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
-from svc_pg.console.pages.navigation import Place, grouped
+from svc_pg.console.pages.navigation import NavItem, grouped
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
@@ -37,13 +37,13 @@ _SHOWN: Final = "secret"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Visit:
+class PageRequest:
     """A request for a page. ``params`` are the ``:param`` segments of its path.
 
-    ``form`` is what a form sent, or, on the page of a form that was refused, what was typed.
+    ``form`` has the fields that were sent, or, on the page of a form that was refused, those that were typed.
     """
 
-    request: ConsoleRequest
+    http: ConsoleRequest
     api: Api
     cookies: Cookies
     sealer: Sealer
@@ -53,7 +53,7 @@ class Visit:
     """The look of the portal, on its pages."""
     is_log_here: bool = True
     """True if the audit log can be searched, and its transactions are those that deliveries name."""
-    places: Sequence[Place] = ()
+    nav_items: Sequence[NavItem] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     alarms: Mapping[str, int] = field(default_factory=dict)
     """The number of things that need somebody, by the first segment of the page that has them."""
@@ -67,13 +67,13 @@ class Visit:
     refused_request: str = ""
     """The id of the request that was refused."""
     lost: str = ""
-    """A sentence on what was typed and could not be kept."""
+    """A sentence on typed values that could not be kept."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def query(self) -> QueryParams:
         """The query of the address: the filters of a list."""
-        return self.request.query
+        return self.http.query
 
     @property
     def person(self) -> Session:
@@ -84,13 +84,13 @@ class Visit:
 
     @property
     def whose(self) -> str:
-        """The person that looks, by which what was typed is kept for them alone; empty if nobody is signed in."""
+        """The person for whom typed values are kept, and nobody else; empty without a session."""
         return "" if self.session is None else self.session.email
 
     @property
     def theme(self) -> str | None:
         """The theme that was chosen in this browser. The portal is also sent the console's cookie, after its own."""
-        given = self.cookies.read_all(self.request, cookies.THEME)[:1]
+        given = self.cookies.read_all(self.http, cookies.THEME)[:1]
         return next((theme for theme in given if theme in THEMES), None)
 
     def may(self, permission: Permission) -> bool:
@@ -108,13 +108,13 @@ class Visit:
         return next(filter(self.may, reversed(PERMISSIONS)), "no permission")
 
     @property
-    def navigation(self) -> Sequence[tuple[str, Sequence[Place]]]:
+    def navigation(self) -> Sequence[tuple[str, Sequence[NavItem]]]:
         """The pages that this person may look at, below their headings."""
-        return grouped(place for place in self.places if self.may(place.permission))
+        return grouped(item for item in self.nav_items if self.may(item.permission))
 
     def has(self, path: str) -> bool:
         """True if the navigation leads this person to the page with this path, for example ``deliveries``."""
-        return any(place.path[0] == path and self.may(place.permission) for place in self.places)
+        return any(item.path[0] == path and self.may(item.permission) for item in self.nav_items)
 
     @property
     def sees_whole_log(self) -> bool:
@@ -123,7 +123,7 @@ class Visit:
 
     @property
     def to(self) -> Addresses:
-        """The addresses of what pages show."""
+        """The addresses of pages by their subject."""
         return Addresses(self.url)
 
     def relative(self, then: datetime) -> str:
@@ -131,7 +131,7 @@ class Visit:
         return relative(then, self.now)
 
     def url(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
-        """The address of a page, each segment quoted. ``query`` leaves out what is empty."""
+        """The address of a page, each segment quoted. Empty values of ``query`` are left out."""
         path = "/".join([self.base_path, *(quote(str(segment), safe="") for segment in segments)])
         given = {name: value for name, value in (query or {}).items() if value}
         return f"{path}?{urlencode(given, doseq=True)}" if given else path
@@ -159,8 +159,8 @@ class Visit:
 
     def secret(self) -> str | None:
         """The secret that this page shows, if it was made for it within the last minutes."""
-        address = self.url(*self.request.segments[1:])
-        for text in self.cookies.read_all(self.request, cookies.SHOWN):  # the portal is also sent the console's
+        address = self.url(*self.http.segments[1:])
+        for text in self.cookies.read_all(self.http, cookies.SHOWN):  # the portal is also sent the console's
             match self.sealer.opened(text, purpose=_SHOWN, whose=self.person.session_id):
                 case [made_for, str(secret)] if made_for == address:
                     return secret
@@ -175,8 +175,8 @@ class Visit:
         """The address of this page with some parameters of its query set, or, if None, left out."""
         left_out = {*changes, REFUSED}
         kept = {name: [*filter(None, self.query.getlist(name))] for name in self.query if name not in left_out}
-        return self.url(*self.request.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
+        return self.url(*self.http.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
 
 
-View = Callable[[Visit], Awaitable[Answer]]
+View = Callable[[PageRequest], Awaitable[Answer]]
 """Makes a page; raises Problem, which is shown as a page."""

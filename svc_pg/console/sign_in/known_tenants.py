@@ -1,4 +1,4 @@
-"""The tenants that links, tokens and endpoints may be for, and the end of all that lets somebody in for one."""
+"""The tenants that links, tokens and endpoints may be for, and the end of all access for one."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,7 +26,7 @@ select (select count(*) from svc.console_portal_links where tenant = %(tenant)s 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The numbers of what lets somebody in for one tenant."""
+    """The numbers of links, sessions and tokens of one tenant."""
 
     links: int
     sessions: int
@@ -94,7 +94,7 @@ def access(tenant: str) -> Query[Access]:
 
 
 def end_access(conn: Connection[Any], tenant: str) -> Access:
-    """End all that lets somebody in for this tenant, as the actor of the transaction; return what ended."""
+    """End all access for this tenant, as the actor of the transaction; return the numbers."""
     refuse_tenant(tenant)
     scalar(conn, _END, (tenant,))
     return fetch_one(conn, Query(_ENDED, {"tenant": tenant}, Access))

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import pytest
 
-from cli import connections
-from cli.connections import BoundedProtocol
+from cli import client_connections
+from cli.client_connections import BoundedProtocol
 from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, adapter, body
 from tests.integration.console.serving import PREFIX, bearer, serving, settings
 from tests.support.waiting import wait_until
@@ -54,13 +54,13 @@ def rest(sock: socket.socket) -> bytes:
 def test_a_header_that_is_not_complete_in_time_ends_the_connection(
     base_url: str, monkeypatch: pytest.MonkeyPatch, sent: str
 ) -> None:
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(client_connections, "HEADER_SECONDS", 0.3)
     with client(base_url, sent) as sock:
         assert rest(sock) == b""
 
 
 def test_a_second_header_has_no_more_time_than_the_first(base_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(client_connections, "HEADER_SECONDS", 0.3)
     with client(base_url, f"GET {PREFIX}/console/health HTTP/1.1\r\nHost: x\r\n\r\n") as sock:
         assert b'{"status":"ok"}' in sock.recv(MIB)
         sock.sendall(b"GET / HT")
@@ -76,7 +76,7 @@ def test_a_body_that_is_not_complete_in_time_is_408(base_url: str, monkeypatch: 
 
 
 def test_a_body_that_nobody_reads_has_its_time_too(base_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(client_connections, "BODY_SECONDS", 0.5)
     with client(base_url, f"POST {PREFIX}/none HTTP/1.1\r\nHost: x\r\nContent-Length: 999999\r\n\r\n{{") as sock:
         assert rest(sock).startswith(b"HTTP/1.1 404 ")
 
@@ -92,7 +92,7 @@ class _Recorded(BoundedProtocol):
 
 
 def test_a_client_that_stops_reading_loses_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(client_connections, "READ_SECONDS", 0.3)
     monkeypatch.setattr(adapter, "SEND_SECONDS", 0.1)
     token = bearer("read")["Authorization"]
     request = f"GET {PREFIX}/much/it HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n\r\n"
@@ -101,7 +101,7 @@ def test_a_client_that_stops_reading_loses_its_connection(monkeypatch: pytest.Mo
 
 
 def test_more_connections_than_are_accepted_are_closed(base_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "ACCEPTED", 3)
+    monkeypatch.setattr(client_connections, "ACCEPTED", 3)
     with ExitStack() as clients:
         for _ in range(3):
             clients.enter_context(client(base_url))

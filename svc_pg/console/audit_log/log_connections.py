@@ -27,8 +27,8 @@ _LATE: Final = frozenset({1969, 3024})
 _UNREACHABLE: Final = frozenset({1040, 1044, 1045, 1049, 1203, 2002, 2003, 2006, 2013, 2026})
 
 
-def opened(address: Address, *, seconds: int) -> Any:
-    """A connection that commits each statement; calls end when they have taken so many seconds."""
+def new_connection(address: Address, *, seconds: int) -> Any:
+    """A connection that commits each statement; a call ends after ``seconds``."""
     return _sqlite(address, seconds) if isinstance(address, SqliteFile) else _mysql(address, seconds)
 
 

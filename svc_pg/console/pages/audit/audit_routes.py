@@ -4,37 +4,37 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages.audit import as_of_page, entry, log, record, revert_page, selection, tail, transaction
-from svc_pg.console.pages.navigation import AUDIT, Place
+from svc_pg.console.pages.navigation import AUDIT, NavItem
+from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.visit import PAGES
 
 AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute(
         "GET",
         "/audit",
-        log.listed,
+        log.log_page,
         is_compressed=True,
-        place=Place(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
+        nav_item=NavItem(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
         filters=log.POSITIONS,
         lists=[*selection.WORDS],
     ),
     PageRoute(
         "GET",
         "/tail",
-        tail.shown,
+        tail.tail_page,
         is_compressed=True,
-        place=Place(word="Live tail", icon="tail", group=AUDIT, key="t", product="audit"),
+        nav_item=NavItem(word="Live tail", icon="tail", group=AUDIT, key="t", product="audit"),
         filters=["after"],
         lists=[*selection.WORDS],
     ),
     PageRoute("GET", "/audit/export", log.export, is_compressed=True, filters=["format"], lists=[*selection.WORDS]),
-    PageRoute("GET", "/audit/entries/:id", entry.shown, is_compressed=True),
+    PageRoute("GET", "/audit/entries/:id", entry.entry_page, is_compressed=True),
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),
     PageRoute("GET", "/audit/entries/:id/revert", revert_page.of_entry, lists=["leave"]),
     PageRoute("GET", "/audit/entries/:id/revert.sql", revert_page.entry_file, lists=["leave"]),
-    PageRoute("GET", "/audit/transactions/:id", transaction.shown, is_compressed=True),
+    PageRoute("GET", "/audit/transactions/:id", transaction.transaction_page, is_compressed=True),
     PageRoute("GET", "/audit/transactions/:id/revert", revert_page.of_transaction, lists=["leave"]),
     PageRoute("GET", "/audit/transactions/:id/revert.sql", revert_page.transaction_file, lists=["leave"]),
-    PageRoute("GET", "/audit/records/:table/:id", record.shown, is_compressed=True, filters=PAGES),
-    PageRoute("GET", "/audit/records/:table/:id/then", as_of_page.shown, is_compressed=True, filters=["time"]),
+    PageRoute("GET", "/audit/records/:table/:id", record.record_page, is_compressed=True, filters=PAGES),
+    PageRoute("GET", "/audit/records/:table/:id/as-of", as_of_page.as_of_page, is_compressed=True, filters=["time"]),
 ]

@@ -84,7 +84,7 @@ class PendingSignIn:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The code was right, and the session can be claimed for so many seconds."""
+    """The code was right, and the session can be claimed for ``claim_expires_in`` seconds."""
 
     status: Literal["verified"]
     claim_expires_in: int
@@ -168,7 +168,7 @@ def email_of(request: ConsoleRequest, *, default: str | None = None) -> str:
 
 
 def known_device_of(request: ConsoleRequest) -> str | None:
-    """The member ``knownDevice`` of a body that ``email_of`` has read; what is no text counts as none."""
+    """The member ``knownDevice`` of a body that ``email_of`` has read; anything but a text counts as none."""
     known = request.body.get("knownDevice") if isinstance(request.body, dict) else None
     return known if isinstance(known, str) else None
 

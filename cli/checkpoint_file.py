@@ -8,8 +8,8 @@ from typing import Final
 
 from svc_pg.errors import SvcError
 
-from . import bookmark, file_lock
-from .bookmark import Bookmark
+from . import checkpoint, file_lock
+from .checkpoint import Checkpoint
 from .disk import sync_folder, write_all
 from .file_lock import MADE
 from .output_file import explained, is_special
@@ -17,8 +17,8 @@ from .output_file import explained, is_special
 _LONGEST: Final = 1024 * 1024
 
 
-class CursorFile:
-    """A file with one line, the bookmark. It is replaced by a rename, so a kill leaves the old or the new one.
+class CheckpointFile:
+    """A file with one line, the checkpoint. It is replaced by a rename, so a kill leaves the old or the new one.
 
     It stays locked, because a second export would move the cursor and make a gap in the output of the first.
     """
@@ -28,24 +28,24 @@ class CursorFile:
         if is_special(path):
             raise SvcError(f"{path} is not a file and keeps no cursor", hint="Name a file, or leave out --cursor.")
         with explained(path):
-            self._descriptor = file_lock.opened(self._path, MADE)
+            self._descriptor = file_lock.open_locked(self._path, MADE)
 
-    def read(self) -> Bookmark | None:
-        """The bookmark; None if there is none yet. Raises SvcError."""
+    def read(self) -> Checkpoint | None:
+        """The checkpoint; None if there is none yet. Raises SvcError."""
         with explained(self._path):
             content = os.pread(self._descriptor, _LONGEST, 0)
         try:
-            return bookmark.read(content.decode()) if content else None
+            return checkpoint.parsed(content.decode()) if content else None
         except (ValueError, RecursionError) as error:
             raise SvcError(
                 f"{self._path} has no cursor in it", hint="Name a file that export --follow wrote, or a new one."
             ) from error
 
-    def save(self, reached: Bookmark) -> None:
-        """Replace the bookmark; it is on the disk when this returns. Raises SvcError."""
+    def save(self, reached: Checkpoint) -> None:
+        """Replace the checkpoint; it is on the disk when this returns. Raises SvcError."""
         part = self._path.with_name(f".{self._path.name[:200]}.part")
         with explained(self._path):
-            descriptor = file_lock.opened(part, MADE | os.O_NOFOLLOW, name=self._path)
+            descriptor = file_lock.open_locked(part, MADE | os.O_NOFOLLOW, name=self._path)
             try:
                 os.ftruncate(descriptor, 0)
                 write_all(descriptor, reached.text.encode())
@@ -66,9 +66,9 @@ class CursorFile:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[CursorFile]:
+def opened_checkpoint(path: Path) -> Iterator[CheckpointFile]:
     """Open the file, or create it. Raises SvcError if it cannot be written, or if another export uses it."""
-    file = CursorFile(path)
+    file = CheckpointFile(path)
     try:
         yield file
     finally:

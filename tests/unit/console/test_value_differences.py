@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.audit.log.value_texts import written
-from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared
+from svc_pg.console.pages.audit.value_differences import LONGEST, Value, alone, compared
 
 
 def marked(value: Value) -> str:

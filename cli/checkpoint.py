@@ -25,7 +25,7 @@ Options = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
+class Checkpoint:
     """A cursor, its log, and the options that determine the lines before it and their form."""
 
     cursor: str
@@ -34,7 +34,7 @@ class Bookmark:
 
     @property
     def text(self) -> str:
-        """One line of JSON, for ``read``."""
+        """One line of JSON, for ``parsed``."""
         return json.dumps(asdict(self)) + "\n"
 
     def check(self, options: Options, *, name: str) -> None:
@@ -53,12 +53,12 @@ class Bookmark:
             )
 
 
-def read(text: str) -> Bookmark:
-    """Read the line of a bookmark. Raises ValueError."""
+def parsed(text: str) -> Checkpoint:
+    """The checkpoint in a line of JSON. Raises ValueError."""
     match json.loads(text):
         case {"cursor": str(cursor), "log": str(log), "options": dict(options)} if all(map(_is_list, options.values())):
-            return Bookmark(cursor, log, options)
-    raise ValueError("not a bookmark")
+            return Checkpoint(cursor, log, options)
+    raise ValueError("not a checkpoint")
 
 
 def options_of(conditions: Sequence[Condition], *, form: str) -> dict[str, list[str]]:

@@ -12,9 +12,9 @@ START: Final = "start"
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The end of what was read, the cursor of a horizon, or an empty text.
+    """``after`` is the position of the horizon up to which all was read; empty at the start.
 
-    Inside a stretch, ``until`` is the cursor of its end, and ``row`` that of the last entry.
+    Inside a stretch, ``until`` is the position of its end, and ``row`` the cursor of the last entry.
     """
 
     after: str
@@ -27,7 +27,7 @@ class Position:
         return encode((self.after, self.until, self.row))
 
 
-def read(cursor: str) -> Position:
+def position_of(cursor: str) -> Position:
     """Read the position in a cursor. Raises QueryError."""
     if cursor in (NOW, START):
         return Position("")

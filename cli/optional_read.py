@@ -8,10 +8,10 @@ from psycopg.errors import InsufficientPrivilege
 from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import AccessError, NotInstalledError
 
-Fact = TypeVar("Fact")
+Value = TypeVar("Value")
 
 
-def known(conn: Any, read: Callable[[Any], Fact], otherwise: Fact) -> Fact:
+def optional_read(conn: Any, read: Callable[[Any], Value], otherwise: Value) -> Value:
     """Read a fact; return ``otherwise`` on other databases, without the right, or if nothing is installed."""
     if dialect_of(conn) != "postgresql":
         return otherwise
