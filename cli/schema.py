@@ -139,7 +139,7 @@ def status(
                 if now is not None:
                     output.words(f"{table} is now {now}. To go on recording it, name it so.")
             for entry in differing:
-                if entry.is_left and entry.kind != "gap":
+                if entry.is_foreign and entry.kind != "gap":
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
             if any(entry.kind == "gap" for entry in differing):
                 output.words(
@@ -210,7 +210,7 @@ def uninstall(
 
 def _advice(differing: list[Status], config: str | None) -> str:
     if not any(entry.needs_prune for entry in differing):
-        return "To put them right: svc-pg install" if not all(entry.is_left for entry in differing) else ""
+        return "To put them right: svc-pg install" if not all(entry.is_foreign for entry in differing) else ""
     if not _is_configured(config):
         return _NO_CONFIGURATION
     return "To put them right, and to remove what the configuration does not name: svc-pg install --prune"

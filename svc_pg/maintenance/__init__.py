@@ -18,6 +18,7 @@ from svc_pg.database.query import scalar
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
+from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -32,6 +33,10 @@ _DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s or
 _MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order by id offset %s limit 1"
 _PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
 _PRUNE_MESSAGES: Final = "select svc.webhook_prune_messages(%s, %s, %s, %s)"
+
+_IS_OWNER: Final = """
+select pg_catalog.pg_has_role(c.relowner, 'USAGE') from pg_catalog.pg_class c where c.oid = 'svc.audit_logs'::regclass
+"""
 
 Step = Callable[[Connection[Any], Config], str | None]
 
@@ -73,8 +78,9 @@ class Maintenance:
 def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
-    Makes the log's partitions; removes entries older than ``retention_days``, deliveries older than ``keep_delivered``
-    and ``keep_failed``, and expired rows of the console. A failed step is logged, and the others still run. Does
+    Makes the log's partitions, and indexes that ``audit.indexes`` and ``audit.search`` choose; removes entries older
+    than ``retention_days``, deliveries older than ``keep_delivered`` and ``keep_failed``, and expired rows of the
+    console. A failed step is logged, and the others still run. Does
     nothing and returns True while another session maintains the database. If the log is a copy that logical replication
     keeps, only makes partitions and drops those that the publisher has dropped: the rest arrives.
 
@@ -152,6 +158,14 @@ def _check_autocommit(conn: Connection[Any]) -> None:
 def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
     made = scalar(conn, ENSURE)
     return f"made {', '.join(made)}" if made else None
+
+
+def _build_indexes(conn: Connection[Any], config: Config) -> str | None:
+    """What an install in one transaction leaves. Whoever may not act as the log's owner leaves it to ``install``."""
+    if not scalar(conn, _IS_OWNER):
+        return None
+    built = index_builder.ensure(conn, log_indexes.chosen(config.audit), prune=False)
+    return f"built {', '.join(step.identity for step in built)}" if built else None
 
 
 def _follow_purges(conn: Connection[Any], _: Config) -> str | None:
@@ -235,9 +249,11 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the leaves of removed entries", None, _prune_leaves),
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
+    ("the log's indexes", None, _build_indexes),  # which may wait for long
 )
 _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's partitions", None, _make_partitions),
     ("the log's epoch", None, _begin_epoch),
     ("the log's retention", "purge", _follow_purges),
+    ("the log's indexes", None, _build_indexes),
 )

@@ -24,7 +24,8 @@ class Status:
     ``sql``: the statement by which install corrects it; empty if only a backup can.
     ``audited_table``: the table whose changes it records or sends.
     ``is_foreign``: install keeps it, because others made it, or have to decide.
-    ``is_superseded``: for an orphan; other objects now record or send the changes of its table.
+    ``is_later``: for an index of the log; install does it after its transactions, while captures go on.
+    ``is_superseded``: for an orphan; other objects now record or send the changes of its table, or do what it did.
     ``moved_to``: the name of its table now, if that was renamed.
     ``recorded_as``: its identity before its table was renamed, if that is another.
     ``is_of_dropped_table``: for an orphan; its table is no more, so that nothing is left to capture.
@@ -37,6 +38,7 @@ class Status:
     sql: str
     audited_table: str | None = None
     is_foreign: bool = False
+    is_later: bool = False
     is_superseded: bool = False
     moved_to: str | None = None
     recorded_as: str | None = None
@@ -67,18 +69,16 @@ class Status:
         return self.kind == "function" and is_overload(self.identity)
 
     @property
-    def is_left(self) -> bool:
-        """True if an install leaves it to people. An index of the log is not: it is built after the transactions."""
-        return self.is_foreign and not (self.kind == "index" and self.state in ("missing", "tampered"))
-
-    @property
     def leaves_out(self) -> str | None:
         """The changes of the table that are not recorded by it, for people; None if it records all."""
         return None if self.item is None else self.item.leaves_out
 
     @property
     def needs_prune(self) -> bool:
-        """True if the step removes capture or an event; our own old functions and views are removed without prune."""
+        """True if the step removes capture, an event or an index of the log.
+
+        Our own old functions and views are removed without prune, as is all that others supersede.
+        """
         is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 

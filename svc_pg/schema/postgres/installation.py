@@ -9,6 +9,8 @@ from psycopg.rows import tuple_row
 
 from svc_pg.database.query import Query, RawJson, fetch_one, scalar
 from svc_pg.errors import AccessError
+from svc_pg.schema.postgres import log_indexes
+from svc_pg.schema.postgres.log_indexes import LogIndexes, of_facts
 
 OWNERS: Final = ("svc_owner", "svc_writer")
 CAPTURE: Final = "svc_capture"
@@ -28,8 +30,7 @@ class Surroundings:
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
     options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
     ``relations`` are the tables of schema ``svc``. ``has_user_types`` is true if a role that is no superuser owns a
-    type outside that schema that is no domain, no array and no row. ``search_indexes`` has the method of each index of
-    searches in the log, None if it is not complete: every partition has its part.
+    type outside that schema that is no domain, no array and no row.
     """
 
     server_version: int
@@ -49,7 +50,7 @@ class Surroundings:
     has_guard: bool
     sees_hash_key: bool
     has_user_types: bool
-    search_indexes: dict[str, str | None]
+    log_indexes: LogIndexes | None
 
     @property
     def has_options(self) -> bool:
@@ -113,19 +114,15 @@ select current_setting('server_version_num')::integer as server_version,
        exists (select from pg_type t join pg_roles r on r.oid = t.typowner and not r.rolsuper
                 where t.typtype in ('b', 'e', 'm', 'r') and t.typcategory <> 'A'
                   and t.typnamespace is distinct from n.oid) as has_user_types,
-       (select coalesce(jsonb_object_agg(
-                   right(c.relname, -11), case when i.indisvalid
-                       then substring(pg_get_indexdef(i.indexrelid) from ' svc[.]audit_logs (.*)$') end), '{}')
-          from pg_class c join pg_index i on i.indexrelid = c.oid
-         where c.relnamespace = n.oid and c.relname in ('audit_logs_contains', 'audit_logs_text')) as search_indexes
+{log_indexes}
   from pg_roles me left join pg_namespace n on n.nspname = 'svc'
  where me.rolname = current_user
-"""
+""".replace("{log_indexes}", log_indexes.FACTS)
 _RECORD: Final[LiteralString] = "select version, has_roles, access_sha256, revision from svc.installation"
 
 
-def _surroundings(*, excess: RawJson, search_indexes: RawJson, **facts: Any) -> Surroundings:
-    return Surroundings(excess=excess.value, search_indexes=search_indexes.value, **facts)
+def _surroundings(*, excess: RawJson, log_indexes: RawJson | None, **facts: Any) -> Surroundings:
+    return Surroundings(excess=excess.value, log_indexes=of_facts(log_indexes), **facts)
 
 
 def look_around(conn: Connection[Any]) -> Surroundings:

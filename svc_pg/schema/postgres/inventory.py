@@ -4,16 +4,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
-from psycopg.sql import SQL
 
 from svc_pg.database.query import Query, fetch
-from svc_pg.schema.postgres import log_indexes
 from svc_pg.schema.postgres.installation import Installation
-from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import InventoryKind
 
 # Additions by others are theirs. sql restores an object, or a column's type and defaults; tables and columns that are
-# gone need a backup. Of the log's columns, svc_pg.schema.postgres.foreign compares the defaults.
+# gone need a backup. Of the log's columns, svc_pg.schema.postgres.foreign compares the defaults, and of its indexes the
+# configuration decides.
 _PRESENT: Final[LiteralString] = """
 with own as (
     select c.oid, c.relname, c.oid = 'svc.audit_logs'::regclass as is_log from pg_class c
@@ -56,12 +54,8 @@ present (kind, identity, of_table, sql, definition, is_whole) as (
     union all
     select 'index', i.indexrelid::regclass::text, o.relname, pg_get_indexdef(i.indexrelid) || ';',
            pg_get_indexdef(i.indexrelid),
-           i.indisvalid and i.indisready and i.indislive and not exists (
-               select from pg_inherits p
-                where p.inhparent = o.oid and not exists (
-                    select from pg_inherits q join pg_index x on x.indexrelid = q.inhrelid and x.indisvalid
-                     where q.inhparent = i.indexrelid and x.indrelid = p.inhrelid))
-      from own o join pg_index i on i.indrelid = o.oid
+           i.indisvalid and i.indisready and i.indislive
+      from own o join pg_index i on i.indrelid = o.oid and not o.is_log
      where not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = o.oid)
     union all
     select 'constraint', format('%s on svc.%s', k.conname, k.relname), k.relname,
@@ -76,24 +70,21 @@ _MAJOR: Final[LiteralString] = "current_setting('server_version_num')::integer /
 _IS_ANOTHER: Final[LiteralString] = (
     "translate(p.definition, '()', '') <> translate(to_jsonb(r) ->> 'definition', '()', '')"
 )
-_ALTERED: Final = rf"""{_PRESENT}
+_ALTERED: Final = f"""{_PRESENT}
 select r.kind, r.identity, case when p.kind is null then 'missing' else 'tampered' end as state,
-       r.kind = 'index' and r.of_table = 'audit_logs' as is_of_log,
-       coalesce({_IS_ANOTHER}, false) as is_another,
-       substring(r.sql from ' svc[.]audit_logs (USING .*);$') as method,
        case when r.kind = 'column' and p.kind is null then null
             when r.kind = 'index' and p.kind is not null then format('drop index %s; ', r.identity)
             when r.kind = 'constraint' and p.kind is not null
             then format('alter table svc.%I drop constraint %I; ',
                         r.of_table, left(r.identity, -length(' on svc.' || r.of_table)))
             else '' end
-       -- the catalog says ONLY of the index of any partitioned table
-       || regexp_replace(r.sql, '^(CREATE (?:UNIQUE )?INDEX .*?) ON ONLY ', '\1 ON ') as sql
+       || r.sql as sql
   from svc.installed_inventory r
   left join present p on p.kind = r.kind and p.identity = r.identity
  where (p.kind is null or not p.is_whole
         or {_IS_ANOTHER} and (to_jsonb(r) ->> 'postgres_major')::integer = {_MAJOR})
    and (r.kind = 'table' or exists (select from own o where o.relname = r.of_table))
+   and not (r.kind = 'index' and r.of_table = 'audit_logs')  -- of an older record
  order by r.kind = 'constraint', r.sql !~ ' PRIMARY KEY ', r.identity
 """  # noqa: S608 - constants
 RECORD: Final = f"""
@@ -114,16 +105,12 @@ update svc.installed_inventory r
 class AlteredObject:
     """An object that is missing, or there with another definition, or not valid.
 
-    ``sql`` restores it, and is None if nothing but a backup can. An index that ``is_of_log`` is built after an install,
-    by its ``method``; first the one that is there is dropped, if it ``is_another``.
+    ``sql`` restores it, and is None if nothing but a backup can.
     """
 
     kind: InventoryKind
     identity: str
     state: Literal["missing", "tampered"]
-    is_of_log: bool
-    is_another: bool
-    method: LiteralString | None
     sql: str | None
 
 
@@ -132,22 +119,6 @@ def altered(conn: Connection[Any], installation: Installation) -> list[AlteredOb
     if not installation.has("installed_inventory"):
         return []
     return fetch(conn, Query(_ALTERED, (), AlteredObject))
-
-
-def build_indexes(conn: Connection[Any], installation: Installation) -> list[AlteredObject]:
-    """Build the indexes of the log that are not as recorded, while captures go on; return them.
-
-    ``conn`` must be outside a transaction. Raises InstallError; what was built stays, and the next call goes on.
-    """
-    with transaction(conn):
-        lost = [each for each in altered(conn, installation) if each.is_of_log and each.method]
-    if lost:
-        with log_indexes.building(conn):
-            for each in lost:
-                log_indexes.build(
-                    conn, each.identity.removeprefix("svc."), SQL(each.method or ""), anew=each.is_another
-                )
-    return lost
 
 
 def record(conn: Connection[Any]) -> None:

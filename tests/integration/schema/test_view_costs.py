@@ -32,7 +32,9 @@ def conn(postgres: str, template: str) -> Iterator[Connection]:
         )
         conn.execute("select svc.audit_ensure_partitions()")
         conn.execute("create table t7 (id int primary key, a int)")
-        schema.install(conn, audited("t7"))
+        config = audited("t7")
+        config.audit.indexes = ["actor"]
+        schema.install(conn, config)
         endpoints = add_endpoints(conn, 50)
         add_delivered(conn, 20_000)
         add_due(conn, endpoints, 20)
