@@ -1,27 +1,34 @@
 """The commands ``install``, ``plan``, ``status`` and ``uninstall``."""
 
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from psycopg.errors import QueryCanceled
 
 from svc_pg import Config, schema
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.database.dialects import dialect_of
-from svc_pg.database.query import fetch
 from svc_pg.errors import RemovalRefusedError
 from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
-from svc_pg.status.attribution import PREPARE, Attribution, attribution
 
-from . import facts, format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
+from . import (
+    format_status,
+    horizon_holders,
+    last_runs,
+    late_deliveries,
+    output,
+    records,
+    seal_status,
+    tables,
+    tenant_reads,
+    without_actor,
+)
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
 
-_MOST_TABLES: Final = 5
 _NO_CONFIGURATION: Final = (
     f"There is no {DEFAULT_FILE} in this folder, so nothing is wanted: name the configuration with --config."
 )
@@ -71,6 +78,7 @@ def install(
             raise RemovalRefusedError(error.message, hint=f"Nothing has been changed. {_NO_CONFIGURATION}") from error
         snapshots = schema.backfill(conn, wanted) if backfill else {}
         is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
+        tenant_reads.tell(conn, wanted)
     if json:
         records.show_json({"changes": [_step(step) for step in steps], "snapshots": snapshots})
         return
@@ -89,6 +97,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         steps = schema.plan(conn, wanted, roles=roles)
+        tenant_reads.tell(conn, wanted)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
         left_out = format_status.left_out([step])
@@ -107,11 +116,12 @@ def status(
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
-        attributed = _attributed(conn)
+        attributed = without_actor.read(conn)
         seals = seal_status.read(conn)
         runs = last_runs.read(conn)
         holders = horizon_holders.read(conn)
         backlog = late_deliveries.read(conn)
+        tenant_reads.tell(conn, wanted)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
@@ -148,40 +158,12 @@ def status(
                 )
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
-        _say_without_actor(attributed)
+        without_actor.tell(attributed)
         last_runs.tell(runs)
         horizon_holders.tell(holders)
         late_deliveries.tell(backlog)
     if differing:
         raise typer.Exit(3)
-
-
-def _attributed(conn: Any) -> list[Attribution]:
-    """The entries of the last day with and without an actor; none if they cannot be read quickly."""
-
-    def read(conn: Any) -> list[Attribution]:
-        conn.execute(PREPARE)
-        return fetch(conn, attribution())
-
-    try:
-        return facts.known(conn, read, [])
-    except QueryCanceled:
-        return []
-
-
-def _say_without_actor(attributed: list[Attribution]) -> None:
-    lacking = sorted((each for each in attributed if each.without_actor), key=lambda each: -each.share)
-    for each in lacking[:_MOST_TABLES]:
-        output.words(
-            f"In the last day, {each.without_actor} of {each.entries} entries of {each.table_name} have no actor."
-        )
-    if len(lacking) > _MOST_TABLES:
-        output.words(f"So have {len(lacking) - _MOST_TABLES} more tables; --json lists them.")
-    if any(each.share == 1 for each in lacking):
-        output.words(
-            "If your application names actors, its connections may lack with_audit:"
-            ' see "The actor" in the documentation.'
-        )
 
 
 @app.command()

@@ -9,31 +9,20 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-# One step in the index for each table; of each the newest 1,000 entries of the day, without snapshots, made by nobody
+# Without snapshots, made by nobody
 _READ: Final[LiteralString] = """
-with recursive known(name, number) as (
-    (select l.table_name, 1 from svc.audit_logs l order by l.table_name limit 1)
-    union all
-    select (select l.table_name from svc.audit_logs l where l.table_name > k.name order by l.table_name limit 1),
-           k.number + 1
-      from known k where k.name is not null and k.number < 200
-)
-select k.name as table_name, e.entries, e.without_actor
-  from known k
- cross join lateral (
-    select count(*) as entries, count(*) filter (where r.actor_id is null) as without_actor
-      from (select l.actor_id, l.operation, l.label from svc.audit_logs l
-             where l.table_name = k.name and l."timestamp" >= now() - interval '1 day'
-             order by l."timestamp" desc, l.id desc limit 1000) r
-     where r.operation <> 'SNAPSHOT' and r.label is distinct from 'found by backfill'
- ) e
- where k.name is not null and e.entries > 0
+select r.table_name, count(*) as entries, count(*) filter (where r.actor_id is null) as without_actor
+  from (select l.table_name, l.actor_id, l.operation, l.label from svc.audit_logs l
+         where l."timestamp" >= now() - interval '1 day'
+         order by l."timestamp" desc, l.id desc limit 20000) r
+ where r.operation <> 'SNAPSHOT' and r.label is distinct from 'found by backfill'
+ group by r.table_name order by r.table_name limit 200
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor.
+    """The entries of a table among the newest 20,000 of the last day: all, and those without an actor.
 
     What a backfill found is of no actor by nature, and does not count.
     """

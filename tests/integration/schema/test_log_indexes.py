@@ -12,7 +12,7 @@ from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
 from svc_pg.maintenance import maintain
-from svc_pg.schema.postgres import index_builder
+from svc_pg.schema.postgres import index_builder, sql_script
 from tests.support.postgres import Prepare
 from tests.support.waiting import wait_until
 
@@ -269,7 +269,24 @@ def test_an_index_of_the_log_with_another_definition_is_replaced(written: psycop
     assert "(actor_id" in scalar(written, "select pg_get_indexdef('svc.audit_logs_actor'::regclass)")
 
 
-def test_maintenance_builds_what_a_migration_left_and_drops_nothing(database: str) -> None:
+def test_a_script_in_one_transaction_makes_the_chosen_indexes_of_a_new_log(empty_database: str) -> None:
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute(TABLE)
+        script = sql_script.script(conn, choosing("actor", "tenant"))
+        assert script is not None
+        conn.execute(script.file.encode())
+        assert indexes(conn) == sorted([*ALWAYS, "audit_logs_actor", "audit_logs_tenant"])
+        later = sql_script.script(conn, choosing("actor", "tenant", "table"))
+        assert later is not None
+        conn.execute("insert into customer values (1, 'ann')")
+        conn.execute(later.file.encode())  # made for an empty log, and run in one that has entries
+        assert "audit_logs_table" not in indexes(conn)
+        assert sql_script.script(conn, choosing("actor", "tenant", "table")) is None
+        assert maintain(conn, choosing("actor", "tenant", "table"))
+        assert "audit_logs_table" in indexes(conn)
+
+
+def test_maintenance_builds_what_is_chosen_and_drops_nothing(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         assert maintain(conn, choosing("actor", "tenant"))
         assert indexes(conn) == sorted([*ALWAYS, "audit_logs_actor", "audit_logs_tenant"])
