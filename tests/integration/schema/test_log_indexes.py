@@ -97,7 +97,7 @@ def test_a_chosen_index_is_planned_with_its_price_built_on_each_partition_and_dr
     assert differing(conn, wanted) == dict.fromkeys((f"svc.{name}" for name in chosen), "missing")
     planned = schema.plan(conn, wanted)
     assert [(step.action, step.identity.removeprefix("svc.")) for step in planned] == [("create", x) for x in chosen]
-    assert all("an entry then takes about" in step.sql and "concurrently" in step.sql for step in planned)
+    assert all("; costs an entry about " in step.sql and "concurrently" in step.sql for step in planned)
     assert schema.install(conn, wanted) == planned
     assert indexes(conn) == sorted(ALWAYS + chosen)
     assert schema.install(conn, wanted) == []
