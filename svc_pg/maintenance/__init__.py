@@ -28,15 +28,10 @@ _log = logging.getLogger(__name__)
 _BATCH: Final = 5000
 _EVERY: Final = timedelta(hours=1)
 
-_FIRST: Final = UUID(int=0)
 _DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s order by id offset %s limit 1"
 _MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order by id offset %s limit 1"
 _PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
 _PRUNE_MESSAGES: Final = "select svc.webhook_prune_messages(%s, %s, %s, %s)"
-
-_IS_OWNER: Final = """
-select pg_catalog.pg_has_role(c.relowner, 'USAGE') from pg_catalog.pg_class c where c.oid = 'svc.audit_logs'::regclass
-"""
 
 Step = Callable[[Connection[Any], Config], str | None]
 
@@ -78,11 +73,10 @@ class Maintenance:
 def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
-    Makes the log's partitions, and indexes that ``audit.indexes`` and ``audit.search`` choose; removes entries older
-    than ``retention_days``, deliveries older than ``keep_delivered`` and ``keep_failed``, and expired rows of the
-    console. A failed step is logged, and the others still run. Does
-    nothing and returns True while another session maintains the database. If the log is a copy that logical replication
-    keeps, only makes partitions and drops those that the publisher has dropped: the rest arrives.
+    Makes the log's partitions and its chosen indexes; removes entries older than ``retention_days``, deliveries older
+    than ``keep_delivered`` and ``keep_failed``, and expired rows of the console. A failed step is logged, and the
+    others still run. Does nothing and returns True while another session maintains the database. If the log is a copy
+    that logical replication keeps, only makes partitions and indexes, and drops what the publisher has dropped.
 
     Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
     """
@@ -161,11 +155,8 @@ def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
 
 
 def _build_indexes(conn: Connection[Any], config: Config) -> str | None:
-    """What an install in one transaction leaves. Whoever may not act as the log's owner leaves it to ``install``."""
-    if not scalar(conn, _IS_OWNER):
-        return None
-    built = index_builder.ensure(conn, log_indexes.chosen(config.audit), prune=False)
-    return f"built {', '.join(step.identity for step in built)}" if built else None
+    built = index_builder.build_missing(conn, log_indexes.chosen(config.audit))
+    return f"built {', '.join(built)}" if built else None
 
 
 def _follow_purges(conn: Connection[Any], _: Config) -> str | None:
@@ -229,7 +220,7 @@ def _in_stretches(
     conn: Connection[Any], end: LiteralString, prune: LiteralString, params: tuple[object, ...], *, kept: timedelta
 ) -> int:
     """Go once through the ids that are older than ``kept``, so that rows that stay are not read again and again."""
-    removed, after = 0, _FIRST
+    removed, after = 0, UUID(int=0)
     horizon = scalar(conn, "select svc.uuid7_at(now() - %s)", (kept,))
     while after is not None and after < horizon:
         until = scalar(conn, end, (after, _BATCH - 1))  # None: fewer than a batch are left

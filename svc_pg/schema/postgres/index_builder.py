@@ -11,7 +11,7 @@ from psycopg import Connection, Error
 from psycopg.errors import LockNotAvailable
 from psycopg.sql import SQL, Composed, Identifier
 
-from svc_pg.database.query import Query, fetch
+from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import InstallError
 from svc_pg.schema.postgres import log_indexes
 from svc_pg.schema.postgres.log_indexes import METHODS, LogIndexes
@@ -32,6 +32,9 @@ select p.relname::text as partition, part.name as index, x.indexrelid is not nul
         where q.inhparent = to_regclass('svc.' || %s) and w.indrelid = p.oid
    )
  order by p.relname
+"""
+_IS_OWNER: Final = """
+select pg_catalog.pg_has_role(c.relowner, 'USAGE') from pg_catalog.pg_class c where c.oid = 'svc.audit_logs'::regclass
 """
 _TRIES: Final = 100
 _WAIT: Final = "set local lock_timeout = '200ms'"
@@ -64,6 +67,14 @@ def ensure(conn: Connection[Any], wanted: Collection[str], *, prune: bool) -> li
         for step in steps:
             _take(conn, step, present)
     return steps
+
+
+def build_missing(conn: Connection[Any], wanted: Collection[str]) -> list[str]:
+    """Build what an install in one transaction has left; return the names.
+
+    Does nothing as a role that may not act as the log's owner. Raises InstallError.
+    """
+    return [step.identity for step in ensure(conn, wanted, prune=False)] if scalar(conn, _IS_OWNER) else []
 
 
 def _take(conn: Connection[Any], step: Status, present: LogIndexes) -> None:

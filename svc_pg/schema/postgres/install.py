@@ -28,7 +28,6 @@ from svc_pg.schema.postgres import (
     partitions,
     preflight,
 )
-from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.roles import drop_unused, join
 from svc_pg.schema.postgres.scope import Scope
@@ -218,11 +217,7 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     if not present.has("installed_objects"):
         return []
     kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
-    steps = [
-        step
-        for step in look(conn, present, kept)
-        if step.action == "remove" and step.kind != "event" and not step.is_later
-    ]
+    steps = [step for step in Plan.of(conn, present, kept).steps if step.action == "remove" and step.kind != "event"]
     check_partition_keys(conn, _with_triggers(steps))
     if present.has("audit_logs"):
         conn.execute(log_indexes.DROP)
