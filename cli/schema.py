@@ -1,28 +1,34 @@
 """The commands ``install``, ``plan``, ``status`` and ``uninstall``."""
 
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from psycopg.errors import QueryCanceled
 
 from svc_pg import Config, schema
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.database.dialects import dialect_of
-from svc_pg.database.query import fetch
 from svc_pg.errors import RemovalRefusedError
 from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
-from svc_pg.status.attribution import PREPARE, Attribution, attribution
 
-from . import format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
+from . import (
+    format_status,
+    horizon_holders,
+    last_runs,
+    late_deliveries,
+    output,
+    records,
+    seal_status,
+    tables,
+    tenant_reads,
+    without_actor,
+)
 from .database import open_database
-from .optional_read import optional_read
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
 
-_MOST_TABLES: Final = 5
 _NO_CONFIGURATION: Final = (
     f"There is no {DEFAULT_FILE} in this folder, so nothing is wanted: name the configuration with --config."
 )
@@ -72,6 +78,7 @@ def install(
             raise RemovalRefusedError(error.message, hint=f"Nothing has been changed. {_NO_CONFIGURATION}") from error
         snapshots = schema.backfill(conn, wanted) if backfill else {}
         is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
+        tenant_reads.tell(conn, wanted)
     if json:
         records.show_json({"changes": [_step(step) for step in steps], "snapshots": snapshots})
         return
@@ -90,6 +97,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         steps = schema.plan(conn, wanted, roles=roles)
+        tenant_reads.tell(conn, wanted)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
         left_out = format_status.left_out([step])
@@ -108,11 +116,12 @@ def status(
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
-        attributed = _attributed(conn)
+        attributed = without_actor.read_attribution(conn)
         seals = seal_status.read_seals(conn)
         runs = last_runs.read_runs(conn)
         holders = horizon_holders.read_holders(conn)
         backlog = late_deliveries.read_backlog(conn)
+        tenant_reads.tell(conn, wanted)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
@@ -141,7 +150,7 @@ def status(
                 if now is not None:
                     output.words(f"{table} is now {now}. To go on recording it, name it so.")
             for entry in differing:
-                if entry.is_left and entry.kind != "gap":
+                if entry.is_foreign and entry.kind != "gap":
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
             if any(entry.kind == "gap" for entry in differing):
                 output.words(
@@ -150,40 +159,12 @@ def status(
                 )
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
-        _say_without_actor(attributed)
+        without_actor.tell(attributed)
         last_runs.tell(runs)
         horizon_holders.tell(holders)
         late_deliveries.tell(backlog)
     if differing:
         raise typer.Exit(3)
-
-
-def _attributed(conn: Any) -> list[Attribution]:
-    """The entries of the last day with and without an actor; none if they cannot be read quickly."""
-
-    def read(conn: Any) -> list[Attribution]:
-        conn.execute(PREPARE)
-        return fetch(conn, attribution())
-
-    try:
-        return optional_read(conn, read, [])
-    except QueryCanceled:
-        return []
-
-
-def _say_without_actor(attributed: list[Attribution]) -> None:
-    lacking = sorted((each for each in attributed if each.without_actor), key=lambda each: -each.share)
-    for each in lacking[:_MOST_TABLES]:
-        entries, verb = counted(each.entries, "entry"), "has" if each.without_actor == 1 else "have"
-        output.words(f"In the last day, {each.without_actor:,} of {entries} of {each.table_name} {verb} no actor.")
-    more = len(lacking) - _MOST_TABLES
-    if more > 0:
-        output.words(f"So {'has' if more == 1 else 'have'} {counted(more, 'more table')}; --json lists them.")
-    if any(each.share == 1 for each in lacking):
-        output.words(
-            "If your application names actors, its connections may lack with_audit:"
-            ' see "The actor" in the documentation.'
-        )
 
 
 @app.command()
@@ -212,7 +193,7 @@ def uninstall(
 
 def _advice(differing: list[Status], config: str | None) -> str:
     if not any(entry.needs_prune for entry in differing):
-        return "To put them right: svc-pg install" if not all(entry.is_left for entry in differing) else ""
+        return "To put them right: svc-pg install" if not all(entry.is_foreign for entry in differing) else ""
     if not _is_configured(config):
         return _NO_CONFIGURATION
     return "To put them right, and to remove what the configuration does not name: svc-pg install --prune"

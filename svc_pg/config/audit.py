@@ -20,6 +20,7 @@ from svc_pg.config.model import StrictModel, TableText, validated
 from svc_pg.errors import ConfigError
 
 Search = Literal["contains", "text"]
+LogIndex = Literal["record", "time", "severity", "table", "actor", "tenant"]
 Unattributed = Literal["record", "refuse"]
 
 
@@ -30,12 +31,15 @@ class AuditConfig(StrictModel):
     - ``erasure``: the columns of other tables that refer to a table's records: ``orders.customer_id``, or
       ``orders(region, customer_no)`` for a key of several columns.
     - ``search``: the searches in snapshots that get an index, at a cost for every entry.
+    - ``indexes``: the lists of the log that an index makes fast, at a cost for every entry: of one ``table``, of one
+      ``actor``, of one ``tenant``, and by ``severity``. ``record`` and ``time`` are always there.
     - ``unattributed``: ``record`` changes whose program names no actor, or ``refuse`` them.
     """
 
     unattributed: Unattributed = "record"
     retention_days: RetentionDays | None = None
     search: list[Search] = []
+    indexes: list[LogIndex] = ["record", "time", "severity"]
     tables: list[AuditedTable] = []
     erasure: dict[TableText, list[str]] = {}
 
@@ -48,12 +52,16 @@ class AuditConfig(StrictModel):
             raise ValueError(error.message) from error
         return erasure
 
+    @field_validator("indexes")
+    @classmethod
+    def _chosen_once(cls, indexes: list[LogIndex]) -> list[LogIndex]:
+        _refuse_twice(indexes)
+        return indexes
+
     @field_validator("tables")
     @classmethod
     def _each_once(cls, tables: list[AuditedTable]) -> list[AuditedTable]:
-        names = [table.name for table in tables]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"named more than once: {', '.join(twice)}")
+        _refuse_twice([table.name for table in tables])
         return tables
 
     def table(self, name: str, **options: Any) -> None:
@@ -103,3 +111,8 @@ class AuditConfig(StrictModel):
         audited = self.tables[index]
         rules = {"enrich": [*audited.enrich, rule]}
         self.tables[index] = validated(AuditedTable, dict(audited) | rules, source=source)
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"named more than once: {', '.join(twice)}")

@@ -20,6 +20,7 @@ from svc_pg.database.statements import statement
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
+from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
 from svc_pg.webhooks.worker import server_clock
@@ -30,7 +31,6 @@ _log = logging.getLogger(__name__)
 _BATCH: Final = 5000
 _EVERY: Final = timedelta(hours=1)
 
-_FIRST: Final = UUID(int=0)
 _DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s order by id offset %s limit 1"
 _MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order by id offset %s limit 1"
 _PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
@@ -76,10 +76,10 @@ class Maintenance:
 def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
-    Makes the log's partitions; removes entries older than ``retention_days``, deliveries older than ``keep_delivered``
-    and ``keep_failed``, and expired rows of the console. A failed step is logged, and the others still run. Does
-    nothing and returns True while another session maintains the database. If the log is a copy that logical replication
-    keeps, only makes partitions and drops those that the publisher has dropped: the rest arrives.
+    Makes the log's partitions and its chosen indexes; removes entries older than ``retention_days``, deliveries older
+    than ``keep_delivered`` and ``keep_failed``, and expired rows of the console. A failed step is logged, and the
+    others still run. Does nothing and returns True while another session maintains the database. If the log is a copy
+    that logical replication keeps, only makes partitions and indexes, and drops what the publisher has dropped.
 
     Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
     """
@@ -149,6 +149,11 @@ def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
     return f"made {', '.join(made)}" if made else None
 
 
+def _build_indexes(conn: Connection[Any], config: Config) -> str | None:
+    built = index_builder.build_missing(conn, log_indexes.chosen(config.audit))
+    return f"built {', '.join(built)}" if built else None
+
+
 def _follow_purges(conn: Connection[Any], _: Config) -> str | None:
     dropped = scalar(conn, "select svc.audit_follow_purges()")
     return f"dropped {', '.join(dropped)}, as the publisher did" if dropped else None
@@ -214,7 +219,7 @@ def _in_stretches(
     conn: Connection[Any], end: LiteralString, prune: LiteralString, params: tuple[object, ...], *, kept: timedelta
 ) -> int:
     """Go once through the ids that are older than ``kept``, so that rows that stay are not read again and again."""
-    removed, after = 0, _FIRST
+    removed, after = 0, UUID(int=0)
     horizon = scalar(conn, "select svc.uuid7_at(now() - %s)", (kept,))
     while after is not None and after < horizon:
         until = scalar(conn, end, (after, _BATCH - 1))  # None: fewer than a batch are left
@@ -235,9 +240,11 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("deliveries that wait", None, _follow_clock),
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
+    ("the log's indexes", None, _build_indexes),  # which may wait for long
 )
 _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's partitions", None, _make_partitions),
     ("the log's epoch", None, _begin_epoch),
     ("the log's retention", "purge", _follow_purges),
+    ("the log's indexes", None, _build_indexes),
 )

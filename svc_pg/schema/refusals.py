@@ -25,7 +25,7 @@ def refuse_lost(steps: list[Status]) -> None:
 
 def refuse_removals(steps: list[Status]) -> None:
     """Raise RemovalRefusedError if a step removes capture or an event, except captures of a dropped table."""
-    removals = [step for step in steps if step.needs_prune and not step.is_of_dropped_table]
+    removals = [step for step in steps if step.needs_prune and not (step.is_of_dropped_table or step.is_later)]
     if removals:
         names = sorted({_taken_away(step) for step in removals})
         raise RemovalRefusedError(

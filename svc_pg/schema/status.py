@@ -23,10 +23,11 @@ class Status:
     columns, indexes and constraints are listed only if they are missing or tampered. ``sql``: the statement by which
     install corrects it; empty if only a backup can. ``audited_table``: the table whose changes it records or sends.
     ``is_foreign``: install keeps it, because others made it, or a person has to decide. ``is_superseded``: for an
-    orphan; other objects now record or send the changes of its table. ``moved_to``: the name of its table now, if that
-    was renamed. ``recorded_as``: its identity before its table was renamed, if that is another.
-    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``note``: a limit of
-    the table's capture that no state expresses.
+    orphan; other objects now record or send the changes of its table, or do what it did. ``is_later``: for an index
+    of the log; install builds it after its transactions, while captures go on. ``moved_to``: the name of its table
+    now, if that was renamed. ``recorded_as``: its identity before its table was renamed, if that is another.
+    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``note``: a limit
+    of the table's capture that no state expresses.
     """
 
     kind: Kind
@@ -35,6 +36,7 @@ class Status:
     sql: str
     audited_table: str | None = None
     is_foreign: bool = False
+    is_later: bool = False
     is_superseded: bool = False
     moved_to: str | None = None
     recorded_as: str | None = None
@@ -65,18 +67,16 @@ class Status:
         return self.kind == "function" and is_overload(self.identity)
 
     @property
-    def is_left(self) -> bool:
-        """True if an install leaves it to people. False for an index of the log, built after the transactions."""
-        return self.is_foreign and not (self.kind == "index" and self.state in ("missing", "tampered"))
-
-    @property
     def leaves_out(self) -> str | None:
         """The changes of the table that it does not record, for people; None if it records all."""
         return None if self.item is None else self.item.leaves_out
 
     @property
     def needs_prune(self) -> bool:
-        """True if the step removes capture or an event; our own old functions and views are removed without prune."""
+        """True if the step removes capture, an event or an index of the log.
+
+        Our own old functions and views are removed without prune, as is all that others supersede.
+        """
         is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 

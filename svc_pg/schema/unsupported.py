@@ -23,6 +23,8 @@ def _of_config(config: Config) -> Iterator[str]:
         yield "grants: its rights are given by the database itself"
     if config.audit.search:
         yield "audit.search: indexes of searches are PostgreSQL's"
+    if "indexes" in config.audit.model_fields_set:
+        yield "audit.indexes: its log has the indexes that all reads need"
     if config.audit.erasure:
         yield "audit.erasure: entries are erased from PostgreSQL's log"
 

@@ -15,7 +15,7 @@ _READ: Final = statement("queries/status/attribution.sql")
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor.
+    """The entries of a table among the newest 20,000 of the last day: all, and those without an actor.
 
     Entries of a backfill never have an actor, and do not count.
     """

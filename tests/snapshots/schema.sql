@@ -95,13 +95,10 @@ create table svc.audit_logs (
     partition text collate "C",
     constraint audit_logs_pkey PRIMARY KEY ("timestamp", id)
 ) partition by RANGE ("timestamp");
-CREATE INDEX audit_logs_actor ON ONLY svc.audit_logs USING btree (actor_id, "timestamp") WHERE (actor_id IS NOT NULL);
-CREATE INDEX audit_logs_id ON ONLY svc.audit_logs USING brin (id) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX audit_logs_moved ON ONLY svc.audit_logs USING btree (table_name, moved_from, "timestamp") WHERE (moved_from IS NOT NULL);
+CREATE INDEX audit_logs_order ON ONLY svc.audit_logs USING brin (id, xact_id) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX audit_logs_record ON ONLY svc.audit_logs USING btree (table_name, record_id, "timestamp");
 CREATE INDEX audit_logs_severity ON ONLY svc.audit_logs USING btree ("timestamp", id) WHERE (severity IS NOT NULL);
-CREATE INDEX audit_logs_table ON ONLY svc.audit_logs USING btree (table_name, "timestamp", id);
-CREATE INDEX audit_logs_xact ON ONLY svc.audit_logs USING brin (xact_id) WITH (pages_per_range='32', autosummarize='on');
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_logs FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_logs FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 

@@ -277,3 +277,13 @@ def test_a_retention_in_python_may_be_a_timedelta_of_whole_days() -> None:
     assert config.audit.retention_days == 30
     with pytest.raises(ConfigError, match="36h is not a number of days; write 30 or 30d"):
         validated(Config, {"audit": {"retention_days": timedelta(hours=36)}}, source="config.py")
+
+
+def test_indexes_of_the_log_are_a_closed_set_each_named_once(tmp_path: Path) -> None:
+    assert Config().audit.indexes == ["record", "time", "severity"]
+    said = refusal(tmp_path, '[audit]\nindexes = ["record", "actors", "label"]')
+    assert said.splitlines() == [
+        f"audit.indexes[{number}]: write 'record', 'time', 'severity', 'table', 'actor' or 'tenant'"
+        for number in (1, 2)
+    ]
+    assert refusal(tmp_path, '[audit]\nindexes = ["actor", "actor"]') == "audit.indexes: named more than once: actor"

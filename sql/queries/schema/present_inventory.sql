@@ -1,5 +1,6 @@
 -- Additions by others are theirs. sql restores an object, or a column's type and defaults; tables and columns that
--- are gone need a backup. Of the log's columns, svc_pg.schema.postgres.foreign compares the defaults.
+-- are gone need a backup. Of the log's columns, svc_pg.schema.postgres.foreign compares the defaults,
+-- and of its indexes the configuration decides.
 with own as (
     select c.oid, c.relname, c.oid = 'svc.audit_logs'::regclass as is_log from pg_class c
      where c.relnamespace = to_regnamespace('svc') and c.relkind in ('r', 'p') and not c.relispartition
@@ -41,12 +42,8 @@ present (kind, identity, of_table, sql, definition, is_whole) as (
     union all
     select 'index', i.indexrelid::regclass::text, o.relname, pg_get_indexdef(i.indexrelid) || ';',
            pg_get_indexdef(i.indexrelid),
-           i.indisvalid and i.indisready and i.indislive and not exists (
-               select from pg_inherits p
-                where p.inhparent = o.oid and not exists (
-                    select from pg_inherits q join pg_index x on x.indexrelid = q.inhrelid and x.indisvalid
-                     where q.inhparent = i.indexrelid and x.indrelid = p.inhrelid))
-      from own o join pg_index i on i.indrelid = o.oid
+           i.indisvalid and i.indisready and i.indislive
+      from own o join pg_index i on i.indrelid = o.oid and not o.is_log
      where not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = o.oid)
     union all
     select 'constraint', format('%s on svc.%s', k.conname, k.relname), k.relname,

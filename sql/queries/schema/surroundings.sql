@@ -33,10 +33,6 @@ select current_setting('server_version_num')::integer as server_version,
        exists (select from pg_type t join pg_roles r on r.oid = t.typowner and not r.rolsuper
                 where t.typtype in ('b', 'e', 'm', 'r') and t.typcategory <> 'A'
                   and t.typnamespace is distinct from n.oid) as has_user_types,
-       (select coalesce(jsonb_object_agg(
-                   right(c.relname, -11), case when i.indisvalid
-                       then substring(pg_get_indexdef(i.indexrelid) from ' svc[.]audit_logs (.*)$') end), '{}')
-          from pg_class c join pg_index i on i.indexrelid = c.oid
-         where c.relnamespace = n.oid and c.relname in ('audit_logs_contains', 'audit_logs_text')) as search_indexes
+{log_indexes}
   from pg_roles me left join pg_namespace n on n.nspname = 'svc'
  where me.rolname = current_user

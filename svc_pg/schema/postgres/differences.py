@@ -18,11 +18,11 @@ from svc_pg.schema.postgres import (
     installation,
     installed,
     inventory,
+    log_indexes,
     migrations,
     partitions,
     preflight,
     roles,
-    search_indexes,
 )
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.events import compare_events
@@ -66,7 +66,8 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
-    found += _searches(present, target)
+    differing = list(log_indexes.compare(present.around.log_indexes, target.indexes))
+    found += [index for index in differing if not index.is_later]
     found += [
         Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
     ]
@@ -77,6 +78,7 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     ]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
+    found += [index for index in differing if index.is_later]
     return in_order(found)
 
 
@@ -104,18 +106,9 @@ def _dropped(conn: Connection[Any], tables: Collection[str | None]) -> set[str |
 
 
 def _altered(each: AlteredObject) -> Status:
-    """The status of an altered object. Install builds indexes after its transactions, and leaves columns to people."""
-    is_kept = each.is_of_log or (each.kind == "column" and each.state == "tampered")
+    """An install leaves columns to people: they may have data."""
+    is_kept = each.kind == "column" and each.state == "tampered"
     return Status(each.kind, each.identity, each.state, each.sql or "", is_foreign=is_kept)
-
-
-def _searches(present: Installation, target: Target) -> list[Status]:
-    """The missing and superfluous indexes of searches; install builds them after its transactions."""
-    built = present.around.search_indexes
-    lacking = search_indexes.lacking(target.search, built)
-    found = [Status("index", search_indexes.name(each), "missing", "", is_foreign=True) for each in lacking]
-    unwanted = [search_indexes.name(each) for each in sorted(built) if each not in target.search]
-    return found + [Status("index", each, "orphan", f"drop index {each};", is_foreign=True) for each in unwanted]
 
 
 def _access(conn: Connection[Any], present: Installation, wanted: Access, *, is_new: bool) -> list[Status]:

@@ -22,13 +22,13 @@ from svc_pg.schema.postgres import (
     access,
     diagnosis,
     gaps,
+    index_builder,
     installation,
     inventory,
+    log_indexes,
     partitions,
     preflight,
-    search_indexes,
 )
-from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.roles import drop_unused, join
 from svc_pg.schema.postgres.scope import Scope
@@ -61,8 +61,8 @@ def install(
     the installer, so that every connection as that role can disable the log's guards. Default: as it was installed, and
     with roles in a new database.
 
-    Last, outside a transaction, lost indexes of the log and those of ``config.audit.search`` are built without stopping
-    captures, which waits for all older transactions.
+    Last, outside a transaction, indexes of the log that are lost, or that ``config.audit`` chooses, are built without
+    stopping captures, which waits for all older transactions; with ``prune`` those that it does not choose are dropped.
 
     Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
     ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
@@ -91,10 +91,8 @@ def install(
     is_replaced = any(step.kind == "function" and step.audited_table and step.state != "missing" for step in done)
     if is_replaced or plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
-    rebuilt = inventory.build_indexes(conn, plan.present) if plan.lacks_log_indexes else []
-    done += [Status(each.kind, each.identity, each.state, each.sql or "") for each in rebuilt]
-    built = search_indexes.ensure(conn, config.audit.search, plan.present.around.search_indexes, prune=prune)
-    return done + rights + [Status("index", name, "missing", "") for name in built]
+    later = index_builder.ensure(conn, plan.target.indexes, prune=prune) if plan.has_other_indexes else []
+    return done + rights + later
 
 
 def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
@@ -220,10 +218,10 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     if not present.has("installed_objects"):
         return []
     kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
-    steps = [step for step in look(conn, present, kept) if step.action == "remove" and step.kind != "event"]
+    steps = [step for step in Plan.of(conn, present, kept).steps if step.action == "remove" and step.kind != "event"]
     check_partition_keys(conn, _with_triggers(steps))
     if present.has("audit_logs"):
-        conn.execute(search_indexes.DROP)
+        conn.execute(log_indexes.DROP)
     done = take(conn, steps)
     if done and present.has("installation"):
         next_revision(conn)

@@ -10,6 +10,8 @@ from psycopg.rows import tuple_row
 from svc_pg.database.query import Query, RawJson, fetch_one, scalar
 from svc_pg.database.statements import statement
 from svc_pg.errors import AccessError
+from svc_pg.schema.postgres import log_indexes
+from svc_pg.schema.postgres.log_indexes import LogIndexes, of_facts
 
 OWNERS: Final = ("svc_owner", "svc_writer")
 CAPTURE: Final = "svc_capture"
@@ -29,8 +31,7 @@ class Surroundings:
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
     options that remove them. ``lacking`` are the existing owners that the installer cannot act as. ``relations`` are
     the tables of schema ``svc``. ``has_user_types`` is true if a role that is no superuser owns a type outside that
-    schema other than a domain, an array or a row. ``search_indexes`` has the method of each index of searches in the
-    log, None if a partition lacks its part.
+    schema other than a domain, an array or a row.
     """
 
     server_version: int
@@ -50,7 +51,7 @@ class Surroundings:
     has_guard: bool
     sees_hash_key: bool
     has_user_types: bool
-    search_indexes: dict[str, str | None]
+    log_indexes: LogIndexes | None
 
     @property
     def has_options(self) -> bool:
@@ -78,12 +79,12 @@ class Installation:
         return table in self.around.relations
 
 
-_SURROUNDINGS: Final = statement("queries/schema/surroundings.sql")
+_SURROUNDINGS: Final = statement("queries/schema/surroundings.sql").replace("{log_indexes}", log_indexes.FACTS)
 _RECORD: Final[LiteralString] = "select version, has_roles, access_sha256, revision from svc.installation"
 
 
-def _surroundings(*, excess: RawJson, search_indexes: RawJson, **facts: Any) -> Surroundings:
-    return Surroundings(excess=excess.value, search_indexes=search_indexes.value, **facts)
+def _surroundings(*, excess: RawJson, log_indexes: RawJson | None, **facts: Any) -> Surroundings:
+    return Surroundings(excess=excess.value, log_indexes=of_facts(log_indexes), **facts)
 
 
 def look_around(conn: Connection[Any]) -> Surroundings:

@@ -4,13 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
-from psycopg.sql import SQL
 
 from svc_pg.database.query import Query, fetch
 from svc_pg.database.statements import statement
-from svc_pg.schema.postgres import log_indexes
 from svc_pg.schema.postgres.installation import Installation
-from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import InventoryKind
 
 _PRESENT: Final = statement("queries/schema/present_inventory.sql")
@@ -44,16 +41,12 @@ update svc.installed_inventory r
 class AlteredObject:
     """An object that is missing, has another definition, or is not valid.
 
-    ``sql`` restores it, and is None if only a backup can. An index that ``is_of_log`` is built after an install, by its
-    ``method``; if it ``is_another``, the present index is dropped first.
+    ``sql`` restores it, and is None if only a backup can.
     """
 
     kind: InventoryKind
     identity: str
     state: Literal["missing", "tampered"]
-    is_of_log: bool
-    is_another: bool
-    method: LiteralString | None
     sql: str | None
 
 
@@ -62,22 +55,6 @@ def altered(conn: Connection[Any], installation: Installation) -> list[AlteredOb
     if not installation.has("installed_inventory"):
         return []
     return fetch(conn, Query(_ALTERED, (), AlteredObject))
-
-
-def build_indexes(conn: Connection[Any], installation: Installation) -> list[AlteredObject]:
-    """Build the indexes of the log that differ from the record, while captures go on; return them.
-
-    ``conn`` must be outside a transaction. Raises InstallError; finished indexes stay, and the next call continues.
-    """
-    with transaction(conn):
-        lost = [each for each in altered(conn, installation) if each.is_of_log and each.method]
-    if lost:
-        with log_indexes.building(conn):
-            for each in lost:
-                log_indexes.build(
-                    conn, each.identity.removeprefix("svc."), SQL(each.method or ""), anew=each.is_another
-                )
-    return lost
 
 
 def record(conn: Connection[Any]) -> None:

@@ -1,82 +1,166 @@
-"""Build indexes of the audit log while captures go on, partition by partition."""
+"""Compare the indexes of the audit log with those that reads need and those that the configuration chooses."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
-from psycopg import Connection, Error
-from psycopg.sql import SQL, Identifier
+from psycopg import Connection
+from psycopg.sql import SQL
 
-from svc_pg.database.query import Query, fetch
-from svc_pg.errors import InstallError
+from svc_pg.config import AuditConfig
+from svc_pg.database.query import Query, RawJson, fetch_one
+from svc_pg.rendering.templates import render
+from svc_pg.schema.status import Status
 
-# An index that broke off while it was built is there and not valid
-_LACKING: Final = """
-select c.relname::text as partition, pg_catalog.replace(%s::text, 'audit_logs', c.relname) as index,
-       to_regclass(pg_catalog.format('svc.%%I', pg_catalog.replace(%s::text, 'audit_logs', c.relname))) is not null
-           as is_left_over
-  from pg_inherits p join pg_class c on c.oid = p.inhrelid
- where p.inhparent = 'svc.audit_logs'::regclass::oid
-   and not exists (
-       select from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid
-        where i.inhparent = %s::regclass::oid and x.indrelid = p.inhrelid
-   )
- order by p.inhrelid
-"""
+METHODS: Final[Mapping[str, LiteralString]] = {  # as PostgreSQL prints them
+    "record": 'USING btree (table_name, record_id, "timestamp")',
+    "moved": 'USING btree (table_name, moved_from, "timestamp") WHERE (moved_from IS NOT NULL)',
+    "order": "USING brin (id, xact_id) WITH (pages_per_range='32', autosummarize='on')",
+    "severity": 'USING btree ("timestamp", id) WHERE (severity IS NOT NULL)',
+    "table": 'USING btree (table_name, "timestamp", id)',
+    "actor": 'USING btree (actor_id, "timestamp") WHERE (actor_id IS NOT NULL)',
+    "tenant": 'USING btree (tenant_id, "timestamp") WHERE (tenant_id IS NOT NULL)',
+    "contains": "USING gin (before_data jsonb_path_ops, after_data jsonb_path_ops)",
+    "text": "USING gin (svc.audit_words(before_data, after_data, description))",
+}
+"""The indexes by the ends of their names."""
+ALWAYS: Final = ("record", "moved", "order")
+"""Those that every log has: histories read by the first two, seals, followers and transactions by the last."""
+DROP: Final = "drop index if exists svc.audit_logs_contains, svc.audit_logs_text"
+"""Drop those that nobody needs without our functions: one calls a function of ours."""
+
+_REPLACED: Final = ("id", "xact")  # by order
+_ABOUT: Final[Mapping[str, tuple[str, str]]] = {  # what reads by it, and what it costs
+    "record": ("histories", "2 us and 65 bytes"),
+    "moved": ("histories of records whose key changed", "1 us"),
+    "order": ("seals, followers and transactions", "1 us and 1 byte"),
+    "severity": ("lists by severity", "1 us, and 32 bytes if it has a severity"),
+    "table": ("lists of one table", "2 us and 50 bytes"),
+    "actor": ("lists of one actor", "2 us and 32 bytes, if it has an actor"),
+    "tenant": ("lists of one tenant, and all sessions of a tenant", "2 us and 32 bytes, if it has a tenant"),
+    "contains": ("searches by members", "19 us and 550 bytes"),
+    "text": ("searches by words", "20 us and 410 bytes"),
+}
+_NAMES: Final[LiteralString] = "', '".join((*METHODS, *_REPLACED))
+# A part is lacking also if it is not valid
+FACTS: Final[LiteralString] = f"""
+(select pg_catalog.jsonb_build_object(
+    'is_empty', (
+        select coalesce(sum(pg_catalog.pg_relation_size(i.inhrelid)), 0) = 0
+          from pg_catalog.pg_inherits i where i.inhparent = l.oid
+    ),
+    'found', (
+        select coalesce(pg_catalog.jsonb_object_agg(n, pg_catalog.jsonb_build_object(
+                   'is_of_log', i.indrelid is not distinct from l.oid,
+                   'is_whole', i.indisvalid and not exists (
+                       select from pg_catalog.pg_inherits p
+                        where p.inhparent = i.indrelid and not exists (
+                            select from pg_catalog.pg_inherits q
+                              join pg_catalog.pg_index x on x.indexrelid = q.inhrelid and x.indisvalid
+                             where q.inhparent = i.indexrelid and x.indrelid = p.inhrelid
+                        )
+                   ),
+                   'method', substring(pg_catalog.pg_get_indexdef(i.indexrelid) from ' (USING .*)$')
+               )), '{{}}')
+          from pg_catalog.unnest(array['{_NAMES}']) n
+          join pg_catalog.pg_class c on c.relnamespace = l.relnamespace and c.relname = 'audit_logs_' || n
+          left join pg_catalog.pg_index i on i.indexrelid = c.oid
+    ))
+   from pg_catalog.pg_class l where l.oid = to_regclass('svc.audit_logs')) as log_indexes
+"""  # noqa: S608 - constants
+"""A column of a query that has a pinned search_path: the facts of ``LogIndexes``, null without a log."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Lacking:
-    partition: str
-    index: str
-    is_left_over: bool
+class Found:
+    """A relation that has the name of an index of the log.
 
-
-@contextmanager
-def building(conn: Connection[Any]) -> Iterator[None]:
-    """Build outside transactions. Raises InstallError if PostgreSQL refuses; the next install continues."""
-    before = conn.autocommit
-    conn.autocommit = True
-    try:
-        yield
-    except Error as error:
-        raise InstallError(
-            f"an index of the log is not finished: {str(error).splitlines()[0]}",
-            hint="Everything else is installed. Install again; it goes on with what is left.",
-        ) from error
-    finally:
-        if not conn.closed:
-            conn.autocommit = before
-
-
-def build(conn: Connection[Any], name: str, method: SQL, *, anew: bool = False) -> None:
-    """Build the index ``name``, for example ``audit_logs_text``, or its missing parts; with ``anew`` drop it first.
-
-    Writes go on: only the index of the parent table, which is empty, waits for those under way. Waits for all older
-    transactions.
+    It ``is_whole`` if it is valid, and so is its part of each partition.
     """
-    whole = _identifier(name)
-    if anew:
-        conn.execute(SQL("drop index if exists {}").format(whole))
-    create = SQL("create index if not exists {} on only svc.audit_logs {}")
-    conn.execute(create.format(Identifier(name), method))
-    for part in fetch(conn, Query(_LACKING, (name, name, f"svc.{name}"), _Lacking)):
-        index = _identifier(part.index)
-        if part.is_left_over:
-            conn.execute(SQL("drop index concurrently {}").format(index))
-        conn.execute(
-            SQL("create index concurrently {} on {} {}").format(
-                Identifier(part.index), _identifier(part.partition), method
+
+    is_of_log: bool
+    is_whole: bool | None
+    method: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogIndexes:
+    """What is found by the ends of the names, and whether no entry was ever written since the log was made."""
+
+    found: Mapping[str, Found]
+    is_empty: bool
+
+
+def identity(name: str) -> str:
+    """The name of an index by its end."""
+    return f"svc.audit_logs_{name}"
+
+
+def is_one(name: str) -> bool:
+    """True if an index of the log has this name, or had it."""
+    return name.removeprefix(identity("")) in (*METHODS, *_REPLACED)
+
+
+def chosen(config: AuditConfig) -> tuple[str, ...]:
+    """The ends of the names of all indexes that a log with this configuration has."""
+    return (*ALWAYS, *(name for name in METHODS if name in (*config.indexes, *config.search) and name not in ALWAYS))
+
+
+def read(conn: Connection[Any]) -> LogIndexes | None:
+    """Read the catalog, in a transaction that pins the search_path; None if there is no log."""
+    return fetch_one(conn, Query("select " + FACTS, (), lambda log_indexes: of_facts(log_indexes)))
+
+
+def of_facts(facts: RawJson | None) -> LogIndexes | None:
+    """Read the column ``FACTS``."""
+    if facts is None:
+        return None
+    found = facts.value["found"]
+    return LogIndexes({name: Found(**each) for name, each in found.items()}, facts.value["is_empty"])
+
+
+def compare(present: LogIndexes | None, wanted: Collection[str]) -> Iterator[Status]:
+    """The indexes that differ. ``present`` is None if the log is still to be made, with those of ALWAYS.
+
+    An index of a log without entries is made in the transaction of the install, others later.
+    """
+    for name in wanted:
+        found = present.found.get(name) if present else None
+        if found is None and (present or name not in ALWAYS):
+            is_later = present is not None and not present.is_empty
+            yield Status(
+                "index", identity(name), "missing", _built(name) if is_later else _made(name), is_later=is_later
             )
-        )
-        conn.execute(SQL("alter index {} attach partition {}").format(whole, index))
+        elif found is not None and not found.is_of_log:
+            rename = f"alter table {identity(name)} rename to audit_logs_{name}_of_others;"
+            yield Status("index", identity(name), "tampered", rename, is_foreign=True)
+        elif found is not None and (not found.is_whole or found.method != METHODS[name]):
+            yield Status("index", identity(name), "tampered", _built(name), is_later=True)
+    for name, found in sorted(present.found.items()) if present else ():
+        if found.is_of_log and name not in wanted:
+            yield Status(
+                "index", identity(name), "orphan", _dropped(name), is_later=True, is_superseded=name in _REPLACED
+            )
 
 
-def drop(conn: Connection[Any], name: str) -> None:
-    """Drop an index of the log."""
-    conn.execute(SQL("drop index {}").format(_identifier(name)))
+def _made(name: str) -> str:
+    return f"-- {_about(name)}\n" + render(
+        "script/log_index.sql.j2", name=f"audit_logs_{name}", method=SQL(METHODS[name])
+    )
 
 
-def _identifier(name: str) -> Identifier:
-    return Identifier("svc", name)
+def _built(name: str) -> str:
+    return (
+        f"-- {_about(name)}\ncreate index audit_logs_{name} on only svc.audit_logs {METHODS[name]};\n"
+        "-- then concurrently on one partition after the other, which waits for older transactions"
+    )
+
+
+def _dropped(name: str) -> str:
+    about = f"-- {_about(name)}\n" if name in _ABOUT else ""
+    return f"{about}drop index {identity(name)};"
+
+
+def _about(name: str) -> str:
+    reads, price = _ABOUT[name]
+    return f"for {reads}; costs an entry about {price}"

@@ -45,7 +45,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         present = installation.read_installation(conn, installation.look_around(conn))
         refuse_newer(present.version)
         target = target_of(conn, present, config, roles=roles)
-        steps = steps_of(look(conn, present, target))
+        steps = [step for step in steps_of(look(conn, present, target)) if not step.is_later]
         notes = _notes(conn, present)
     if not prune:
         refuse_removals(steps)

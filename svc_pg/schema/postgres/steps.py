@@ -9,7 +9,7 @@ from psycopg import Connection
 from svc_pg.rendering.schema_objects import OBJECT_KINDS
 from svc_pg.rendering.templates import render
 from svc_pg.schema.migration_files import by_name
-from svc_pg.schema.postgres import installation, installed, migrations
+from svc_pg.schema.postgres import installation, installed, log_indexes, migrations
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.target import Target
@@ -23,8 +23,8 @@ Work = Literal["migration", "object", "removal", "statement"]
 class Plan:
     """The target, the steps to it, also by the table whose changes they concern, and the installation before them.
 
-    ``lacks_log_indexes`` is true if indexes of the log have to be built after the transactions, other than those of
-    searches. ``revision`` is the one read, or counted since. Without another install the steps stay valid, so one look
+    ``has_other_indexes`` is true if the log may have other indexes than it should, which are built or dropped after the
+    steps. ``revision`` is the one read, or counted since. Without another install the steps stay valid, so one look
     is enough for all transactions of an install.
     """
 
@@ -33,18 +33,20 @@ class Plan:
     by_table: dict[str | None, list[Status]]
     present: Installation
     revision: int
-    lacks_log_indexes: bool = False
+    has_other_indexes: bool
 
     @classmethod
     def of(cls, conn: Connection[Any], present: Installation, target: Target) -> "Plan":
         """Look at the database. Raises the errors of ``look``."""
         found = look(conn, present, target)
-        steps = steps_of(found)
+        steps = [step for step in steps_of(found) if not step.is_later]
         by_table: dict[str | None, list[Status]] = {}
         for step in steps:
             by_table.setdefault(_table(step, target), []).append(step)
-        lacks = any(entry.is_foreign and not entry.is_left for entry in found)
-        return cls(target, steps, by_table, present, present.revision, lacks)
+        has_other = any(
+            log_indexes.is_one(each.identity) or each.kind == "migration" for each in found if each.state != "ok"
+        )
+        return cls(target, steps, by_table, present, present.revision, has_other)
 
     def removals(self, *, prune: bool) -> list[Status]:
         """The last steps: all removals except overloads and removals of a table that also gets new objects."""

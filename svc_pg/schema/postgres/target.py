@@ -20,11 +20,10 @@ from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
-from svc_pg.config.audit import Search
 from svc_pg.config.erasure import references
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.rendering.templates import render
-from svc_pg.schema.postgres import access
+from svc_pg.schema.postgres import access, log_indexes
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.webhooks.worker.backoff import max_attempts
@@ -49,8 +48,9 @@ _GUARDED = {
 class Target:
     """The objects of the schema itself, those of each table and the event types, by name, and the access rules.
 
-    ``tables`` holds the application's tables whose changes are recorded or sent, and our own audited ones. ``covered``
-    are their partitions, each with true if its changes are sent; ``facts`` are those of the application's tables.
+    ``indexes`` are those of the log, by the ends of their names. ``tables`` holds the application's tables whose
+    changes are recorded or sent, and our own audited ones. ``covered`` are their partitions, each with true if its
+    changes are sent; ``facts`` are those of the application's tables.
     """
 
     schema: list[SchemaObject]
@@ -58,7 +58,7 @@ class Target:
     events: dict[str, EventDefinition]
     access: Access
     covered: frozenset[tuple[str, bool]] = frozenset()
-    search: Sequence[Search] = ()
+    indexes: Sequence[str] = log_indexes.ALWAYS
     facts: Mapping[str, Table] = field(default_factory=dict)
 
     def has_changed(self, conn: Connection[Any], table: str) -> bool:
@@ -96,7 +96,7 @@ def target_of(
         events=dict(config.webhooks.events),
         access=access.wanted(installation, config.grants, roles=roles),
         covered=covered,
-        search=config.audit.search,
+        indexes=log_indexes.chosen(config.audit),
         facts=facts,
     )
 

@@ -1,6 +1,6 @@
 """The candidates: no audit, the limits, svc-pg and other tools. Each has a database of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,8 @@ BARE: Final = "bare limit"
 EQUAL: Final = "equal limit"
 BARE_STATEMENT: Final = "bare limit, statement"
 SVC: Final = "svc-pg"
+SVC_FEWEST: Final = "svc-pg, fewest indexes"
+SVC_MORE: Final = "svc-pg, by table and actor"
 SVC_LEAVING_OUT: Final = "svc-pg, leaving out"
 SVC_STATEMENT: Final = "svc-pg, statement"
 POSTGRESQL_AUDIT: Final = "postgresql-audit"
@@ -74,8 +76,20 @@ def candidates() -> list[Candidate]:
         ),
         Candidate(
             SVC,
-            "both images; key, changed fields, actor, tenant, role, context, transaction; 4 indexes, partitions",
+            "both images; key, changed fields, actor, tenant, role, context, transaction; 5 indexes, partitions",
             partial(_install_svc, level="row"),
+            _SVC_OPTIONS,
+        ),
+        Candidate(
+            SVC_FEWEST,
+            'as svc-pg, with indexes = ["record"]',
+            partial(_install_svc, level="row", indexes=["record"]),
+            _SVC_OPTIONS,
+        ),
+        Candidate(
+            SVC_MORE,
+            'as svc-pg, with indexes = ["record", "severity", "table", "actor"]',
+            partial(_install_svc, level="row", indexes=["record", "severity", "table", "actor"]),
             _SVC_OPTIONS,
         ),
         Candidate(
@@ -126,9 +140,12 @@ def _peers() -> list[Candidate]:
     ]
 
 
-def _install_svc(conninfo: str, *, level: str, rules: Mapping[str, object] | None = None) -> None:
+def _install_svc(
+    conninfo: str, *, level: str, rules: Mapping[str, object] | None = None, indexes: Sequence[str] | None = None
+) -> None:
     table = {"name": "public.account"} | ({} if level == "row" else {"level": level}) | dict(rules or {})
-    config = Config(audit=AuditConfig(tables=[AuditedTable.model_validate(table)]))
+    chosen = {} if indexes is None else {"indexes": indexes}
+    config = Config(audit=AuditConfig.model_validate(chosen | {"tables": [table]}))
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, config)
 

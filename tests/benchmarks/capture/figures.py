@@ -76,13 +76,19 @@ def goals() -> list[Goal]:
             (names.EQUAL, (1.25, 1.25, 1.25)),
             (names.BARE, (2.1, 1.8, 2.1)),
             (names.POSTGRESQL_AUDIT, (0.6, 0.6, 0.6)),
-            (names.PGHISTORY, (1.25, 1.25, 1.25)),
+            (names.PGHISTORY, (1.15, 1.6, 1.15)),  # which keeps one image
+            (names.SVC_MORE, (0.88, 0.88, 0.88)),
         )
         for operation, limit in zip(_WRITES, limits, strict=True)
     ]
+    single += [Goal(SINGLE, names.SVC_FEWEST, names.SVC_MORE, operation, 0.76) for operation in _WRITES]
     bulk = [
         Goal(BULK, names.SVC_STATEMENT, reference, operation, limit)
         for reference, limit in ((names.BARE_STATEMENT, 1.3), (names.POSTGRESQL_AUDIT, 0.5))
         for operation in _WRITES
+    ]
+    bulk += [
+        Goal(BULK, names.SVC_STATEMENT, names.POSTGRESQL_AUDIT_STATEMENT, operation, limit)
+        for operation, limit in zip(_WRITES, (1.2, 1, 1.2), strict=True)  # which keeps one image of a row
     ]
     return single + bulk

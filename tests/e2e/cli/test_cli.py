@@ -77,6 +77,21 @@ def test_status_tells_the_tables_whose_entries_have_no_actor(run: Run, empty_dat
     assert about == {"table": "public.customer", "entries": 3, "withoutActor": 2}
 
 
+def test_whoever_has_tenants_is_told_of_the_index_that_their_sessions_need(
+    run: Run, empty_database: str, tmp_path: Path
+) -> None:
+    assert "tenants" not in run("install").stderr
+    with psycopg.connect(empty_database) as conn:
+        conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+    said = 'There are tenants, whose sessions read the log by tenant, and no index for that: add "tenant" to indexes'
+    assert all(said in run(command).stderr for command in ("install", "plan", "status"))
+    Path(tmp_path, "svc-pg.toml").write_text(f'[audit]\nindexes = ["tenant"]\n{CONFIG}', encoding="utf-8")
+    plan = run("plan")
+    assert "-- create index svc.audit_logs_tenant\n-- for lists of one tenant" in plan.stdout
+    assert "-- remove index svc.audit_logs_severity; only with --prune\n" in plan.stdout
+    assert said not in plan.stderr
+
+
 def test_status_where_no_configuration_is_advises_none_that_would_be_refused(run: Run, tmp_path: Path) -> None:
     run("install")
     Path(tmp_path, "svc-pg.toml").rename(tmp_path / "moved.toml")

@@ -302,6 +302,8 @@ def test_an_index_finds_what_is_rare_in_the_whole_log_and_install_builds_it_on_e
     wanted = CONFIG.model_copy(deep=True)
     wanted.audit.search = ["contains", "text"]
     with psycopg.connect(database) as conn:
+        record(conn, "first", after={"tag": "hay"})
+        conn.commit()
         assert {(s.identity, s.state) for s in schema.status(conn, wanted) if s.kind == "index"} == {
             ("svc.audit_logs_contains", "missing"),
             ("svc.audit_logs_text", "missing"),
