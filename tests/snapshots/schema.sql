@@ -873,6 +873,26 @@ create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigi
 create function svc.audit_anonymous_key(p_key text)
     returns text language sql immutable parallel safe;
 
+create function svc.audit_as_of_keys(p_table text, p_time timestamp with time zone, p_after text, p_before text, p_limit integer, p_most integer)
+    returns TABLE(record_id text, is_there boolean) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_as_of_record(p_table text, p_record text, p_time timestamp with time zone, p_truncated_at timestamp with time zone, p_incomplete_since timestamp with time zone)
+    returns TABLE(record_id text, valid_from timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, redacted_fields text[], image jsonb) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_begin_epoch()
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
@@ -930,6 +950,16 @@ create function svc.audit_erasure()
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
 
+create function svc.audit_first_of_table(p_table text)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_first_part(l svc.audit_logs)
     returns text language sql stable parallel safe;
 
@@ -957,8 +987,12 @@ create function svc.audit_hash(p_value text)
 create function svc.audit_history(p_table text, p_record text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(entry_id bigint, entry_timestamp timestamp with time zone, place_id bigint, place_timestamp timestamp with time zone, is_chained boolean) language plpgsql stable
     set search_path=pg_catalog, pg_temp
-    set plan_cache_mode=force_generic_plan
-    set enable_sort=off;
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch text, OUT began_at timestamp with time zone, OUT oldest_running bigint, OUT first_unassigned bigint, OUT after_xact_id bigint, OUT after_from timestamp with time zone, OUT after_until timestamp with time zone)
     returns record language plpgsql stable security definer
@@ -1007,6 +1041,11 @@ create function svc.audit_last4(p_value text)
 create function svc.audit_last_known(p_table text, p_record text, OUT state jsonb, OUT redacted_fields text[], OUT leaf oid, OUT partition text)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_last_seal()
@@ -1015,7 +1054,13 @@ create function svc.audit_last_seal()
 
 create function svc.audit_last_truncate(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone, OUT incomplete_since timestamp with time zone)
     returns record language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_leaf(l svc.audit_logs)
     returns bytea language sql stable parallel safe;
@@ -1039,7 +1084,12 @@ create function svc.audit_new_epoch()
 create function svc.audit_next_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
-    set enable_sort=off;
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_note_names()
     returns void language sql security definer
@@ -1048,6 +1098,11 @@ create function svc.audit_note_names()
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_other_names(p_table text)
@@ -1068,7 +1123,12 @@ create function svc.audit_period(p_table text, p_record text, p_timestamp timest
 create function svc.audit_previous_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
-    set enable_sort=off;
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_prune_leaves(p_limit integer)
     returns bigint language plpgsql security definer
@@ -1132,11 +1192,31 @@ create function svc.audit_seal_lag()
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_truncates(p_table text, p_from timestamp with time zone, p_to timestamp with time zone)
+    returns TABLE("timestamp" timestamp with time zone, id bigint, table_oid oid, partition text) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_unattributed(p_table text)
@@ -1331,7 +1411,13 @@ create function svc.erase(table_name text, record_id text)
 
 create function svc.history(table_name text, record_id text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(valid_from timestamp with time zone, valid_to timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, place_id bigint) language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.hold(table_name text, record_id text, reason text)
     returns bigint language plpgsql security definer
@@ -1778,6 +1864,12 @@ grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_reader;
 grant execute on function svc.audit_anonymous_key to svc_writer;
+grant execute on function svc.audit_as_of_keys to svc_admin;
+grant execute on function svc.audit_as_of_keys to svc_reader;
+grant execute on function svc.audit_as_of_keys to svc_writer;
+grant execute on function svc.audit_as_of_record to svc_admin;
+grant execute on function svc.audit_as_of_record to svc_reader;
+grant execute on function svc.audit_as_of_record to svc_writer;
 grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
@@ -1814,6 +1906,9 @@ grant execute on function svc.audit_erasure to svc_writer;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
+grant execute on function svc.audit_first_of_table to svc_admin;
+grant execute on function svc.audit_first_of_table to svc_reader;
+grant execute on function svc.audit_first_of_table to svc_writer;
 grant execute on function svc.audit_first_part to svc_admin;
 grant execute on function svc.audit_first_part to svc_reader;
 grant execute on function svc.audit_first_part to svc_writer;
@@ -1935,6 +2030,9 @@ grant select on table svc.audit_table_names to svc_reader;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;
+grant execute on function svc.audit_truncates to svc_admin;
+grant execute on function svc.audit_truncates to svc_reader;
+grant execute on function svc.audit_truncates to svc_writer;
 grant execute on function svc.audit_unattributed to svc_admin;
 grant execute on function svc.audit_unattributed to svc_writer;
 grant execute on function svc.audit_unsealed_since to svc_admin;
