@@ -899,7 +899,23 @@ create function svc.audit_begin_epoch()
 
 create function svc.audit_blame(p_table text, p_record text)
     returns TABLE(field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamp with time zone, operation text, actor_id text, db_user text, xact_id bigint, known_since timestamp with time zone) language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_blame_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_fields text[], p_present text[], OUT from_timestamp timestamp with time zone, OUT to_timestamp timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_bounded(p_id text)
     returns text language sql immutable parallel safe
@@ -1874,6 +1890,9 @@ grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
 grant execute on function svc.audit_blame to svc_writer;
+grant execute on function svc.audit_blame_before to svc_admin;
+grant execute on function svc.audit_blame_before to svc_reader;
+grant execute on function svc.audit_blame_before to svc_writer;
 grant execute on function svc.audit_bounded to svc_admin;
 grant execute on function svc.audit_bounded to svc_reader;
 grant execute on function svc.audit_bounded to svc_writer;

@@ -50,3 +50,15 @@ def test_a_record_as_of_a_time_is_one_probe_however_many_entries_it_has(conn: Co
         past = audit.as_of("t", timedelta(days=days)).record(HOT)
         assert len(past.list(conn).data) == 1
         assert pages(conn, lambda past=past: past.list(conn)) < 1_000
+
+
+def test_the_origins_of_the_fields_of_a_record_cost_what_lies_after_them(conn: Connection) -> None:
+    with conn.transaction(force_rollback=True):
+        conn.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation, record_id, before_data, after_data,"
+            " changed_fields) select 'public.t', 0, 'UPDATE', '1', jsonb_build_object('id', 1, 'a', n),"
+            " jsonb_build_object('id', 1, 'a', n + 1), array['a', 'id'] from generate_series(1, 3) n"
+        )
+        assert {origin.operation for origin in audit.blame(conn, "t", HOT)} == {"UPDATE"}
+        assert pages(conn, lambda: audit.blame(conn, "t", HOT)) < 2_000
+    assert pages(conn, lambda: audit.blame(conn, "t", HOT)) < 100_000  # to the beginning, of 60,000 entries
