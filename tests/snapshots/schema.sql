@@ -1215,6 +1215,15 @@ create function svc.audit_state_before(p_table text, p_record text, p_timestamp 
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
+create function svc.audit_transaction_times(p_from bigint, p_before bigint, OUT first timestamp with time zone, OUT last timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -2046,6 +2055,9 @@ grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
 grant select on table svc.audit_table_names to svc_admin;
 grant select on table svc.audit_table_names to svc_reader;
+grant execute on function svc.audit_transaction_times to svc_admin;
+grant execute on function svc.audit_transaction_times to svc_reader;
+grant execute on function svc.audit_transaction_times to svc_writer;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;

@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
-from tests.support.long_log import HOT, STATES, fill, know, pages
+from svc_pg.audit import AuditQuery
+from svc_pg.database.pagination import encode
+from tests.support.long_log import BULK, HOT, STATES, fill, know, pages
 from tests.support.postgres import new_database
 
 Connection = psycopg.Connection[Any]
 
 ENTRIES: Final = 200_000
+MOST: Final = 30
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +65,62 @@ def test_the_origins_of_the_fields_of_a_record_cost_what_lies_after_them(conn: C
         assert {origin.operation for origin in audit.blame(conn, "t", HOT)} == {"UPDATE"}
         assert pages(conn, lambda: audit.blame(conn, "t", HOT)) < 2_000
     assert pages(conn, lambda: audit.blame(conn, "t", HOT)) < 100_000  # to the beginning, of 60,000 entries
+
+
+LISTS: Final[list[tuple[AuditQuery, LiteralString]]] = [
+    (audit.query().changed("email"), "changed_fields && '{email}'"),
+    (audit.query().compliance("gdpr"), "compliance && '{gdpr}'"),
+    (audit.query().label("rare"), "label = 'rare'"),
+    (audit.query().severity("critical"), "severity = 'critical'"),
+    (audit.query().tenant("rare"), "tenant_id = 'rare'"),
+    (audit.query().actor("rare"), "actor_id = 'rare'"),
+    (
+        audit.query().actor("rare", "actor 3").changed("email"),
+        "actor_id in ('rare', 'actor 3') and changed_fields && '{email}'",
+    ),
+    (audit.query().resource("rare"), "table_name = 'public.rare'"),
+    (audit.query().resource("t").label("rare"), "table_name = 'public.t' and label = 'rare'"),
+    (audit.query().tenant("tenant 7").severity("critical"), "tenant_id = 'tenant 7' and severity = 'critical'"),
+    (audit.query().operation("TRUNCATE"), "operation = 'TRUNCATE'"),
+    (audit.query().missing("tenant").severity(at_least="high"), "tenant_id is null and severity >= 'high'"),
+    (audit.query().label("nobody's"), "false"),
+    (audit.query().label("rare").since("100d"), "label = 'rare' and \"timestamp\" >= now() - interval '100 d'"),
+    (audit.query().transactions(since=BULK, before=BULK + 1).label("rare"), "xact_id = 7 and label = 'rare'"),
+]
+
+
+@pytest.mark.parametrize("query", [query for query, _ in LISTS])
+def test_a_page_of_any_list_has_a_bound(conn: Connection, query: AuditQuery) -> None:
+    for order in ("oldest", "newest"):
+        assert pages(conn, lambda order=order: query.order(order).list(conn)) < 12_000
+
+
+@pytest.fixture(scope="module")
+def short(postgres: str, template: str) -> Iterator[Connection]:
+    with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
+        fill(conn, 45_000)
+        yield conn
+
+
+@pytest.mark.parametrize(("query", "condition"), LISTS)
+def test_pages_that_end_in_their_bound_skip_and_repeat_no_entry(
+    short: Connection, query: AuditQuery, condition: LiteralString
+) -> None:
+    text = "select id::text from svc.audit_logs where " + condition + ' order by "timestamp", id'
+    ids = [entry_id for (entry_id,) in short.execute(text)]
+    for order, size in (("oldest", 3), ("newest", 1000)):
+        expected = ids if order == "oldest" else ids[::-1]
+        ordered = query.order(order).limit(size)
+        page = ordered.list(short)
+        found = [entry.id for entry in page]
+        while page.next_cursor is not None and len(found) < MOST:
+            page = ordered.after(page.next_cursor).list(short)
+            found += [entry.id for entry in page]
+        assert found == (expected if len(found) < MOST else expected[: len(found)])
+        end = "2999-01-01T00:00:00Z" if order == "oldest" else "1970-01-01T00:00:00Z"
+        page = ordered.before(encode((end, "1"))).list(short)
+        seen = [entry.id for entry in page]
+        while page.prev_cursor is not None and len(seen) < MOST:
+            page = ordered.before(page.prev_cursor).list(short)
+            seen = [*(entry.id for entry in page), *seen]
+        assert seen == (expected if len(seen) < MOST else expected[len(expected) - len(seen) :])
