@@ -949,6 +949,15 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set TimeZone=UTC
     set lock_timeout=2s;
 
+create function svc.audit_entry_time(p_id bigint)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_erasable(p_table text, p_record text)
     returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean, known_as text) language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1088,6 +1097,16 @@ create function svc.audit_mask_all(p_snapshot jsonb)
 create function svc.audit_names_of(p_table text)
     returns TABLE(name text, oids oid[], others oid[], since timestamp with time zone, until timestamp with time zone) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_near(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer, OUT first timestamp with time zone, OUT last timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint)
     returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, is_of_another_table boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
@@ -1921,6 +1940,9 @@ grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_entry_time to svc_admin;
+grant execute on function svc.audit_entry_time to svc_reader;
+grant execute on function svc.audit_entry_time to svc_writer;
 grant select on table svc.audit_epoch to svc_admin;
 grant select on table svc.audit_epoch to svc_reader;
 grant select on table svc.audit_epochs to svc_admin;
@@ -1993,6 +2015,9 @@ grant execute on function svc.audit_mask_all to svc_writer;
 grant execute on function svc.audit_names_of to svc_admin;
 grant execute on function svc.audit_names_of to svc_reader;
 grant execute on function svc.audit_names_of to svc_writer;
+grant execute on function svc.audit_near to svc_admin;
+grant execute on function svc.audit_near to svc_reader;
+grant execute on function svc.audit_near to svc_writer;
 grant execute on function svc.audit_net_changes to svc_admin;
 grant execute on function svc.audit_net_changes to svc_reader;
 grant execute on function svc.audit_net_changes to svc_writer;

@@ -10,7 +10,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
+from svc_pg.audit.read.audit_query import entry
 from svc_pg.database.pagination import encode
+from svc_pg.database.query import fetch
 from tests.support.long_log import BULK, HOT, STATES, fill, know, pages
 from tests.support.postgres import new_database
 
@@ -112,15 +114,39 @@ def test_pages_that_end_in_their_bound_skip_and_repeat_no_entry(
         expected = ids if order == "oldest" else ids[::-1]
         ordered = query.order(order).limit(size)
         page = ordered.list(short)
-        found = [entry.id for entry in page]
+        found = [each.id for each in page]
         while page.next_cursor is not None and len(found) < MOST:
             page = ordered.after(page.next_cursor).list(short)
-            found += [entry.id for entry in page]
+            found += [each.id for each in page]
         assert found == (expected if len(found) < MOST else expected[: len(found)])
         end = "2999-01-01T00:00:00Z" if order == "oldest" else "1970-01-01T00:00:00Z"
         page = ordered.before(encode((end, "1"))).list(short)
-        seen = [entry.id for entry in page]
+        seen = [each.id for each in page]
         while page.prev_cursor is not None and len(seen) < MOST:
             page = ordered.before(page.prev_cursor).list(short)
-            seen = [*(entry.id for entry in page), *seen]
+            seen = [*(each.id for each in page), *seen]
         assert seen == (expected if len(seen) < MOST else expected[len(expected) - len(seen) :])
+
+
+def test_the_states_and_the_entries_of_a_record_cost_what_they_show(conn: Connection) -> None:
+    for most, query in (
+        (4_000, audit.history("t", HOT).limit(100)),
+        (4_000, audit.history("t", HOT).order("oldest").limit(100)),
+        (3_000, audit.history("t", "402").limit(500)),
+        (10_000, audit.query().resource("t").record(HOT).limit(100)),
+        (10_000, audit.query().resource("t").record(HOT).order("oldest").limit(100)),
+    ):
+        page = query.list(conn)
+        assert page.data
+        for asked in (query, query if page.next_cursor is None else query.after(page.next_cursor)):
+            assert pages(conn, lambda asked=asked: asked.list(conn)) < most
+
+
+def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection) -> None:
+    last = audit.query().limit(1).list(conn).data[0]
+    small = audit.transaction(str(last.xact_id))
+    assert 1 <= len(small.list(conn).data) <= 2
+    assert pages(conn, lambda: small.list(conn)) < 1_500
+    assert pages(conn, lambda: fetch(conn, entry(last.id))) < 1_500
+    assert [each.id for each in fetch(conn, entry(last.id))] == [last.id]
+    assert pages(conn, lambda: audit.transaction(BULK).limit(50).list(conn)) < 12_000
