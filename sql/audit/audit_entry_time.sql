@@ -1,5 +1,5 @@
--- The time of the entry with an id, by which its key finds it; null if there is none. The BRIN index finds it, whatever
--- the statistics say.
+-- The time of the entry with an id, by which its key finds it; null if there is none. The BRIN index finds it,
+-- whatever the statistics say.
 -- access: writer, reader, admin
 create or replace function svc.audit_entry_time(p_id bigint) returns timestamptz
 language plpgsql stable

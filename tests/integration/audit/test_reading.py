@@ -292,6 +292,10 @@ def test_a_transaction_is_found_through_its_index_also_by_a_plan_that_is_kept(co
         "insert into svc.audit_logs (table_name, table_oid, operation, xact_id)"
         " select 't', 0, 'INSERT', n from generate_series(1, 20000) n"
     )
+    conn.execute(
+        "select brin_summarize_new_values(c.oid) from pg_class c join pg_am m on m.oid = c.relam"
+        " where m.amname = 'brin' and c.relkind = 'i' and c.relname like 'audit_logs%'"
+    )
     conn.execute("analyze svc.audit_logs")
     conn.execute("set local plan_cache_mode = force_generic_plan")
     query = audit.transaction(5)
