@@ -2,12 +2,13 @@
 
 import os
 from contextlib import suppress
-from typing import Annotated, Unpack
+from typing import Annotated, Any, Unpack
 
 import typer
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.audit_filters import EntryFilter
+from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.follow import follow as follow_entries
 from svc_pg.formats.json_writer import encode
 
@@ -45,12 +46,22 @@ def log(
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))
-        found = None if follow else wanted.list(conn).data
+        found = None if follow else _newest(conn, wanted)
         for entry in follow_entries(conn, wanted) if found is None else reversed(found):
             with explained(STANDARD_OUTPUT):
                 typer.echo(show(entry), color=False if os.environ.get("NO_COLOR") else None)
         if found == [] and not json:
             output.words("No entries.")
+
+
+def _newest(conn: Any, wanted: AuditQuery) -> list[Entry]:
+    """The newest entries, as many as asked for: a page looks at a stretch of the log, and the next one goes on."""
+    page = wanted.list(conn)
+    found = [*page.data]
+    while len(found) < wanted.size and page.next_cursor is not None:
+        page = wanted.limit(wanted.size - len(found)).after(page.next_cursor).list(conn)
+        found += page.data
+    return found
 
 
 def _json_line(entry: Entry) -> str:

@@ -97,6 +97,8 @@ def as_of(
             return
         past = past.limit(limit)
         page = (past if after is None else past.after(after)).list(conn)
+        while not page.data and page.next_cursor is not None:  # none of those that it looked at was there
+            page = past.after(page.next_cursor).list(conn)
     if json:
         records.show_json({"data": [_row_json(row) for row in page], "nextCursor": page.next_cursor})
         return

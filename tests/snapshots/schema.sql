@@ -870,13 +870,49 @@ create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigi
 create function svc.audit_anonymous_key(p_key text)
     returns text language sql immutable parallel safe;
 
+create function svc.audit_as_of_keys(p_table text, p_time timestamp with time zone, p_after text, p_before text, p_limit integer, p_most integer)
+    returns TABLE(record_id text, is_there boolean) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_as_of_record(p_table text, p_record text, p_time timestamp with time zone, p_truncated_at timestamp with time zone, p_incomplete_since timestamp with time zone)
+    returns TABLE(record_id text, valid_from timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, redacted_fields text[], image jsonb) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_begin_epoch()
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_blame(p_table text, p_record text)
     returns TABLE(field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamp with time zone, operation text, actor_id text, db_user text, xact_id bigint, known_since timestamp with time zone) language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_blame_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_fields text[], p_present text[], OUT from_timestamp timestamp with time zone, OUT to_timestamp timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_bounded(p_id text)
     returns text language sql immutable parallel safe
@@ -910,6 +946,15 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set TimeZone=UTC
     set lock_timeout=2s;
 
+create function svc.audit_entry_time(p_id bigint)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_erasable(p_table text, p_record text)
     returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean, known_as text) language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -926,6 +971,16 @@ create function svc.audit_erasure()
 
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
+
+create function svc.audit_first_of_table(p_table text)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_first_part(l svc.audit_logs)
     returns text language sql stable parallel safe;
@@ -954,8 +1009,12 @@ create function svc.audit_hash(p_value text)
 create function svc.audit_history(p_table text, p_record text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(entry_id bigint, entry_timestamp timestamp with time zone, place_id bigint, place_timestamp timestamp with time zone, is_chained boolean) language plpgsql stable
     set search_path=pg_catalog, pg_temp
-    set plan_cache_mode=force_generic_plan
-    set enable_sort=off;
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch text, OUT began_at timestamp with time zone, OUT oldest_running bigint, OUT first_unassigned bigint, OUT after_xact_id bigint, OUT after_from timestamp with time zone, OUT after_until timestamp with time zone)
     returns record language plpgsql stable security definer
@@ -1004,6 +1063,11 @@ create function svc.audit_last4(p_value text)
 create function svc.audit_last_known(p_table text, p_record text, OUT state jsonb, OUT redacted_fields text[], OUT leaf oid, OUT partition text)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_last_seal()
@@ -1012,7 +1076,13 @@ create function svc.audit_last_seal()
 
 create function svc.audit_last_truncate(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone, OUT incomplete_since timestamp with time zone)
     returns record language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_leaf(l svc.audit_logs)
     returns bytea language sql stable parallel safe;
@@ -1025,6 +1095,16 @@ create function svc.audit_names_of(p_table text)
     returns TABLE(name text, oids oid[], others oid[], since timestamp with time zone, until timestamp with time zone) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_near(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer, OUT first timestamp with time zone, OUT last timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint)
     returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, is_of_another_table boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -1036,7 +1116,12 @@ create function svc.audit_new_epoch()
 create function svc.audit_next_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
-    set enable_sort=off;
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_note_names()
     returns void language sql security definer
@@ -1045,6 +1130,11 @@ create function svc.audit_note_names()
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_other_names(p_table text)
@@ -1065,7 +1155,12 @@ create function svc.audit_period(p_table text, p_record text, p_timestamp timest
 create function svc.audit_previous_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
-    set enable_sort=off;
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_prune_leaves(p_limit integer)
     returns bigint language plpgsql security definer
@@ -1129,11 +1224,40 @@ create function svc.audit_seal_lag()
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_transaction_times(p_from bigint, p_before bigint, OUT first timestamp with time zone, OUT last timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_truncates(p_table text, p_from timestamp with time zone, p_to timestamp with time zone)
+    returns TABLE("timestamp" timestamp with time zone, id bigint, table_oid oid, partition text) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_unattributed(p_table text)
@@ -1328,7 +1452,13 @@ create function svc.erase(table_name text, record_id text)
 
 create function svc.history(table_name text, record_id text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(valid_from timestamp with time zone, valid_to timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, place_id bigint) language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.hold(table_name text, record_id text, reason text)
     returns bigint language plpgsql security definer
@@ -1775,10 +1905,19 @@ grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_reader;
 grant execute on function svc.audit_anonymous_key to svc_writer;
+grant execute on function svc.audit_as_of_keys to svc_admin;
+grant execute on function svc.audit_as_of_keys to svc_reader;
+grant execute on function svc.audit_as_of_keys to svc_writer;
+grant execute on function svc.audit_as_of_record to svc_admin;
+grant execute on function svc.audit_as_of_record to svc_reader;
+grant execute on function svc.audit_as_of_record to svc_writer;
 grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
 grant execute on function svc.audit_blame to svc_writer;
+grant execute on function svc.audit_blame_before to svc_admin;
+grant execute on function svc.audit_blame_before to svc_reader;
+grant execute on function svc.audit_blame_before to svc_writer;
 grant execute on function svc.audit_bounded to svc_admin;
 grant execute on function svc.audit_bounded to svc_reader;
 grant execute on function svc.audit_bounded to svc_writer;
@@ -1798,6 +1937,9 @@ grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_entry_time to svc_admin;
+grant execute on function svc.audit_entry_time to svc_reader;
+grant execute on function svc.audit_entry_time to svc_writer;
 grant select on table svc.audit_epoch to svc_admin;
 grant select on table svc.audit_epoch to svc_reader;
 grant select on table svc.audit_epochs to svc_admin;
@@ -1811,6 +1953,9 @@ grant execute on function svc.audit_erasure to svc_writer;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
+grant execute on function svc.audit_first_of_table to svc_admin;
+grant execute on function svc.audit_first_of_table to svc_reader;
+grant execute on function svc.audit_first_of_table to svc_writer;
 grant execute on function svc.audit_first_part to svc_admin;
 grant execute on function svc.audit_first_part to svc_reader;
 grant execute on function svc.audit_first_part to svc_writer;
@@ -1867,6 +2012,9 @@ grant execute on function svc.audit_mask_all to svc_writer;
 grant execute on function svc.audit_names_of to svc_admin;
 grant execute on function svc.audit_names_of to svc_reader;
 grant execute on function svc.audit_names_of to svc_writer;
+grant execute on function svc.audit_near to svc_admin;
+grant execute on function svc.audit_near to svc_reader;
+grant execute on function svc.audit_near to svc_writer;
 grant execute on function svc.audit_net_changes to svc_admin;
 grant execute on function svc.audit_net_changes to svc_reader;
 grant execute on function svc.audit_net_changes to svc_writer;
@@ -1929,9 +2077,15 @@ grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
 grant select on table svc.audit_table_names to svc_admin;
 grant select on table svc.audit_table_names to svc_reader;
+grant execute on function svc.audit_transaction_times to svc_admin;
+grant execute on function svc.audit_transaction_times to svc_reader;
+grant execute on function svc.audit_transaction_times to svc_writer;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;
+grant execute on function svc.audit_truncates to svc_admin;
+grant execute on function svc.audit_truncates to svc_reader;
+grant execute on function svc.audit_truncates to svc_writer;
 grant execute on function svc.audit_unattributed to svc_admin;
 grant execute on function svc.audit_unattributed to svc_writer;
 grant execute on function svc.audit_unsealed_since to svc_admin;

@@ -13,7 +13,7 @@ from svc_pg.audit.log.entry import FROM, keyset
 from svc_pg.audit.log.export_fields import FIELDS, SHAPES, TextFormat
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.horizon import horizon_after
-from svc_pg.audit.read.listing import EntryListing, filter_of
+from svc_pg.audit.read.listing import EntryListing, filter_of, reach_of_selection
 from svc_pg.audit.read.search import search
 from svc_pg.database.query import afetch_one
 
@@ -50,6 +50,7 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: TextForma
         range=filter_of(query.range),
         is_of_record=False,
         searches=query.searches,
+        reach=reach_of_selection(query),
     )
     is_first = True
     while True:

@@ -113,6 +113,8 @@ def columns(names: Sequence[str] = FIELDS) -> LiteralString:
 COLUMNS: Final = columns()
 FROM: Final = "  from svc.audit_logs"
 SELECT: Final[LiteralString] = COLUMNS + FROM
+WITH_ID: Final = ' where "timestamp" = (select svc.audit_entry_time(%s)) and id = %s'
+"""The condition that an entry has an id, which stands in it twice."""
 # Qualified with the table: a bare id would be the text in SELECT
 ORDER_BY: Final[dict[Order, LiteralString]] = {
     "newest": " order by audit_logs.timestamp desc, audit_logs.id desc",

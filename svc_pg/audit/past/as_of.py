@@ -1,10 +1,10 @@
 """Read rows as they were at a time: ``as_of("public.customer", "2026-01-31T12:00Z").record(5).one(conn)``."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, LiteralString, Self
+from typing import Any, Final, Self, cast
 
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Identifier
@@ -14,7 +14,7 @@ from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
-from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, decode, time_or_age
+from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, decode, encode, time_or_age
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
@@ -23,17 +23,30 @@ from svc_pg.formats.durations import point_in_time
 from svc_pg.rendering.schema_objects import names_of
 
 _FEATURE: Final = "a table as of a time"
+_MOST_RECORDS: Final = 1000
+"""A page looks at no more, however many of them were there."""
 # The table may have a column of the name of our first one, by which the rows are in order
-_ROWS: Final = SQL('select past.* from {}(%s::timestamptz, %s::text) past("svc key")')
-_ROWS_AGO: Final = SQL('select past.* from {}(now() - %s::interval, %s::text) past("svc key")')
-_JSON: Final = SQL("""
-select past."svc key", (
+_RECORD: Final = SQL("""
+  from {as_of}({time}, %s::text) past("svc key")""")
+# A join to what each row of a function gives keeps the order of these
+_TABLE: Final = SQL("""
+  from svc.audit_as_of_keys(%s, {time}, %s::text, %s::text, %s, %s) keys(record_id, is_there)
+  left join lateral {as_of}({time}, keys.record_id) past("svc key") on keys.is_there""")
+_END: Final = SQL('select case when not keys.is_there then keys.record_id end as "svc end", ')
+_ROWS: Final = SQL("past.*")
+_JSON: Final = SQL("""past."svc key", (
            select pg_catalog.json_agg(pg_catalog.json_build_array(e.key, e.value::text) order by e.n)
              from json_each(pg_catalog.row_to_json(past)) with ordinality e(key, value, n)
-       ) as members
-  from {}({}, %s::text) past("svc key")""")
+       ) as members""")
 _AT: Final = SQL("%s::timestamptz")
 _AGO: Final = SQL("now() - %s::interval")
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The record at which a page ended that looked at as many as it may."""
+
+    record_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +107,41 @@ def _json_row(**columns: Any) -> PastRow:
     return _past_row(own, dict(members[len(_OWN) :]))
 
 
-def _keyset(select: LiteralString, row: Callable[..., PastRow] = _row) -> Keyset[PastRow]:
-    return Keyset(
-        select=select,
-        row=row,
-        order=" order by 1",
-        beyond='past."svc key" > %s',
-        reverse_order=" order by 1 desc",
-        before='past."svc key" < %s',
-        key=lambda row: (row.record_id,),
-        read=lambda cursor: decode(cursor, str),
-    )
+def _or_end(row: Callable[..., PastRow]) -> Callable[..., PastRow | _End]:
+    """Reads a row of a page, or the end of one."""
+
+    def read(**columns: Any) -> PastRow | _End:
+        end = columns.pop("svc end")
+        return row(**columns) if end is None else _End(end)
+
+    return read
+
+
+# The statement is made in AsOf._query; pages need no more than this
+_KEYSET: Final = Keyset(
+    select="",
+    row=_row,
+    order="",
+    beyond="",
+    reverse_order="",
+    before="",
+    key=lambda row: (row.record_id,),
+    read=lambda cursor: decode(cursor, str),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsOf(Listing[PastRow]):
-    """The rows of a table as they were at a time, page by page in the order of the text of their keys."""
+    """The rows of a table as they were at a time, page by page in the order of the bytes of their keys.
+
+    A page looks at 1000 records that the log knows. If it ends there, it may have few rows, or none, and a cursor all
+    the same.
+    """
 
     table: TableName
     time: datetime | timedelta
     key: str | None = None
+    is_json: bool = False
 
     def record(self, record: object) -> Self:
         """Only the record with this key: the value of the column, or a list or tuple of several columns' values."""
@@ -123,9 +151,7 @@ class AsOf(Listing[PastRow]):
 
     def as_json(self) -> Self:
         """The same rows, each value a Snapshot of PostgreSQL's JSON: also values of types that Python lacks."""
-        point = _AGO if isinstance(self.time, timedelta) else _AT
-        select = _JSON.format(_source(self.table), point).as_string(None)
-        return replace(self, keyset=_keyset(select, _json_row))
+        return replace(self, is_json=True)
 
     def one(self, conn: Connection[Any]) -> PastRow:
         """The only row, on a sync connection. Raises NotFoundError if there was none, and the errors of ``list``."""
@@ -150,9 +176,24 @@ class AsOf(Listing[PastRow]):
             return await Listing.alist(self, conn, max_bytes=max_bytes)
 
     def _query(self) -> Query[PastRow]:
-        query = Listing._query(self)
-        assert not isinstance(query.params, dict)  # noqa: S101 - a Listing's are a sequence
-        return replace(query, params=(self.time, self.key, *query.params))
+        names = {"as_of": _source(self.table), "time": _AGO if isinstance(self.time, timedelta) else _AT}
+        columns, row = (_JSON, _json_row) if self.is_json else (_ROWS, _row)
+        if self.key is not None:
+            text = SQL("select ") + columns + _RECORD.format(**names)
+            return Query(text.as_string(None), (self.time, self.key), row)
+        text = _END + columns + _TABLE.format(**names)
+        [edge] = self.position or (None,)
+        edges = (None, edge) if self.is_backward else (edge, None)
+        params = (str(self.table), self.time, *edges, self.size + 1, _MOST_RECORDS, self.time)
+        return Query(text.as_string(None), params, cast(Callable[..., PastRow], _or_end(row)))
+
+    def _page(self, rows: Sequence[PastRow | _End], *, is_cut: bool = False) -> Page[PastRow]:
+        found = [row for row in rows if isinstance(row, PastRow)]
+        page = Listing._page(self, found, is_cut=is_cut)
+        if not rows or isinstance(end := rows[-1], PastRow):
+            return page
+        cursor = encode((end.record_id,))
+        return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
 
     def _only(self, page: Page[PastRow]) -> PastRow:
         if not page.data:
@@ -182,9 +223,7 @@ def as_of(table: str, time: PointInTime) -> AsOf:
     """
     name = TableName.parse(table)
     when = time_or_age(_read(time))
-    text = _ROWS_AGO if isinstance(when, timedelta) else _ROWS
-    select = text.format(_source(name)).as_string(None)
-    return AsOf(keyset=_keyset(select), table=name, time=when)
+    return AsOf(keyset=_KEYSET, table=name, time=when)
 
 
 def _read(time: PointInTime) -> PointInTime:

@@ -8,6 +8,7 @@ from typing import Any, Final, LiteralString, Self
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.log.entry import Operation, Order, is_erased
+from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.audit.read.bounded_ids import bounded
@@ -20,39 +21,22 @@ from svc_pg.errors import QueryError
 
 _FEATURE: Final = "the history of a record"
 # The positions of the log that the page shows, then the states that have them
-_NEAR: Final = """
-with near as (
-    select min(e."timestamp") as first, max(e."timestamp") as last from (
-        select * from (
-            (select "timestamp", id from svc.audit_logs where table_name = %s and record_id = %s"""
-_OR_MOVED: Final = """)
-            union all
-            (select "timestamp", id from svc.audit_logs where table_name = %s and moved_from = %s"""
-_OF_TENANT: Final = """
-               and (nullif(current_setting('svc.tenant_id', true), '') is null
-                    or tenant_id = current_setting('svc.tenant_id', true))"""
 _STATES: Final = """
-    ) e
-)
 select h.valid_from, h.valid_to, h.operation, h.actor_id, h.tenant_id, h.db_user, h.entry_id::text as entry_id,
        h.xact_id::text as xact_id, h.before_data, h.after_data, h.changed_fields, h.redacted_fields, h.moved_from,
        h.moved_to, h.is_in_order, h.place_id::text as place_id
-  from near cross join lateral svc.history(%s, %s, near.first, near.last) h
+  from svc.audit_near(%s, %s, %s, %s, %s, %s) near
+ cross join lateral svc.history(%s, %s, near.first, near.last) h
  where near.first is not null"""
-_ORDER: Final[dict[Order, tuple[LiteralString, LiteralString]]] = {
-    "newest": (' order by "timestamp" desc, id desc', " order by h.valid_from desc, h.place_id desc"),
-    "oldest": (' order by "timestamp", id', " order by h.valid_from, h.place_id"),
+_ORDER: Final[dict[Order, LiteralString]] = {
+    "newest": " order by h.valid_from desc, h.place_id desc",
+    "oldest": " order by h.valid_from, h.place_id",
 }
-_BEYOND: Final[dict[Order, tuple[LiteralString, LiteralString]]] = {
-    "newest": (
-        ' and "timestamp" <= %s and ("timestamp", id) < (%s, %s)',
-        " and h.valid_from <= %s and (h.valid_from, h.place_id) < (%s, %s)",
-    ),
-    "oldest": (
-        ' and "timestamp" >= %s and ("timestamp", id) > (%s, %s)',
-        " and h.valid_from >= %s and (h.valid_from, h.place_id) > (%s, %s)",
-    ),
+_BEYOND: Final[dict[Order, LiteralString]] = {
+    "newest": " and h.valid_from <= %s and (h.valid_from, h.place_id) < (%s, %s)",
+    "oldest": " and h.valid_from >= %s and (h.valid_from, h.place_id) > (%s, %s)",
 }
+_ENDS: Final[dict[Order, tuple[str, int]]] = {"newest": ("infinity", HIGHEST), "oldest": ("-infinity", 0)}
 _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 
@@ -140,15 +124,13 @@ class History(Listing[RecordState]):
 
     def _query(self) -> Query[RecordState]:
         direction = _REVERSE[self.first] if self.is_backward else self.first
-        order, final_order = _ORDER[direction]
-        beyond, final_beyond = ("", "") if self.position is None else _BEYOND[direction]
+        beyond: LiteralString = "" if self.position is None else _BEYOND[direction]
         position = self.position or ()
         record, limit = (str(self.table), self.record), self.size + 1
-        ends: LiteralString = beyond + _OF_TENANT + order + " limit %s"
-        text = _NEAR + ends + _OR_MOVED + ends + ")) places" + order + " limit %s" + _STATES
+        edge = position[1:] or _ENDS[direction]
         return Query(
-            text + final_beyond + final_order + " limit %s",
-            (*record, *position, limit, *record, *position, limit, limit, *record, *position, limit),
+            _STATES + beyond + _ORDER[direction] + " limit %s",
+            (*record, *edge, direction == "newest", limit, *record, *position, limit),
             RecordState,
             None if self.position else f'the log does not know a record {self.record} of "{self.table}"',
         )

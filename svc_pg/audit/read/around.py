@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import WITH_ID, Entry
 from svc_pg.audit.read import audit_query
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import listing
@@ -30,7 +30,7 @@ async def around(connect: Connect, query: AuditQuery, entry_id: str, *, max_byte
     check_size(query)
     keyset = listing(query).keyset
     async with connect() as conn:
-        one = replace(audit_query.entry(entry_id), text=keyset.select + " where id = %s", row=keyset.row)
+        one = replace(audit_query.entry(entry_id), text=keyset.select + WITH_ID, row=keyset.row)
         found = await afetch(conn, one)
     if not found:
         raise NotFoundError(f"the log has no entry {entry_id}")

@@ -25,7 +25,7 @@ from svc_pg.audit.log.conditions import (
     Until,
     Without,
 )
-from svc_pg.audit.log.entry import OPERATIONS, SELECT, SEVERITIES, Entry, Order, chosen
+from svc_pg.audit.log.entry import OPERATIONS, SELECT, SEVERITIES, WITH_ID, Entry, Order, chosen
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.selection import Selection
@@ -204,8 +204,8 @@ class AuditQuery(Selection):
 
 def entry(entry_id: str) -> Query[Entry]:
     """The entry with this id, if there is one. Raises QueryError if it is not an id."""
-    # unordered, or the index of ids is not used
-    return Query(SELECT + " where id = %s", (number_of(entry_id),), Entry)
+    number = number_of(entry_id)
+    return Query(SELECT + WITH_ID, (number, number), Entry)
 
 
 def query() -> AuditQuery:

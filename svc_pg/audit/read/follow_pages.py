@@ -31,7 +31,7 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
     reach = await afetch_one(conn, horizon_after(position.after or None))
     if cursor == NOW:
         return Page([], Position(reach.position).cursor)
-    oldest = replace(listing(query.order("oldest")), position=None, is_backward=False)
+    oldest = replace(listing(query.order("oldest")), position=None, is_backward=False, reach=None)
     is_inside = bool(position.row) and epoch_of(position.until) == reach.epoch
     if position.row and not is_inside:  # of an earlier epoch, or of another database
         await afetch_one(conn, horizon_after(position.until))

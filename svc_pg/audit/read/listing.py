@@ -1,7 +1,7 @@
 """A selection of entries in PostgreSQL's words."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final, LiteralString, cast
 
@@ -27,7 +27,10 @@ from svc_pg.audit.log.entry import FIELDS, FROM, Entry, beyond_parameters, colum
 from svc_pg.audit.log.selection import Search, Selection
 from svc_pg.audit.read.bounded_ids import all_bounded, bounded
 from svc_pg.audit.read.change_order import by_change
-from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Row
+from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, Seen, reach_of, stretch
+from svc_pg.database.effects import Effects
+from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, Row, encode
+from svc_pg.database.performing import Within
 from svc_pg.database.query import Query
 
 _TYPES: Final[dict[Column, LiteralString]] = {
@@ -58,13 +61,40 @@ _HAS_FACT: Final[LiteralString] = (
 class EntryListing(Listing[Row]):
     """A query of the log. ``range`` are the conditions on time, and one by which an index finds entries.
 
-    The ``columns`` begin the select of the keyset. Entries of one record come as Entry, in the order of change.
+    The ``columns`` begin the select of the keyset. Entries of one record come as Entry, in the order of change. With a
+    ``reach``, a page is of the next 10,000 entries: it may be short, or empty, and have a next one all the same.
     """
 
     columns: LiteralString
     range: Filter
     is_of_record: bool
     searches: frozenset[Search]
+    reach: Reach | None = None
+
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
+        """The effects of ``list`` or ``alist``."""
+        if self.reach is None or self.is_of_record:
+            return (yield from Listing.page(self, max_bytes=max_bytes))
+        query = yield from stretch(
+            self.columns,
+            self._direction,
+            self.filter,
+            self.reach,
+            position=self.position,
+            limit=self.size + 1,
+        )
+        if max_bytes is None:
+            return self._page_of_stretch((yield query), is_cut=False)
+        rows, is_all = yield Within(query, max_bytes)
+        return self._page_of_stretch(rows, is_cut=not is_all)
+
+    def _page_of_stretch(self, rows: Sequence[Seen[Row]], *, is_cut: bool) -> Page[Row]:
+        found = [each.row for each in rows if each.is_selected]
+        page = self._page(found, is_cut=is_cut)
+        if is_cut or len(found) > self.size or not rows or rows[-1].number < MAX_ENTRIES:
+            return page
+        cursor = encode(self.keyset.key(rows[-1].row))
+        return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
 
     def _query(self) -> Query[Row]:
         if not self.is_of_record:
@@ -88,7 +118,14 @@ def listing(selection: Selection) -> EntryListing[Entry]:
         range=filter_of(selection.range),
         is_of_record=selection.is_of_record,
         searches=selection.searches,
+        reach=reach_of_selection(selection),
     )
+
+
+def reach_of_selection(selection: Selection) -> Reach | None:
+    """The conditions that bound what a page looks at; None if it needs no bound."""
+    time = filter_of(each for each in selection.conditions if isinstance(each, Since | Until))
+    return reach_of(selection.conditions, time)
 
 
 def filter_of(conditions: Iterable[Condition]) -> Filter:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
 from svc_pg.audit.log.change import Change, cut, field_change
-from svc_pg.audit.log.entry import keyset
+from svc_pg.audit.log.entry import WITH_ID, keyset
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.read.change_order import by_change
@@ -54,7 +54,7 @@ select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamesp
                 where n.nspname = %s and c.relname = %s)
        or exists (select from svc.audit_logs where table_name = %s)
 """
-_OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs where id = %s"
+_OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs" + WITH_ID
 
 
 def changes_of(table: TableName, record: str, limit: int) -> Effects[list[Change]]:
@@ -72,7 +72,7 @@ def is_known(table: TableName) -> Effects[bool]:
 
 def change_of_entry(entry_id: int) -> Effects[Change | None]:
     """One entry as a change, if there is one with this id."""
-    return next(iter(_changes((yield Statement(_OF_ENTRY, (entry_id,))))), None)
+    return next(iter(_changes((yield Statement(_OF_ENTRY, (entry_id, entry_id))))), None)
 
 
 def _changes(found: Iterable[Sequence[Any]]) -> list[Change]:

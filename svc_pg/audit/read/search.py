@@ -123,6 +123,7 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
     entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes, and
     the words must be readable: see ``check_words``.
     """
+    wanted = replace(wanted, reach=None)  # a search has bounds of its own
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
     await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
     await conn.execute("savepoint svc_search")

@@ -11,7 +11,12 @@ from svc_pg.database.pagination import Filter, Listing, Page
 
 _FEATURE: Final = "the list of what a transaction did"
 # First all of them: for a limit that it does not know, the planner would read the whole log in the order of time
-_OF_TRANSACTION: Final = "  from (select * from svc.audit_logs where xact_id = %s offset 0) audit_logs"
+_OF_TRANSACTION: Final = """
+  from svc.audit_transaction_times(%s, %s) t
+ cross join lateral (
+    select * from svc.audit_logs l where l."timestamp" >= t.first and l."timestamp" <= t.last and l.xact_id = %s
+    offset 0
+ ) audit_logs"""
 
 
 class Transaction(Listing[Entry]):
@@ -39,4 +44,6 @@ def transaction(xact_id: str | int) -> Transaction:
     Raises QueryError if this is no number of a transaction.
     """
     number = transaction_number(xact_id)
-    return Transaction(keyset=keyset("oldest", columns() + _OF_TRANSACTION, Entry), filter=Filter(params=(number,)))
+    return Transaction(
+        keyset=keyset("oldest", columns() + _OF_TRANSACTION, Entry), filter=Filter(params=(number, number + 1, number))
+    )

@@ -16,7 +16,7 @@ from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time, refuse
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, unavailable
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.database.pagination import Page
 from svc_pg.database.table_names import TableName
@@ -125,24 +125,9 @@ class PastRoutes:
         given = self.cursors.decrypted(request.session, request.query)
         with _found(request):
             rows = _rows(request, given, _ROWS)
-            try:
-                async with self.log.past(request.session) as conn:
-                    page = await rows.alist(conn, max_bytes=PAGE_BYTES)
-            except Problem as problem:
-                raise _too_long(request, problem) from problem
+            async with self.log.past(request.session) as conn:
+                page = await rows.alist(conn, max_bytes=PAGE_BYTES)
         return ConsoleResponse(200, self.cursors.encrypted(request.session, page))
-
-
-def _too_long(request: AuthenticatedRequest, problem: Problem) -> Problem:
-    """The problem, or, if it is that of time, what would help: rows are made of all entries, whatever the limit is."""
-    if problem.code != "database_timeout":
-        return problem
-    return unavailable(
-        "database_timeout",
-        "The rows of a table at a time are made of all of its entries, which are too many here; a smaller limit does"
-        f" not help. Ask for one record: GET /audit/records/{request.params['table']}/:id/as-of. Or run svc-pg as-of,"
-        " whose time is not limited.",
-    )
 
 
 def _rows(request: AuthenticatedRequest, given: QueryParams, filters: Mapping[str, FilterParameter[AsOf]]) -> AsOf:

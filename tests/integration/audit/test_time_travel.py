@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg import audit
+from svc_pg.audit.past import as_of as as_of_module
+from svc_pg.database.pagination import encode
 from svc_pg.database.query import scalar
 from tests.support.nested_changes import KEYS, audited, begin, changes, moves, take
 
@@ -63,9 +66,28 @@ def test_the_past_is_what_it_was_whatever_nested_changes_did(
         for key in KEYS:
             found = audit.as_of("t", time).record(key).list(db).data
             assert [tuple(row.values.values()) for row in found] == ([by_key[key]] if key in by_key else [])
+        check_pages(db, time, [row[0] for row in copy])
     for key in KEYS:
         check_history(db, key, start)
     db.rollback()
+
+
+def check_pages(conn: Connection, time: datetime, keys: list[int]) -> None:
+    """Pages in both directions have each row once, also if they end when they have looked at two records."""
+    for most in (2, 1000):
+        with patch.object(as_of_module, "_MOST_RECORDS", most):
+            query = audit.as_of("t", time).limit(2)
+            pages = [query.list(conn)]
+            while pages[-1].next_cursor is not None:
+                pages.append(query.after(pages[-1].next_cursor).list(conn))
+            assert [int(row.record_id) for page in pages for row in page] == keys
+            seen: list[int] = []
+            cursor: str | None = encode(("9",))
+            while cursor is not None:
+                page = query.before(cursor).list(conn)
+                seen = [*(int(row.record_id) for row in page), *seen]
+                cursor = page.prev_cursor
+            assert seen == keys
 
 
 def check_history(conn: Connection, key: int, start: datetime) -> None:

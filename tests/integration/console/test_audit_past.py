@@ -229,15 +229,25 @@ def test_sessions_that_may_only_read_see_no_query_of_an_endpoints_url(installed:
         assert "hunter2" in client.get(address, headers=bearer("write")).text
 
 
-def test_a_table_with_too_many_entries_is_refused_with_what_would_help(
-    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+def test_a_page_of_rows_ends_in_its_budget_with_what_it_found_and_a_cursor(
+    client: httpx.Client, installed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def slow(_self: object, conn: psycopg.AsyncConnection[Any], **_options: object) -> None:
-        await conn.execute("select pg_sleep(60)")
-
-    monkeypatch.setattr("svc_pg.console.database.STATEMENT_TIMEOUT_SECONDS", 1)
-    monkeypatch.setattr("svc_pg.console.built_in.audit_past.AsOf.alist", slow)
-    late = client.get("/audit/tables/customer/as-of?time=1h")
-    assert_problem(late, 503, "database_timeout")
-    assert "a smaller limit does not help" in late.json()["detail"]
-    assert "/audit/records/customer/:id/as-of" in late.json()["detail"]
+    with psycopg.connect(installed) as conn:
+        act(conn, "ann", "insert into customer (id, email) select n, 'x' from generate_series(60, 69) n")
+        act(conn, "ann", "delete from customer where id between 60 and 68")
+    monkeypatch.setattr("svc_pg.audit.past.as_of._MOST_RECORDS", 2)
+    found: list[str] = []
+    sizes: list[int] = []
+    asked = {"time": "2999-01-01", "limit": "5"}
+    cursor = ""
+    while cursor is not None:
+        page = client.get("/audit/tables/customer/as-of", params=asked | ({"cursor": cursor} if cursor else {})).json()
+        found += [row["recordId"] for row in page["data"]]
+        sizes.append(len(page["data"]))
+        cursor = page["nextCursor"]
+    with psycopg.connect(installed) as conn:
+        known = conn.execute('select id::text from customer order by id::text collate "C"').fetchall()
+    assert set(found) <= {key for (key,) in known}
+    assert found == sorted(set(found))
+    assert "69" in found
+    assert 0 in sizes

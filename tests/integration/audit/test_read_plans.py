@@ -1,0 +1,153 @@
+"""What is read of a long log has a bound, whatever the statistics of the planner say, and if there are none."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, LiteralString
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from svc_pg import audit
+from svc_pg.audit import AuditQuery
+from svc_pg.audit.read.audit_query import entry
+from svc_pg.database.pagination import encode
+from svc_pg.database.query import fetch
+from tests.support.long_log import BULK, HOT, STATES, fill, know, pages
+from tests.support.postgres import new_database
+
+Connection = psycopg.Connection[Any]
+
+ENTRIES: Final = 200_000
+MOST: Final = 30
+
+
+@pytest.fixture(scope="module")
+def filled(postgres: str, template: str) -> Iterator[str]:
+    with new_database(postgres, template=template) as conninfo:
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            fill(conn, ENTRIES)
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture(scope="module", params=STATES)
+def conn(request: pytest.FixtureRequest, postgres: str, filled: str) -> Iterator[Connection]:
+    with new_database(postgres, template=filled) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
+        know(conn, request.param)
+        yield conn
+
+
+def test_a_page_of_rows_as_of_a_time_costs_a_probe_a_record_wherever_it_begins(conn: Connection) -> None:
+    past = audit.as_of("t", timedelta(days=30)).limit(50)
+    first = past.list(conn)
+    assert len(first.data) == 50
+    assert first.next_cursor is not None
+    middle = past.after(first.next_cursor).list(conn)
+    assert middle.next_cursor is not None
+    assert middle.prev_cursor is not None
+    for query in (past, past.after(middle.next_cursor), past.before(middle.prev_cursor)):
+        assert pages(conn, partial(query.list, conn)) < 30_000
+    assert past.before(middle.prev_cursor).list(conn).data == first.data
+
+
+def test_a_record_as_of_a_time_is_one_probe_however_many_entries_it_has(conn: Connection) -> None:
+    for days in (10, 60, 230):
+        past = audit.as_of("t", timedelta(days=days)).record(HOT)
+        assert len(past.list(conn).data) == 1
+        assert pages(conn, partial(past.list, conn)) < 1_000
+
+
+def test_the_origins_of_the_fields_of_a_record_cost_what_lies_after_them(conn: Connection) -> None:
+    with conn.transaction(force_rollback=True):
+        conn.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation, record_id, before_data, after_data,"
+            " changed_fields) select 'public.t', 0, 'UPDATE', '1', jsonb_build_object('id', 1, 'a', n),"
+            " jsonb_build_object('id', 1, 'a', n + 1), array['a', 'id'] from generate_series(1, 3) n"
+        )
+        assert {origin.operation for origin in audit.blame(conn, "t", HOT)} == {"UPDATE"}
+        assert pages(conn, lambda: audit.blame(conn, "t", HOT)) < 2_000
+    assert pages(conn, lambda: audit.blame(conn, "t", HOT)) < 100_000  # to the beginning, of 60,000 entries
+
+
+LISTS: Final[list[tuple[AuditQuery, LiteralString]]] = [
+    (audit.query().changed("email"), "changed_fields && '{email}'"),
+    (audit.query().compliance("gdpr"), "compliance && '{gdpr}'"),
+    (audit.query().label("rare"), "label = 'rare'"),
+    (audit.query().severity("critical"), "severity = 'critical'"),
+    (audit.query().tenant("rare"), "tenant_id = 'rare'"),
+    (audit.query().actor("rare"), "actor_id = 'rare'"),
+    (
+        audit.query().actor("rare", "actor 3").changed("email"),
+        "actor_id in ('rare', 'actor 3') and changed_fields && '{email}'",
+    ),
+    (audit.query().resource("rare"), "table_name = 'public.rare'"),
+    (audit.query().resource("t").label("rare"), "table_name = 'public.t' and label = 'rare'"),
+    (audit.query().tenant("tenant 7").severity("critical"), "tenant_id = 'tenant 7' and severity = 'critical'"),
+    (audit.query().operation("TRUNCATE"), "operation = 'TRUNCATE'"),
+    (audit.query().missing("tenant").severity(at_least="high"), "tenant_id is null and severity >= 'high'"),
+    (audit.query().label("nobody's"), "false"),
+    (audit.query().label("rare").since("100d"), "label = 'rare' and \"timestamp\" >= now() - interval '100 d'"),
+    (audit.query().transactions(since=BULK, before=BULK + 1).label("rare"), "xact_id = 7 and label = 'rare'"),
+]
+
+
+@pytest.mark.parametrize("query", [query for query, _ in LISTS])
+def test_a_page_of_any_list_has_a_bound(conn: Connection, query: AuditQuery) -> None:
+    for order in ("oldest", "newest"):
+        assert pages(conn, partial(query.order(order).list, conn)) < 12_000
+
+
+@pytest.fixture(scope="module")
+def short(postgres: str, template: str) -> Iterator[Connection]:
+    with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
+        fill(conn, 45_000)
+        yield conn
+
+
+@pytest.mark.parametrize(("query", "condition"), LISTS)
+def test_pages_that_end_in_their_bound_skip_and_repeat_no_entry(
+    short: Connection, query: AuditQuery, condition: LiteralString
+) -> None:
+    text = "select id::text from svc.audit_logs where " + condition + ' order by "timestamp", id'
+    ids = [entry_id for (entry_id,) in short.execute(text)]
+    for order, size in (("oldest", 3), ("newest", 1000)):
+        expected = ids if order == "oldest" else ids[::-1]
+        ordered = query.order(order).limit(size)
+        page = ordered.list(short)
+        found = [each.id for each in page]
+        while page.next_cursor is not None and len(found) < MOST:
+            page = ordered.after(page.next_cursor).list(short)
+            found += [each.id for each in page]
+        assert found == (expected if len(found) < MOST else expected[: len(found)])
+        end = "2999-01-01T00:00:00Z" if order == "oldest" else "1970-01-01T00:00:00Z"
+        page = ordered.before(encode((end, "1"))).list(short)
+        seen = [each.id for each in page]
+        while page.prev_cursor is not None and len(seen) < MOST:
+            page = ordered.before(page.prev_cursor).list(short)
+            seen = [*(each.id for each in page), *seen]
+        assert seen == (expected if len(seen) < MOST else expected[len(expected) - len(seen) :])
+
+
+def test_the_states_and_the_entries_of_a_record_cost_what_they_show(conn: Connection) -> None:
+    for most, query in (
+        (4_000, audit.history("t", HOT).limit(100)),
+        (4_000, audit.history("t", HOT).order("oldest").limit(100)),
+        (3_000, audit.history("t", "402").limit(500)),
+        (10_000, audit.query().resource("t").record(HOT).limit(100)),
+        (10_000, audit.query().resource("t").record(HOT).order("oldest").limit(100)),
+    ):
+        page = query.list(conn)
+        assert page.data
+        for asked in (query, query if page.next_cursor is None else query.after(page.next_cursor)):
+            assert pages(conn, partial(asked.list, conn)) < most
+
+
+def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection) -> None:
+    last = audit.query().limit(1).list(conn).data[0]
+    small = audit.transaction(str(last.xact_id))
+    assert 1 <= len(small.list(conn).data) <= 2
+    assert pages(conn, lambda: small.list(conn)) < 1_500
+    assert pages(conn, lambda: fetch(conn, entry(last.id))) < 1_500
+    assert [each.id for each in fetch(conn, entry(last.id))] == [last.id]
+    assert pages(conn, lambda: audit.transaction(BULK).limit(50).list(conn)) < 12_000
