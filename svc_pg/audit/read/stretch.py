@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, LiteralString, TypeVar, get_args
 
+from svc_pg.database.statements import statement
 from svc_pg.audit.log.conditions import (
     Among,
     AtLeast,
@@ -31,16 +32,7 @@ MAX_ENTRIES: Final = 10_000
 Row = TypeVar("Row")
 
 _BY: Final[tuple[Column, ...]] = ("actor_id", "tenant_id", "table_name")
-_INDEXES: Final = """
-select f.attname::text as name
-  from pg_index i
-  join pg_class c on c.oid = i.indexrelid
-  join pg_am m on m.oid = c.relam
-  join pg_attribute f on f.attrelid = i.indrelid and f.attnum = i.indkey[0]
-  join pg_attribute s on s.attrelid = i.indrelid and s.attnum = i.indkey[1]
- where i.indrelid = 'svc.audit_logs'::regclass::oid and i.indisvalid and m.amname = 'btree'
-   and f.attname = any (%s::name[]) and s.attname = 'timestamp'
-"""
+_INDEXES: Final = statement("queries/audit/usable_indexes.sql")
 _TIMES: Final = "select first, last from svc.audit_transaction_times(%s, %s)"
 _NUMBERED: Final = """, "svc is selected", "svc number"
   from (

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
+from svc_pg.database.statements import statement
 from svc_pg.capture.patterns import covering
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config.audit import AuditConfig
@@ -15,28 +16,7 @@ from svc_pg.database.table_names import TableName
 Capture = Literal["recording", "disabled", "missing"]
 
 # identity is written as svc_pg.database.table_names spells names
-_TABLES: Final = r"""
-select a.name, a.capture
-  from (
-    select coalesce(o.audited_table, w.name) as name,
-           case when o.audited_table is null or bool_or(t.oid is null) then 'missing'
-                when bool_or(t.tgenabled in ('D', 'R')) then 'disabled' else 'recording' end as capture
-      from (
-        select identity, audited_table from svc.installed_objects
-         where kind = 'trigger' and identity like '00\_svc\_audit\_%%' and audited_table is not null
-      ) o
-      left join (
-        select t.oid, t.tgenabled, t.tgname::text || ' on ' || (
-                   select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
-                                     '.' order by ordinality)
-                     from pg_catalog.unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)
-               ) as identity
-          from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-         where t.tgname::text like '00\_svc\_audit\_%%'
-      ) t on t.identity = o.identity
-      full join pg_catalog.unnest(%s::text[]) w(name) on w.name = o.audited_table
-     group by o.audited_table, w.name
-  ) a"""
+_TABLES: Final = statement("queries/audit/captured_tables.sql")
 
 
 @dataclass(frozen=True, slots=True)

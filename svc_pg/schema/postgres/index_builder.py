@@ -11,6 +11,7 @@ from psycopg import Connection, Error
 from psycopg.errors import LockNotAvailable
 from psycopg.sql import SQL, Composed, Identifier
 
+from svc_pg.database.statements import statement
 from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import InstallError
 from svc_pg.schema.postgres import log_indexes
@@ -19,20 +20,7 @@ from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import Status
 
 # The partitions without their part of an index, and whether an index of its name is there, and valid
-_LACKING: Final = """
-select p.relname::text as partition, part.name as index, x.indexrelid is not null as is_there,
-       case when x.indisvalid then substring(pg_catalog.pg_get_indexdef(x.indexrelid) from ' (USING .*)$') end as method
-  from pg_catalog.pg_inherits i join pg_catalog.pg_class p on p.oid = i.inhrelid
- cross join lateral (select pg_catalog.replace(%s::text, 'audit_logs', p.relname)) part (name)
-  left join pg_catalog.pg_class k on k.relnamespace = p.relnamespace and k.relname = part.name
-  left join pg_catalog.pg_index x on x.indexrelid = k.oid and x.indrelid = p.oid
- where i.inhparent = 'svc.audit_logs'::regclass
-   and not exists (
-       select from pg_catalog.pg_inherits q join pg_catalog.pg_index w on w.indexrelid = q.inhrelid
-        where q.inhparent = to_regclass('svc.' || %s) and w.indrelid = p.oid
-   )
- order by p.relname
-"""
+_LACKING: Final = statement("queries/schema/lacking_index_parts.sql")
 _IS_OWNER: Final = """
 select pg_catalog.pg_has_role(c.relowner, 'USAGE') from pg_catalog.pg_class c where c.oid = 'svc.audit_logs'::regclass
 """

@@ -7,6 +7,7 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection
 from psycopg.sql import SQL
 
+from svc_pg.database.statements import statement
 from svc_pg.config import AuditConfig
 from svc_pg.database.query import Query, RawJson, fetch_one
 from svc_pg.rendering.templates import render
@@ -43,31 +44,7 @@ _ABOUT: Final[Mapping[str, tuple[str, str]]] = {  # what reads by it, and what i
 }
 _NAMES: Final[LiteralString] = "', '".join((*METHODS, *_REPLACED))
 # A part is lacking also if it is not valid
-FACTS: Final[LiteralString] = f"""
-(select pg_catalog.jsonb_build_object(
-    'is_empty', (
-        select coalesce(sum(pg_catalog.pg_relation_size(i.inhrelid)), 0) = 0
-          from pg_catalog.pg_inherits i where i.inhparent = l.oid
-    ),
-    'found', (
-        select coalesce(pg_catalog.jsonb_object_agg(n, pg_catalog.jsonb_build_object(
-                   'is_of_log', i.indrelid is not distinct from l.oid,
-                   'is_whole', i.indisvalid and not exists (
-                       select from pg_catalog.pg_inherits p
-                        where p.inhparent = i.indrelid and not exists (
-                            select from pg_catalog.pg_inherits q
-                              join pg_catalog.pg_index x on x.indexrelid = q.inhrelid and x.indisvalid
-                             where q.inhparent = i.indexrelid and x.indrelid = p.inhrelid
-                        )
-                   ),
-                   'method', substring(pg_catalog.pg_get_indexdef(i.indexrelid) from ' (USING .*)$')
-               )), '{{}}')
-          from pg_catalog.unnest(array['{_NAMES}']) n
-          join pg_catalog.pg_class c on c.relnamespace = l.relnamespace and c.relname = 'audit_logs_' || n
-          left join pg_catalog.pg_index i on i.indexrelid = c.oid
-    ))
-   from pg_catalog.pg_class l where l.oid = to_regclass('svc.audit_logs')) as log_indexes
-"""  # noqa: S608 - constants
+FACTS: Final = statement("queries/schema/log_indexes.sql").replace("{names}", _NAMES)
 """A column of a query that has a pinned search_path: the facts of ``LogIndexes``, null without a log."""
 
 
