@@ -24,6 +24,8 @@ _EXTRAS: Final = {
 }
 """Optional packages, each with the extra that installs it."""
 
+_READ_ONLY: Final = "Connect to the primary, not to a standby, and with default_transaction_read_only off."
+
 
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a check found differences."""
@@ -79,7 +81,8 @@ def _explained(error: Exception) -> Exception | None:
     if type(error).__module__ == "pymysql.err" and isinstance(error.args[0], int):  # also has a sqlstate
         return SvcError(f"the server says: {error.args[-1]} ({error.args[0]})")
     if hasattr(error, "sqlstate"):  # psycopg's, which only some commands import
-        return translate(error) or error
+        hint = _READ_ONLY if error.sqlstate == "25006" else None
+        return translate(error) or (SvcError(str(error).partition("\n")[0], hint=hint) if hint else error)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of Typer's help, which it prints by itself
         return SvcError(f"standard output cannot be written: {error.strerror}")
     # SQLITE_ERROR is of our statements, the others of the file

@@ -34,7 +34,6 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
 }
 MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
 INSUFFICIENT_PRIVILEGE: Final = "42501"
-READ_ONLY: Final = "25006"
 
 
 def translate(error: Exception) -> SvcError | None:
@@ -74,11 +73,6 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
         if isinstance(known, EndpointError):
             known.field = getattr(diag, "column_name", None)
         return known
-    if state == READ_ONLY:
-        return TransactionError(
-            f"the transaction is read-only: {message}",
-            hint="Connect to the primary, not to a standby, and with default_transaction_read_only off.",
-        )
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return not_installed()
     if state == INSUFFICIENT_PRIVILEGE and _not_allowed().search(message):

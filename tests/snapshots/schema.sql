@@ -1635,6 +1635,18 @@ create function svc.webhook_filter_steps(p_filter text)
     returns integer language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_follow_clock(p_batch integer, INOUT lane svc.webhook_lane DEFAULT NULL::svc.webhook_lane, INOUT endpoint_id uuid DEFAULT NULL::uuid, INOUT next_attempt_at timestamp with time zone DEFAULT NULL::timestamp with time zone, INOUT delivery_id uuid DEFAULT NULL::uuid, OUT mended integer)
+    returns record language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_free_keys(p_now timestamp with time zone)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp
@@ -2218,6 +2230,7 @@ grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
 grant execute on function svc.webhook_filter_problem to svc_admin;
 grant execute on function svc.webhook_filter_steps to svc_admin;
+grant execute on function svc.webhook_follow_clock to svc_admin;
 grant execute on function svc.webhook_free_keys to svc_admin;
 grant delete, insert, select, update on table svc.webhook_freed to svc_admin;
 grant select on table svc.webhook_freed to svc_reader;

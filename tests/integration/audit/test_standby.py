@@ -1,5 +1,6 @@
 """The log on a standby: it is read there, dry runs tell what the primary would do, and a change is refused clearly."""
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -15,8 +16,9 @@ from cli.app import app
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
-from svc_pg.errors import ConflictError, InstallError, TransactionError
+from svc_pg.errors import ConflictError, InstallError
 from svc_pg.testing.databases import address_beside
+from tests.support.commands import PROGRAM, environment
 from tests.support.postgres import embedded_programs, new_database, restartable, standby
 from tests.support.waiting import wait_until
 
@@ -64,19 +66,28 @@ def test_dry_runs_tell_what_the_primary_would_do(follower: psycopg.Connection[An
     assert audit.purge(follower, timedelta(days=1), dry_run=True).partitions == ["svc.audit_logs_2020_01"]
 
 
-def test_changes_are_refused(follower: psycopg.Connection[Any]) -> None:
-    for change in (
-        lambda: audit.erase(follower, "public.customer", 1),
-        lambda: audit.purge(follower, timedelta(days=1)),
-        lambda: audit.hold(follower, "public.customer", 1, reason="another case"),
-    ):
-        with pytest.raises(TransactionError, match="the transaction is read-only") as refused:
-            change()
-        assert "Connect to the primary" in (refused.value.hint or "")
+def test_an_install_is_refused(follower: psycopg.Connection[Any]) -> None:
     with pytest.raises(InstallError, match="the server is a standby"):
         schema.install(follower, CONFIG)
     with pytest.raises(InstallError, match="the server is a standby"):
         schema.uninstall(follower)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [["purge", "--older-than", "1d"], ["erase", "public.customer", "1", "--yes"], ["hold", "public.customer", "1"]],
+)
+def test_a_change_is_refused_with_the_way_to_the_primary(standby_url: str, change: list[str]) -> None:
+    reason = ["--reason", "a case"] if change[0] == "hold" else []
+    run = subprocess.run(
+        [PROGRAM, *change, *reason, "--database-url", standby_url],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "hint: Connect to the primary, not to a standby" in run.stderr
 
 
 def test_the_command_line_tells_them_too(follower: psycopg.Connection[Any]) -> None:

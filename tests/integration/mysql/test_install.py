@@ -235,7 +235,7 @@ def test_captures_are_removed_with_prune_only(shop: Connection) -> None:
 def test_two_databases_of_a_server_share_the_log_and_nothing_else(shop: Connection, other: Connection) -> None:
     remake(shop, TABLE)
     remake(other, TABLE, "create table mine (id int primary key)")
-    run(shop, "drop database svc")
+    run(shop, "drop database if exists svc")
     install(shop, config("t"))
     installed = install(other, config("t", "mine"))
     assert {step.kind for step in installed} == {"trigger"}
@@ -407,7 +407,7 @@ def test_an_install_needs_no_superuser_and_an_application_no_rights_on_the_log(
     ):
         with pytest.raises(pymysql.OperationalError, match="append-only"):
             run(limited, statement)
-    run(shop, "drop database svc")  # whose triggers are another user's
+    run(shop, "drop database if exists svc")  # whose triggers are another user's
 
 
 def test_what_a_server_does_not_allow_is_said_before_anything_is_changed(shop: Connection, limited: Connection) -> None:
@@ -464,10 +464,10 @@ def test_a_schema_that_is_not_this_program_s_is_left_alone(
     run(shop, statement)
     with pytest.raises(error):
         install(shop, config("t"))
-    run(shop, "drop database svc", "create database svc", "create table svc.own (id int)")
+    run(shop, "drop database if exists svc", "create database svc", "create table svc.own (id int)")
     with pytest.raises(InstallError, match="svc-pg did not make it"):
         install(shop, config("t"))
-    run(shop, "drop database svc")
+    run(shop, "drop database if exists svc")
 
 
 @pytest.mark.parametrize(
