@@ -1,9 +1,9 @@
 """Find whether anybody reads the log by tenant, which an index makes fast."""
 
-from typing import Final, LiteralString
+from typing import Final
 
-from svc_pg.database.statements import statement
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 
 _READ: Final = statement("queries/status/some_tenant.sql")
 

@@ -8,10 +8,11 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from svc_pg.audit.read import record_changes
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
 from svc_pg.database.statements import statement
-from svc_pg.schema.postgres import inventory
+from svc_pg.schema.postgres import installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
 from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.traffic import traffic_samples
@@ -20,12 +21,15 @@ from tests.support.documents import ROOT
 FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "sql" / "queries").rglob("*.sql"))
 TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
 FILLED: Final[dict[str, str]] = {
+    "queries/audit/last_changes.sql": record_changes._OF_ENTRY,
     "queries/capture/called_code.sql": foreign_code._PLANNED,
     "queries/capture/partition_key_code.sql": foreign_code._PARTITION_KEYS,
     "queries/capture/planned_code.sql": foreign_code._PLANNED,
     "queries/console/unlisted_tenants.sql": SQL(tenant_use._UNLISTED).format(**TENANTS).as_string(),
     "queries/schema/altered_objects.sql": inventory._ALTERED,
+    "queries/schema/log_indexes.sql": f"select {log_indexes.FACTS}",
     "queries/schema/present_inventory.sql": inventory._ALTERED,
+    "queries/schema/surroundings.sql": installation._SURROUNDINGS,
     "queries/seals/changed_fields.sql": changed_fields._RESTORED,
     "queries/seals/leaves.sql": leaf_queries._LEAVES,
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,

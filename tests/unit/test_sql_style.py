@@ -61,10 +61,8 @@ CLAUSE = re.compile(
 )
 MOST_LINES = 6
 COMPOSED = {
-    "svc_pg/audit/past/": "not moved yet",
-    "svc_pg/audit/read/": "not moved yet",
+    "svc_pg/audit/read/search.py": "the text around an order",
     "svc_pg/capture/postgres/images.py": "a part of an expression in a function of capture",
-    "svc_pg/schema/postgres/log_indexes.py": "not moved yet",
 }
 """Modules and rooms that keep a longer text, each with the reason."""
 

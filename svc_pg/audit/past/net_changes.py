@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.database.statements import statement
 from svc_pg.audit.log.entry import Operation
 from svc_pg.database.query import Query, RawJson
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 
 _NET_CHANGES: Final = """

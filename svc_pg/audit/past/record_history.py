@@ -15,19 +15,13 @@ from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.pagination import Keyset, Listing, Page, aware_time, decode
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import QueryError
 
 _FEATURE: Final = "the history of a record"
-# The positions of the log that the page shows, then the states that have them
-_STATES: Final = """
-select h.valid_from, h.valid_to, h.operation, h.actor_id, h.tenant_id, h.db_user, h.entry_id::text as entry_id,
-       h.xact_id::text as xact_id, h.before_data, h.after_data, h.changed_fields, h.redacted_fields, h.moved_from,
-       h.moved_to, h.is_in_order, h.place_id::text as place_id
-  from svc.audit_near(%s, %s, %s, %s, %s, %s) near
- cross join lateral svc.history(%s, %s, near.first, near.last) h
- where near.first is not null"""
+_STATES: Final = statement("queries/audit/record_states.sql")
 _ORDER: Final[dict[Order, LiteralString]] = {
     "newest": " order by h.valid_from desc, h.place_id desc",
     "oldest": " order by h.valid_from, h.place_id",

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.database.statements import statement
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 
 _OTHER_NAMES: Final = statement("queries/audit/other_names.sql")
 

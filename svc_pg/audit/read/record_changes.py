@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
-from svc_pg.database.statements import statement
 from svc_pg.audit.log.change import Change, cut, field_change
 from svc_pg.audit.log.entry import WITH_ID, keyset
 from svc_pg.audit.log.snapshot import Snapshot
@@ -13,10 +12,9 @@ from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.read.change_order import by_change
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 
-# One text, so that drivers agree on all of it. Texts are cut here: a value may have megabytes. Each snapshot is taken
-# apart once, because it may have to be decompressed each time.
 _COLUMNS: Final = statement("queries/audit/last_changes.sql")
 _IS_KNOWN: Final = """
 select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace

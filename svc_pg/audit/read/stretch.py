@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, LiteralString, TypeVar, get_args
 
-from svc_pg.database.statements import statement
 from svc_pg.audit.log.conditions import (
     Among,
     AtLeast,
@@ -25,6 +24,7 @@ from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Filter, Keyset
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 
 MAX_ENTRIES: Final = 10_000
 """The entries that a page looks at."""

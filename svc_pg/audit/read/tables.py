@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
-from svc_pg.database.statements import statement
 from svc_pg.capture.patterns import covering
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config.audit import AuditConfig
 from svc_pg.config.audited_table import AuditedTable, Operation, Redaction, Severity
 from svc_pg.database.pagination import Filter, Keyset, Listing, decode
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 
 Capture = Literal["recording", "disabled", "missing"]
 
-# identity is written as svc_pg.database.table_names spells names
 _TABLES: Final = statement("queries/audit/captured_tables.sql")
 
 

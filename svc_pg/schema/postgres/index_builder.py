@@ -11,15 +11,14 @@ from psycopg import Connection, Error
 from psycopg.errors import LockNotAvailable
 from psycopg.sql import SQL, Composed, Identifier
 
-from svc_pg.database.statements import statement
 from svc_pg.database.query import Query, fetch, scalar
+from svc_pg.database.statements import statement
 from svc_pg.errors import InstallError
 from svc_pg.schema.postgres import log_indexes
 from svc_pg.schema.postgres.log_indexes import METHODS, LogIndexes
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import Status
 
-# The partitions without their part of an index, and whether an index of its name is there, and valid
 _LACKING: Final = statement("queries/schema/lacking_index_parts.sql")
 _IS_OWNER: Final = """
 select pg_catalog.pg_has_role(c.relowner, 'USAGE') from pg_catalog.pg_class c where c.oid = 'svc.audit_logs'::regclass

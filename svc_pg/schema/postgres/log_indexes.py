@@ -7,9 +7,9 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection
 from psycopg.sql import SQL
 
-from svc_pg.database.statements import statement
 from svc_pg.config import AuditConfig
 from svc_pg.database.query import Query, RawJson, fetch_one
+from svc_pg.database.statements import statement
 from svc_pg.rendering.templates import render
 from svc_pg.schema.status import Status
 
@@ -43,7 +43,6 @@ _ABOUT: Final[Mapping[str, tuple[str, str]]] = {  # what reads by it, and what i
     "text": ("searches by words", "20 us and 410 bytes"),
 }
 _NAMES: Final[LiteralString] = "', '".join((*METHODS, *_REPLACED))
-# A part is lacking also if it is not valid
 FACTS: Final = statement("queries/schema/log_indexes.sql").replace("{names}", _NAMES)
 """A column of a query that has a pinned search_path: the facts of ``LogIndexes``, null without a log."""
 
