@@ -61,7 +61,7 @@ CLAUSE = re.compile(
 )
 MOST_LINES = 6
 COMPOSED = {
-    "svc_pg/audit/read/search.py": "the text around an order",
+    "svc_pg/audit/read/": "texts around a selection and its order",
     "svc_pg/capture/postgres/images.py": "a part of an expression in a function of capture",
 }
 """Modules and rooms that keep a longer text, each with the reason."""

@@ -6,16 +6,17 @@ select a.name, a.capture
                 when bool_or(t.tgenabled in ('D', 'R')) then 'disabled' else 'recording' end as capture
       from (
         select identity, audited_table from svc.installed_objects
-         where kind = 'trigger' and identity like '00\_svc\_audit\_%%' and audited_table is not null
+         where kind = 'trigger' and identity like E'00\\_svc\\_audit\\_%%' and audited_table is not null
       ) o
       left join (
         select t.oid, t.tgenabled, t.tgname::text || ' on ' || (
                    select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
                                      '.' order by ordinality)
-                     from pg_catalog.unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)
+                     from pg_catalog.unnest(array[n.nspname::text, c.relname::text])
+                     with ordinality u(part, ordinality)
                ) as identity
           from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
-         where t.tgname::text like '00\_svc\_audit\_%%'
+         where t.tgname::text like E'00\\_svc\\_audit\\_%%'
       ) t on t.identity = o.identity
       full join pg_catalog.unnest(%s::text[]) w(name) on w.name = o.audited_table
      group by o.audited_table, w.name

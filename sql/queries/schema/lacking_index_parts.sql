@@ -1,6 +1,7 @@
 -- The partitions without their part of an index, and whether an index of its name is there, and valid
 select p.relname::text as partition, part.name as index, x.indexrelid is not null as is_there,
-       case when x.indisvalid then substring(pg_catalog.pg_get_indexdef(x.indexrelid) from ' (USING .*)$') end as method
+       case when x.indisvalid
+            then substring(pg_catalog.pg_get_indexdef(x.indexrelid) from ' (USING .*)$') end as method
   from pg_catalog.pg_inherits i join pg_catalog.pg_class p on p.oid = i.inhrelid
  cross join lateral (select pg_catalog.replace(%s::text, 'audit_logs', p.relname)) part (name)
   left join pg_catalog.pg_class k on k.relnamespace = p.relnamespace and k.relname = part.name
