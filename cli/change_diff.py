@@ -13,6 +13,7 @@ from svc_pg.errors import NotFoundError
 from . import output, records
 from .database import connect, log_instead
 from .format_difference import ERASED, actor_text, field_text, time_text
+from .format_entry import table_text
 from .json_text import printable
 from .options import Json, PostgresUrl
 
@@ -82,7 +83,7 @@ def _show_difference(entry: audit.Entry) -> None:
                 time_text(entry.timestamp),
                 actor_text(entry.actor_id, entry.db_user),
                 entry.operation,
-                printable(entry.table_name),
+                table_text(entry),
                 printable(entry.record_id or ""),
                 ERASED if entry.is_erased else "",
                 f"[entry {entry.id}]",
@@ -100,6 +101,7 @@ def _difference_json(entry: audit.Entry) -> Mapping[str, object]:
         "id": entry.id,
         "timestamp": entry.timestamp,
         "tableName": entry.table_name,
+        "partition": entry.partition,
         "recordId": entry.record_id,
         "operation": entry.operation,
         "patch": found.patch,

@@ -20,7 +20,7 @@ def line(entry: Entry) -> str:
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
         actor_text(entry.actor_id, entry.db_user),
         operation,
-        printable(entry.table_name) + _part(entry),
+        table_text(entry),
         printable(entry.record_id or ""),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         _told(entry),
@@ -28,10 +28,10 @@ def line(entry: Entry) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def _part(entry: Entry) -> str:
-    """The partition, if a TRUNCATE emptied only that."""
+def table_text(entry: Entry) -> str:
+    """The table; with the partition if a TRUNCATE emptied only that."""
     is_of_part = entry.operation == "TRUNCATE" and entry.partition is not None
-    return f" (only {printable(entry.partition or '')})" if is_of_part else ""
+    return printable(entry.table_name) + (f" (only {printable(entry.partition or '')})" if is_of_part else "")
 
 
 def _told(entry: Entry) -> str:

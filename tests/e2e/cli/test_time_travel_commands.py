@@ -86,6 +86,18 @@ def test_diff_shows_an_entry_and_a_transaction(run: Run, database: str) -> None:
     ]  # fmt: skip
 
 
+def test_lists_and_differences_name_the_partition_that_alone_was_emptied(run: Run, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table part (id int primary key, pin text) partition by list (id)")
+        conn.execute("create table part1 partition of part for values in (1)")
+        schema.install(conn, audited("customer", "offer", "part", redact=["pin"]))
+        conn.execute("truncate part1")
+        emptied = scalar(conn, "select min(id) from svc.audit_logs where table_name = 'public.part'")
+    assert "public.part (only public.part1)" in run("log", "--table", "part").stdout
+    assert "public.part (only public.part1)" in run("diff", str(emptied)).stdout
+    assert json.loads(run("diff", str(emptied), "--json").stdout)["partition"] == "public.part1"
+
+
 def test_blame_shows_who_changed_each_field(run: Run) -> None:
     found = {line.split()[0]: line for line in run("blame", "customer", "1").stdout.splitlines()}
     assert "UPDATE  [entry 2]" in found["name"]
