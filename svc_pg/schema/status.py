@@ -8,7 +8,7 @@ from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overloa
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
-ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting"]
+ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting", "type"]
 OtherKind = Literal["role", "migration", "partition", "event", "access", "schema", "gap"]
 Kind = ObjectKind | InventoryKind | ForeignKind | OtherKind
 
