@@ -1,5 +1,5 @@
--- Write an entry about an event that no trigger sees. Refuses the names of tables that capture records or once did,
--- and of our own: such an entry would be taken for a change of a row.
+-- Write an entry about an event that no trigger sees. Refuses a name with a dot: tables have one, also those that will
+-- be audited later, and the entry would be taken for a change of a row.
 -- access: admin
 create or replace function svc.capture_log(
     table_name text, operation text, record_id text default null, before_data jsonb default null,
@@ -11,14 +11,10 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 #variable_conflict use_variable
 begin
-    if table_name ~ '^svc[.]' or exists (
-        select from svc.audit_table_names n where n.table_name = capture_log.table_name
-        union all
-        select from svc.installed_objects o where o.audited_table = capture_log.table_name
-    ) then
-        raise exception 'an entry of "%" can be written by its triggers alone', table_name
+    if strpos(table_name, '.') > 0 then
+        raise exception 'an entry of "%" can be written by triggers alone', table_name
             using errcode = 'SV004',
-            hint = 'Use a name that is no audited table''s, such as "files"; the record''s key may be in record_id.';
+            hint = 'Use a name without a dot, which no table has, such as "files".';
     end if;
     return (svc.audit_add_entry(
         table_name, operation, record_id, before_data, after_data, label, severity, compliance, description

@@ -29,11 +29,12 @@ def capture_log(
 ) -> str:
     """Write an entry in the caller's transaction, and return its id.
 
-    ``table_name`` may be any name that no audited table has or had, for example of a file, another system or a table on
-    another server. The actor, tenant and context are those of the transaction. Nothing is redacted: pass only what may
-    be recorded. Needs the right to execute ``svc.capture_log``, on MySQL the right to insert into ``svc.audit_logs``.
-    Raises NotInstalledError, AccessError, on PostgreSQL ConflictError for the name of an audited table or of one of
-    ``svc``, and QueryError for a text that cannot be stored, another operation than an entry has, or another severity.
+    ``table_name`` is a name without a dot, for example of a kind of files or of another system: names with a dot
+    are those of tables, whose entries only triggers write. The actor, tenant and context are those of the
+    transaction. Nothing is redacted: pass only what may be recorded. Needs the right to execute
+    ``svc.capture_log``, on MySQL the right to insert into ``svc.audit_logs``. Raises NotInstalledError,
+    AccessError, on PostgreSQL ConflictError for a name with a dot, and QueryError for a text that cannot be stored,
+    another operation than an entry has, or another severity.
     """
     for what, value, known in (("an operation", operation, OPERATIONS), ("a severity", severity, SEVERITIES)):
         if value is not None and value not in known:

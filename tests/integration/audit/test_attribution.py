@@ -15,6 +15,7 @@ from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from tests.support.costs import first_cost
+from tests.support.tables import add_entry
 
 FILL = """
 insert into svc.audit_logs ("timestamp", table_name, table_oid, operation, actor_id, db_user)
@@ -32,10 +33,10 @@ def conn(database: str) -> Iterator[psycopg.Connection[Any]]:
 
 def test_each_table_has_its_share(conn: psycopg.Connection[Any], database: str) -> None:
     with audit.actor(conn, "alice"):
-        audit.capture_log(conn, "public.a", "INSERT")
-        audit.capture_log(conn, "public.b", "INSERT")
+        add_entry(conn, "public.a", "INSERT")
+        add_entry(conn, "public.b", "INSERT")
     for _ in range(3):
-        audit.capture_log(conn, "public.b", "INSERT")
+        add_entry(conn, "public.b", "INSERT")
     conn.execute(FILL, (2, 20))  # of two days ago
     conn.execute(  # a backfill is of no actor by nature
         "insert into svc.audit_logs (table_name, table_oid, operation)"

@@ -18,6 +18,7 @@ from svc_pg import Config, audit, schema
 from svc_pg.errors import AccessError, ConfigError, NotInstalledError, QueryError
 from tests.support.postgres import Prepare
 from tests.support.roles import new_role
+from tests.support.tables import add_entry
 
 TABLES = """
 create table customer (id int primary key, email text, notes text, password_hash text, card text);
@@ -101,7 +102,7 @@ def test_values_that_look_the_same_are_told_apart(conn: psycopg.Connection) -> N
     before = {"a": "ann", "b": "x", "c": 1, "d": None, "e": "a\r\n", "f": {"k": "v"}}
     after = {"a": "\u0430nn", "b": "x ", "c": "1", "d": "not set", "e": "a\n", "f": '{"k": "v"}'}
     conn.execute("select set_config('svc.actor_id', %s, true)", ["\u0430nn\u200b"])
-    audit.capture_log(conn, "public.alike", "UPDATE", record_id="1", before=before, after=after)
+    add_entry(conn, "public.alike", "UPDATE", record_id="1", before=before, after=after)
     [change] = audit.last_changes(conn, "alike", "1")
     fields = {field.name: (field.before, field.after, field.note) for field in change.fields}
     assert fields["a"][2].endswith("after has U+0430 CYRILLIC SMALL LETTER A")
@@ -117,7 +118,7 @@ def test_many_fields_and_long_words_are_cut_and_counted(conn: psycopg.Connection
     before = {f"{'f' * 300}{number}": 1 for number in range(30)}
     after = dict.fromkeys(before, 2)
     conn.execute("select set_config('svc.actor_id', %s, true)", ["a" * 5000])
-    audit.capture_log(
+    add_entry(
         conn, "public.x", "UPDATE", record_id="x", before=before, after=after, label="l" * 300, description="d" * 300
     )
     [change] = audit.last_changes(conn, "x", "x")

@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from psycopg.errors import QueryCanceled
 
-from svc_pg import Config, audit, schema
+from svc_pg import Config, schema
 from svc_pg.audit.read import search
 from svc_pg.config import AuditConfig, AuditedTable, Condition
 from svc_pg.console import Console
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.pages import all_data
 from tests.support.postgres import Prepare
-from tests.support.tables import create_and_audit
+from tests.support.tables import add_entry, create_and_audit
 
 HOSTILE = "<script>alert(1)</script> {{7*7}} 💥 שלום"
 CONFIG = Config(
@@ -76,7 +76,7 @@ def log(database: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def record(conn: psycopg.Connection[Any], name: str, **values: Any) -> None:
-    audit.capture_log(conn, "public.notes", "UPDATE", record_id=name, **values)
+    add_entry(conn, "public.notes", "UPDATE", record_id=name, **values)
 
 
 def found(client: httpx.Client, **query: Any) -> list[str]:

@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg import audit, webhooks
+from svc_pg import webhooks
 from svc_pg.console import (
     AuthenticatedRequest,
     Console,
@@ -31,6 +31,7 @@ from tests.integration.console.serving import PREFIX, assert_problem, bearer, se
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
 from tests.support.hooks import endpoint, hooks_config, install
 from tests.support.postgres import Prepare
+from tests.support.tables import add_entry
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
@@ -103,7 +104,7 @@ def told(listener: Listener, topic: str, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         match topic:
             case "audit":
-                audit.capture_log(conn, "shop.order", "INSERT", record_id="1")
+                add_entry(conn, "shop.order", "INSERT", record_id="1")
             case "deliveries":
                 webhooks.send(conn, "order.created", {"n": 1})
             case "endpoints":
@@ -134,7 +135,7 @@ def test_the_log_is_told_when_nothing_can_come_before_any_more(client: httpx.Cli
     ):
         told(listener, "console", database)
         slow.execute("select txid_current()")
-        audit.capture_log(quick, "shop.order", "INSERT", record_id="1")
+        add_entry(quick, "shop.order", "INSERT", record_id="1")
         listener.topics.clear()
         told(listener, "console", database)  # so the poller has looked since
         wait_until(lambda: listener.topics.count("console") >= 2, "and looked again")

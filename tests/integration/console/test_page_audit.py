@@ -18,7 +18,7 @@ from tests.integration.console.browsing import HOSTILE, Browser, Document, asser
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import endpoint
 from tests.support.postgres import new_database
-from tests.support.tables import create_and_audit
+from tests.support.tables import add_entry, create_and_audit
 
 CONFIG = Config()
 CONFIG.audit.table("public.customer", redact={"card": "last4", "secret": "remove"})
@@ -261,7 +261,7 @@ def test_an_actor_with_characters_that_nobody_sees_does_not_look_like_another(re
     with psycopg.connect(installed) as conn:
         for actor in ("ann\u200b@corp.example", "\u202eevil"):
             conn.execute("select set_config('svc.actor_id', %s, true)", [actor])
-            audit.capture_log(conn, "public.forged", "UPDATE", record_id="1", after={"name": actor})
+            add_entry(conn, "public.forged", "UPDATE", record_id="1", after={"name": actor})
     for path in ("/audit?resource=forged", "/audit/records/public.forged/1", "/tail?resource=forged&since=1h"):
         shown = reader.get(path).text
         for marked_name in ("ann⟨U+200B⟩@corp.example", "⟨U+202E⟩evil"):

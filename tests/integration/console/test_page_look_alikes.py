@@ -14,6 +14,7 @@ from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.isolation import unisolated
 from tests.support.postgres import new_database
+from tests.support.tables import add_entry
 
 BEFORE = {
     "mail": "ann@x.example",
@@ -41,7 +42,7 @@ def reader(postgres: str, template: str) -> Iterator[Browser]:
         with psycopg.connect(conninfo) as conn:
             for actor in ACTORS:
                 with conn.transaction(), audit.actor(conn, actor):
-                    audit.capture_log(
+                    add_entry(
                         conn, "crm.contact", "UPDATE", record_id="7", before=BEFORE, after={**AFTER, "nick": None}
                     )
         with serving_installed(Console(settings(database_url=conninfo), config=Config())) as client:

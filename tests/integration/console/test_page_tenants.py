@@ -125,7 +125,7 @@ def test_tenants_that_something_names_are_shown_with_what_there_is_of_them(admin
             " select svc.webhook_uuid7(), 'a', '{}', t from unnest('{acme,acme,globex}'::text[]) t"
         )
         conn.execute("set local svc.tenant_id = 'acme'")
-        conn.execute("select svc.capture_log('public.a', 'INSERT', record_id => '1', after_data => '{}')")
+        conn.execute("select svc.audit_add_entry('public.a', 'INSERT', record_id => '1', after_data => '{}')")
     shown = admin.get("/tenants").text
     assert "There are no tenants yet" not in shown
     [form] = [address for address in Document(shown).values("href") if address.endswith("new-tenant?id=acme")]

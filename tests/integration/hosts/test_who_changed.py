@@ -23,6 +23,7 @@ from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.hosts.pages import HOSTILE, LARGE, Page
 from tests.support.documents import examples
 from tests.support.isolation import unisolated
+from tests.support.tables import add_entry
 
 INCLUDE = '<h1>Customer</h1>{% include "svc_pg/who_changed.html" %}'
 TABLE = HOSTILE.replace(".", "")
@@ -91,7 +92,7 @@ def rendered(shop_database: str) -> str:
     with psycopg.connect(shop_database) as conn:
         conn.execute("select set_config('svc.actor_id', %s, true)", [HOSTILE])
         for operation, severity in (("INSERT", "low"), ("SNAPSHOT", "medium"), ("DELETE", "high"), ("UPDATE", None)):
-            audit.capture_log(
+            add_entry(
                 conn,
                 f"public.{TABLE}",
                 operation,
@@ -99,7 +100,7 @@ def rendered(shop_database: str) -> str:
                 before={HOSTILE: HOSTILE},
                 after={HOSTILE: LARGE},
                 label=HOSTILE,
-                severity=severity,  # type: ignore[arg-type] # one of those that there are
+                severity=severity,
             )
         changes = audit.last_changes(conn, TABLE, HOSTILE)
         conn.rollback()
@@ -197,7 +198,7 @@ class TestInDjango:
         add_templates(environment)
         with psycopg.connect(shop_database) as conn:
             conn.execute("select set_config('svc.actor_id', %s, true)", ["\u0430nn"])
-            audit.capture_log(
+            add_entry(
                 conn,
                 "public.alike",
                 "UPDATE",
