@@ -4,7 +4,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -26,8 +25,8 @@ CONFIG = Config(audit=AuditConfig(tables=[AuditedTable(name="public.customer")])
 
 
 @pytest.fixture(scope="module")
-def standby_url(postgres_choice: str | None) -> Iterator[str]:
-    programs = Path(postgres_choice).absolute() if postgres_choice else embedded_programs()
+def standby_url() -> Iterator[str]:
+    programs = embedded_programs()  # others may lack pg_basebackup
     with ExitStack() as stack:
         server = stack.enter_context(stack.enter_context(restartable(programs))())
         primary = stack.enter_context(new_database(server))
