@@ -110,7 +110,7 @@ def check_an_actor_ends_with_its_block(database: AuditedDatabase) -> None:
     with database.transaction(), audit.actor(database.conn, "outer"):
         with suppress(KeyError), audit.actor(database.conn, "inner"):
             raise KeyError
-        named = audit.capture_log(database.conn, _table(database, "ledger"), "UPDATE")
+        named = audit.capture_log(database.conn, "ledger", "UPDATE")
     nobody = _captured(database)
     found = {each.id: each.actor_id for each in database.entries(audit.query().label("uploaded"))}
     found |= {each.id: each.actor_id for each in database.entries(audit.query().actor("outer", "inner"))}
@@ -213,16 +213,11 @@ def check_a_log_is_known_again(database: AuditedDatabase) -> None:
 
 
 def _captured(database: AuditedDatabase) -> str:
-    """An entry that the application writes itself, about a table that is not audited."""
+    """An entry that the application writes itself, about something that is no audited table."""
     with database.transaction():
         return audit.capture_log(
-            database.conn, _table(database, "ledger"), "INSERT", record_id="7", after={"total": 12.5}, label="uploaded"
+            database.conn, "ledger", "INSERT", record_id="7", after={"total": 12.5}, label="uploaded"
         )
-
-
-def _table(database: AuditedDatabase, name: str) -> str:
-    """A table beside the audited one, as entries name it."""
-    return f"{database.entries()[0].table_name.rpartition('.')[0]}.{name}"
 
 
 def _expect(what: str, found: object, expected: object) -> None:

@@ -21,4 +21,5 @@
           join pg_catalog.pg_class c on c.relnamespace = l.relnamespace and c.relname = 'audit_logs_' || n
           left join pg_catalog.pg_index i on i.indexrelid = c.oid
     ))
-   from pg_catalog.pg_class l where l.oid = to_regclass('svc.audit_logs')) as log_indexes
+   from pg_catalog.pg_class l join pg_catalog.pg_namespace s on s.oid = l.relnamespace
+  where s.nspname = 'svc' and l.relname = 'audit_logs') as log_indexes

@@ -49,7 +49,7 @@ TAKEN_AWAY: list[tuple[LiteralString, set[str]]] = [
     ("alter sequence svc.audit_logs_id_seq increment -1", {"numbers of id of svc.audit_logs"}),
     ("alter sequence svc.audit_logs_id_seq maxvalue 3 cycle", {"numbers of id of svc.audit_logs"}),
     ("select setval('svc.audit_logs_id_seq', 9223372036854775806)", {"numbers of id of svc.audit_logs"}),
-    ("alter table svc.audit_logs alter tenant_id set not null", {"not null of tenant_id of svc.audit_logs"}),
+    ("alter table svc.audit_logs alter after_data set not null", {"not null of after_data of svc.audit_logs"}),
     (
         "alter table svc.audit_logs add constraint mute check (table_name <> 'public.t') not valid",
         {"check mute of svc.audit_logs"},
