@@ -81,8 +81,9 @@ def _explained(error: Exception) -> Exception | None:
     if type(error).__module__ == "pymysql.err" and isinstance(error.args[0], int):  # also has a sqlstate
         return SvcError(f"the server says: {error.args[-1]} ({error.args[0]})")
     if hasattr(error, "sqlstate"):  # psycopg's, which only some commands import
-        hint = _READ_ONLY if error.sqlstate == "25006" else None
-        return translate(error) or (SvcError(str(error).partition("\n")[0], hint=hint) if hint else error)
+        if error.sqlstate == "25006":
+            return SvcError(str(error).partition("\n")[0], hint=_READ_ONLY)
+        return translate(error) or error
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of Typer's help, which it prints by itself
         return SvcError(f"standard output cannot be written: {error.strerror}")
     # SQLITE_ERROR is of our statements, the others of the file

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Final, Literal, cast, get_args
 
 Kind = Literal["function", "view"]
@@ -60,8 +61,6 @@ class Right:
 @cache
 def headers() -> Sequence[Header]:
     """The headers of all files that make a function or view."""
-    from importlib.resources import files  # slow, and every command imports this module
-
     found = []
     for folder in FOLDERS:
         for file in sorted(files("svc_pg.sql").joinpath(folder).iterdir(), key=lambda file: file.name):

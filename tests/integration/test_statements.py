@@ -38,7 +38,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/webhooks/traffic.sql": traffic_samples.TRAFFIC,
     "queries/webhooks/traffic_samples.sql": traffic_samples.TRAFFIC,
 }
-"""What becomes of a file with holes, or of one that is put into such a hole."""
+"""The whole statement of a file with holes, or of one that fills such a hole."""
 
 
 WITHOUT_PARAMETERS: Final = {

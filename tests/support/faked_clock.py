@@ -1,13 +1,11 @@
 """Processes whose clock is wrong, by the program faketime. Without it tests are skipped, but in CI they fail."""
 
-import atexit
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from tests.support import debian
@@ -31,20 +29,20 @@ class FakedClock:
 
 @contextmanager
 def faked_clock(offset: str) -> Iterator[FakedClock]:
-    """Give processes that start in the block a clock that can be set while they run, also after the block."""
-    folder = Path(mkdtemp())
-    atexit.register(shutil.rmtree, folder)
-    folder.chmod(0o755)  # a server may have an account of its own
-    clock = FakedClock(folder / "clock")
-    clock.set(offset)
-    environment = {
-        "LD_PRELOAD": _library(offset),
-        "FAKETIME_TIMESTAMP_FILE": str(folder / "clock"),
-        "FAKETIME_NO_CACHE": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
-    with patch.dict(os.environ, environment):
-        yield clock
+    """Give processes that start in the block a clock that can be set while they run. They must end in it too."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # a server may have an account of its own
+        file = Path(folder) / "clock"
+        clock = FakedClock(file)
+        clock.set(offset)
+        environment = {
+            "LD_PRELOAD": _library(offset),
+            "FAKETIME_TIMESTAMP_FILE": str(file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+        with patch.dict(os.environ, environment):
+            yield clock
 
 
 def _library(offset: str) -> str:

@@ -105,13 +105,15 @@ _TABBING: Final = """() => {
         if (outlineStyle === "none" || outlineWidth === "0px") unseen.add(target)
     })
     const controls = [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0']")]
+    window.present = new Set(controls)  // a live page gets others meanwhile, perhaps behind the focus
     return controls.filter((each) => each.checkVisibility({visibilityProperty: true}) && each.type !== "hidden").length
 }"""
 _REACHED: Final = """() => {
     const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]
     const name = (each) => `${each.tagName} ${each.name ?? ""} ${each.textContent.trim().slice(0, 40)}`
     const missed = controls.filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.disabled
-        && each.type !== "hidden" && each.type !== "radio" && each.tabIndex >= 0 && !reached.has(each))
+        && each.type !== "hidden" && each.type !== "radio" && each.tabIndex >= 0 && present.has(each)
+        && !reached.has(each))
     return [...missed.map((each) => `no key leads to ${name(each)}`),
             ...[...unseen].map((each) => `focus cannot be seen on ${name(each)}`)]
 }"""

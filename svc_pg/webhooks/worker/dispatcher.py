@@ -17,7 +17,6 @@ from svc_pg.webhooks.worker.attempts import Done
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
-from svc_pg.webhooks.worker.server_clock import ServerClock
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.waiting import before
 from svc_pg.webhooks.worker.wakeup import Wakeup, waking
@@ -74,7 +73,6 @@ class Dispatcher:
         self._freed = asyncio.Event()
         self._protocol = protocol.NEWEST
         self._server_time: float | None = None  # unix seconds
-        self._clock = ServerClock()
         self._claimed_after: float | None = None  # what that was at the last claim
         self._has_started = False  # since it last asked what is due next
 
@@ -92,10 +90,11 @@ class Dispatcher:
                     await self._until_news(asyncio.sleep(pause))
                     continue
                 is_asleep = await self._unless_stopped(wakeup.fall_asleep())
-                self._server_time = wakeup.asked_at
+                before, self._server_time = self._server_time, wakeup.asked_at
                 if self._stopping.is_set():
                     break
-                await self._follow_clock(conn)
+                if self._protocol >= protocol.FOLLOWS_CLOCK and server_clock.may_be_set_back(before, self._server_time):
+                    await performing.arun(conn, server_clock.follow())
                 if not is_asleep:
                     is_new = wakeup.is_polling or self._has_started  # the worker that sleeps does not know of it
                     within = await self._next_due(conn) if is_new else None
@@ -106,10 +105,6 @@ class Dispatcher:
                 else:
                     await self._until_news(wakeup.wait(within=await self._next_due(conn)))
                     await self._wake_up(conn, wakeup)
-
-    async def _follow_clock(self, conn: Connection) -> None:
-        if self._clock.may_be_set_back(self._server_time) and self._protocol >= protocol.FOLLOWS_CLOCK:
-            await performing.arun(conn, server_clock.follow())
 
     async def _wake_up(self, conn: Connection, wakeup: Wakeup) -> None:
         """Tell senders that no worker sleeps, and claim meanwhile, which saves the first POST a round trip."""

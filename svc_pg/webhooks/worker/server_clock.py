@@ -36,13 +36,9 @@ def follow() -> Effects[int]:
     return mended
 
 
-class ServerClock:
-    """The time of the server, as a worker has last heard it."""
+def may_be_set_back(before: float | None, now: float | None) -> bool:
+    """True if the server's time ``now`` is earlier than ``before`` by more than 5 s, both in unix seconds.
 
-    def __init__(self) -> None:
-        self._heard: float | None = None  # unix seconds
-
-    def may_be_set_back(self, now: float | None) -> bool:
-        """True if ``now``, in unix seconds, is earlier than the time before by more than 5 s; at first, it may be."""
-        before, self._heard = self._heard, now
-        return before is None or (now is not None and now < before - _TOLERANCE)
+    If there is none ``before``, it may have been set back before the worker began.
+    """
+    return now is not None and (before is None or now < before - _TOLERANCE)

@@ -13,6 +13,7 @@ from svc_pg import webhooks
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import scalar
 from svc_pg.maintenance import maintain
+from svc_pg.webhooks.worker.server_clock import may_be_set_back
 from tests.support.faked_clock import FakedClock, faked_clock
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.postgres import embedded_programs, new_database, restartable
@@ -28,8 +29,8 @@ def database_an_hour_ahead(postgres_choice: str | None) -> Iterator[tuple[str, F
     programs = Path(postgres_choice).absolute() if postgres_choice else embedded_programs()
     with ExitStack() as stack:
         start = stack.enter_context(restartable(programs))
-        with faked_clock("+1h") as clock:
-            server = stack.enter_context(start())
+        clock = stack.enter_context(faked_clock("+1h"))
+        server = stack.enter_context(start())
         conninfo = stack.enter_context(new_database(server))
         with psycopg.connect(conninfo) as conn:
             assert scalar(conn, "select now()") > datetime.now(UTC) + timedelta(minutes=59)
@@ -136,3 +137,11 @@ def test_a_clock_that_was_corrected_by_seconds_changes_nothing(database: str) ->
         before = rows(database, "webhook_queue")
         assert conn.execute("select * from svc.webhook_follow_clock(1000)").fetchall() == [(None, None, None, None, 0)]
     assert rows(database, "webhook_queue") == before
+
+
+def test_a_worker_that_never_hears_the_time_does_not_ask_at_each_poll() -> None:
+    assert not may_be_set_back(None, None)
+    assert may_be_set_back(None, 100.0)
+    assert may_be_set_back(100.0, 94.0)
+    assert not may_be_set_back(100.0, 96.0)
+    assert not may_be_set_back(100.0, None)
