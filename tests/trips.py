@@ -26,7 +26,7 @@ from svc_pg.console import Console
 from svc_pg.console.pages import cookies
 from svc_pg.database.query import scalar
 from svc_pg.webhooks.http import exchange
-from tests.support.hooks import KEYS_TEXT, working
+from tests.support.hooks import KEYS_TEXT, is_asleep, working
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -142,8 +142,9 @@ def _deliver(watch: Watch, conninfo: str, config: Config) -> None:
         webhooks.endpoints.create(conn, url=receiver.url, events=["*"], settings=settings, config=config)
 
         def deliver() -> None:
-            webhooks.send(conn, "order.created", {"id": 7})
             with working(conninfo, config) as worker:
+                wait_until(lambda: is_asleep(conn), "it sleeps")  # or the trip would end before that, or after it
+                webhooks.send(conn, "order.created", {"id": 7})
                 wait_until(lambda: worker.statistics.deliveries["delivered"], "it is recorded")
             wait_until(lambda: scalar(conn, _OTHERS) == 0, "its sessions have ended, and their locks with them")
 

@@ -15,6 +15,7 @@ from psycopg.sql import SQL
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
@@ -28,6 +29,12 @@ PLACES = """(
       from svc.webhook_messages
 ) as places"""
 """Messages, with the place of those with a key among their tenant and key; a copy has its original's place."""
+
+_ASLEEP = """
+select 1 from pg_locks l join pg_database d on d.oid = l.database
+ where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock'
+   and (l.classid, l.objid) = (%s, %s) and l.granted
+"""
 
 
 def hooks_config(*events: str) -> Config:
@@ -105,3 +112,8 @@ def rows(conninfo: str, table: str) -> list[dict[str, Any]]:
     order = own.get(table, "id")
     with psycopg.connect(conninfo, row_factory=dict_row) as conn:
         return conn.execute(f"select * from svc.{table} order by {order}").fetchall()
+
+
+def is_asleep(conn: psycopg.Connection[Any]) -> bool:
+    """True if a worker of the database holds the lock by which senders know to wake it."""
+    return conn.execute(_ASLEEP, Lock.WAKEUP.key).fetchone() is not None

@@ -14,13 +14,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
-from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import fetch_one
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from tests.benchmarks.delivery import processor
 from tests.support.commands import PROGRAM, environment
+from tests.support.hooks import is_asleep
 from tests.support.postgres import new_database
 from tests.support.waiting import wait_until
 
@@ -46,12 +46,6 @@ _GUARD: Final = Guard.of(CONFIG.webhooks)
 _FILL: Final = """
 select svc.send_many(%s, array_agg(%s::json), null, array_agg('tenant-' || (n %% %s)))
   from generate_series(1, %s) n group by n / 1000
-"""
-
-_ASLEEP: Final = """
-select 1 from pg_locks l join pg_database d on d.oid = l.database
- where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock'
-   and (l.classid, l.objid) = (%s, %s) and l.granted
 """
 
 
@@ -131,12 +125,12 @@ class WorkerProcess:
     def wait_until_asleep(self, conninfo: str) -> None:
         """Wait until it holds the lock that makes senders wake it (see sql/webhooks/webhook_notify.sql.j2)."""
 
-        def is_asleep() -> bool:
+        def sleeps() -> bool:
             self.check()
-            return conn.execute(_ASLEEP, Lock.WAKEUP.key).fetchone() is not None
+            return is_asleep(conn)
 
         with psycopg.connect(conninfo, autocommit=True) as conn:
-            wait_until(is_asleep, "the worker sleeps")
+            wait_until(sleeps, "the worker sleeps")
 
     def wait_until_idle(self) -> None:
         """Wait until all its processes have started and are idle."""

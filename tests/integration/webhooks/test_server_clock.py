@@ -10,12 +10,11 @@ from typing import Any
 import psycopg
 
 from svc_pg import webhooks
-from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import scalar
 from svc_pg.maintenance import maintain
 from svc_pg.webhooks.worker.server_clock import may_be_set_back
 from tests.support.faked_clock import FakedClock, faked_clock
-from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.hooks import endpoint, hooks_config, is_asleep, rows, working
 from tests.support.postgres import embedded_programs, new_database, restartable
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
@@ -42,11 +41,6 @@ def send(conninfo: str, number: int, **options: Any) -> None:
         webhooks.send(conn, "order.created", {"id": number}, **options)
 
 
-def is_asleep(conninfo: str) -> bool:
-    with psycopg.connect(conninfo) as conn:
-        return bool(scalar(conn, "select not pg_try_advisory_xact_lock_shared(%s, %s)", Lock.WAKEUP.key))
-
-
 def are_delivered(conninfo: str, number: int) -> bool:
     return [row["status"] for row in rows(conninfo, "webhook_deliveries")] == ["delivered"] * number
 
@@ -54,9 +48,9 @@ def are_delivered(conninfo: str, number: int) -> bool:
 def test_what_was_delayed_is_sent_after_its_delay_and_holds_its_key_no_longer(postgres_choice: str | None) -> None:
     with database_an_hour_ahead(postgres_choice) as (conninfo, clock), receiving() as receiver:
         endpoint(conninfo, CONFIG, receiver.url, ordering="key")
-        with working(conninfo, CONFIG):
+        with working(conninfo, CONFIG), psycopg.connect(conninfo, autocommit=True) as conn:
             send(conninfo, 1, delay=WAIT, key="order 1")
-            wait_until(lambda: is_asleep(conninfo), "the worker sleeps")
+            wait_until(lambda: is_asleep(conn), "the worker sleeps")
             clock.set("+0")
             send(conninfo, 2, key="order 1")
             wait_until(lambda: are_delivered(conninfo, 2), "both are delivered")

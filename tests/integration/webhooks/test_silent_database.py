@@ -15,7 +15,6 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import scalar
 from svc_pg.maintenance import Maintenance
@@ -25,7 +24,7 @@ from svc_pg.webhooks.worker.worker import Worker
 from svc_pg.webhooks.worker.worker_connections import connected
 from tests.support.commands import environment
 from tests.support.forwarder import forwarding
-from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
+from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, is_asleep, rows, working
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -100,11 +99,6 @@ def test_a_connection_to_listen_on_that_falls_silent_holds_up_no_delivery_for_lo
             send(database)
             receiver.wait_for(2)
             way.is_silent = False  # for the end of the worker
-
-
-def is_asleep(conn: psycopg.Connection[Any]) -> bool:
-    keys = Lock.SLEEPER.key
-    return bool(scalar(conn, "select exists (select from pg_locks where (classid, objid) = (%s, %s))", keys))
 
 
 @pytest.mark.parametrize("is_told", [False, True], ids=["asleep", "waking up"])

@@ -23,7 +23,7 @@ from svc_pg.maintenance.sealer import Sealer
 from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.writing.copy_file import append_new, appending
 from svc_pg.status.last_runs import last_runs
-from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.hooks import endpoint, hooks_config, is_asleep, rows, working
 from tests.support.pgbouncer import pgbouncer
 from tests.support.waiting import wait_until
 
@@ -154,12 +154,7 @@ def test_maintenance_needs_a_connection_in_autocommit(conn: psycopg.Connection[A
 
 def test_a_worker_that_sleeps_is_in_the_way_of_no_partition(database: str) -> None:
     with working(database, CONFIG), psycopg.connect(database, autocommit=True) as conn:
-        wait_until(
-            lambda: scalar(
-                conn, "select exists (select from pg_locks where classid = %s and objid = %s)", Lock.WAKEUP.key
-            ),
-            "the worker sleeps",
-        )
+        wait_until(lambda: is_asleep(conn), "the worker sleeps")
         conn.execute("select svc.audit_ensure_partitions()")
 
 
