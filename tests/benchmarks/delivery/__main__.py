@@ -18,7 +18,7 @@ import psycopg
 
 from tests.benchmarks import command, installed, saved
 from tests.benchmarks.command import words
-from tests.benchmarks.delivery import claiming, latency, peers, pipeline, report, sending
+from tests.benchmarks.delivery import claiming, latency, peers, pipeline, rates, report, sending
 from tests.benchmarks.delivery.figures import Figures
 from tests.benchmarks.delivery.goals import goals
 from tests.benchmarks.delivery.picture import svg
@@ -36,6 +36,7 @@ _SECTIONS: Final[dict[str, Callable[[Figures, Server, Size], dict[str, str] | No
     "claim": claiming.measure,
     "memory": pipeline.measure_memory,
     "fairness": pipeline.measure_fairness,
+    "rates": rates.measure,
     "peers": peers.measure,
 }
 _SETTINGS: Final = "fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size"

@@ -1,6 +1,6 @@
 """The goals that svc-pg sets itself for webhooks, with the section of each."""
 
-from tests.benchmarks.delivery import claiming, latency, peers, pipeline, sending
+from tests.benchmarks.delivery import claiming, latency, peers, pipeline, rates, sending
 from tests.benchmarks.delivery.figures import Goal
 from tests.benchmarks.delivery.sizes import DEFAULT, ONE_ENDPOINT, SLOW, TWO
 
@@ -41,5 +41,13 @@ def goals() -> list[Goal]:
             reference=pipeline.ALONE,
         ),
         Goal("200 receivers that never answer: MB", pipeline.MEMORY, pipeline.TARPITS, 100, is_least=False),
+        *(
+            goal
+            for name in map(rates.title, rates.PROCESSES)
+            for goal in (
+                Goal(f"{name}: POSTs of the busiest second", rates.BUSIEST, name, rates.MOST, is_least=False),
+                Goal(f"{name}: POSTs/s of the rate {rates.RATE}", rates.REACHED, name, 0.95 * rates.RATE),
+            )
+        ),
         *(Goal(f"sign and POST: times {peer}", peers.WORK, peers.SVC, 1, reference=peer) for peer in peers.PEERS),
     ]

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 _ANSWER: Final = b"HTTP/1.1 204 No Content\r\n\r\n"
 _SECONDS_TO_ANSWER: Final = {b"/ok": 0.0, b"/slow": 0.1, b"/hang": None}
+_SECOND_NS: Final = 1_000_000_000
 _ID: Final = b"\r\nwebhook-id: "
 _LENGTH: Final = b"\r\ncontent-length: "
 
@@ -22,7 +23,7 @@ _LENGTH: Final = b"\r\ncontent-length: "
 class _Received:
     """The counts of all connections."""
 
-    posts: int = 0
+    arrivals_ns: list[int] = field(default_factory=list)  # of every POST
     by_delivery: Counter[bytes] = field(default_factory=Counter)
     delays_ns: list[int] = field(default_factory=list)
     latest: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))  # sequence of each key
@@ -31,7 +32,7 @@ class _Received:
     def note(self, delivery: bytes, body: bytes) -> None:
         """Count a POST, and at its first arrival its delay and its place in its key."""
         now = time.monotonic_ns()
-        self.posts += 1
+        self.arrivals_ns.append(now)
         self.by_delivery[delivery] += 1
         if self.by_delivery[delivery] > 1:
             return
@@ -47,12 +48,23 @@ class _Received:
         """The counts for a control connection; delays are returned only once."""
         delays, self.delays_ns = self.delays_ns, []
         return {
-            "posts": self.posts,
+            "posts": len(self.arrivals_ns),
             "deliveries": len(self.by_delivery),
             "repeated": sum(number > 1 for number in self.by_delivery.values()),
             "delays_ms": [delay / 1e6 for delay in delays],
             "backwards": self.backwards,
+            "busiest_second": self._busiest_second(),
+            "seconds": (self.arrivals_ns[-1] - self.arrivals_ns[0]) / 1e9 if self.arrivals_ns else 0,
         }
+
+    def _busiest_second(self) -> int:
+        """The most POSTs within any second, wherever it begins."""
+        busiest = first = 0
+        for last, at in enumerate(self.arrivals_ns):
+            while at - self.arrivals_ns[first] >= _SECOND_NS:
+                first += 1
+            busiest = max(busiest, last - first + 1)
+        return busiest
 
 
 class _Connection(asyncio.Protocol):

@@ -43,7 +43,8 @@ http {{
 class Counts:
     """The arrivals: POSTs, deliveries by id, repeated ones, and the delays since sending.
 
-    ``backwards`` are the deliveries that first arrived after a later one of their key.
+    ``backwards`` are the deliveries that first arrived after a later one of their key. ``busiest_second`` are the POSTs
+    of the busiest second, wherever it begins; ``seconds`` is the time from the first POST to the last.
     """
 
     posts: int
@@ -51,6 +52,8 @@ class Counts:
     repeated: int
     delays_ms: list[float]
     backwards: int
+    busiest_second: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

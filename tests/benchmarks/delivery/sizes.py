@@ -41,6 +41,8 @@ class Size:
     claim_rounds: int
     dead_rows: int
     fairness_rounds: int
+    rate_rounds: int
+    rate_seconds: int
     peer_rounds: int
     peer_jobs: int
 
@@ -61,6 +63,8 @@ QUICK: Final = Size(
     claim_rounds=1,
     dead_rows=50_000,
     fairness_rounds=1,
+    rate_rounds=1,
+    rate_seconds=2,
     peer_rounds=1,
     peer_jobs=1_000,
 )
@@ -87,6 +91,8 @@ FULL: Final = Size(
     claim_rounds=5,
     dead_rows=50_000,
     fairness_rounds=5,
+    rate_rounds=3,
+    rate_seconds=10,
     peer_rounds=3,
     peer_jobs=10_000,
 )
