@@ -1,5 +1,6 @@
 """Read the entries of a record in the order of change, which follows from the images, not always from the ids."""
 
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Final, LiteralString, TypeVar
 
@@ -49,6 +50,8 @@ _UP_TO: Final = '(table_name, record_id, "timestamp") <= (%s, %s, %s)'
 _FROM: Final = '(table_name, record_id, "timestamp") >= (%s, %s, %s)'
 _BY_RECORD: Final = ' order by table_name, record_id, "timestamp"'
 _BY_RECORD_BACK: Final = ' order by table_name desc, record_id desc, "timestamp" desc'
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)  # not "infinity", which asyncpg takes for no time
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _PLACE: Final = "(history.place_timestamp, history.place_id)"
 _SEEN_PLACE: Final = """(
     select coalesce(max(h.place_timestamp), %s), coalesce(max(h.place_id), %s) from history h
@@ -90,7 +93,7 @@ def by_change(
     found: LiteralString = near.clause + keyset.order + ending
     others, record = _parted(near)
     if len(record) == len(_IS_RECORD):
-        edge = position[0] if position is not None else "infinity" if is_newest else "-infinity"
+        edge = position[0] if position is not None else _LATEST if is_newest else _EARLIEST
         near = others.where(_AT_LEAST, *record).where(_AT_MOST, *record)
         near = near.where(_UP_TO if is_newest else _FROM, *record, edge)
         found = near.clause + (_BY_RECORD_BACK if is_newest else _BY_RECORD)
