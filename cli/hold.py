@@ -45,10 +45,10 @@ def hold(
     if table == _LIST and key is None and reason is None and not lift:
         _show(limit, after, database_url, show_all=show_all, json=json)
         return
-    if not reason:
-        raise typer.BadParameter("write the reason, which is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
-    with connect(database_url) as conn:
+    with connect(database_url) as conn:  # first, as a database without holds needs no reason
+        if not reason:
+            raise typer.BadParameter("write the reason, which is recorded", param_hint="--reason")
         conn.isolation_level = IsolationLevel.READ_COMMITTED  # for a hold, under any default of the database
         if key is None:
             warn_of_unknown(conn, [table])

@@ -120,6 +120,7 @@ def test_a_database_that_is_not_there_is_named(log: Log, tmp_path: Path) -> None
     "command",
     [
         ["send", "customer.updated", "{}"],
+        ["hold", "customer", "7"],
         ["worker"],
         ["serve"],
         ["webhooks", "list"],

@@ -31,10 +31,13 @@ CONFIG.audit.enrich(
     when={"changed": ["email"]},
 )
 CONFIG.audit.table("public.note")
+CONFIG.audit.table("public.page_view")
 CONFIG.webhooks.event("customer.updated")
 DDL = """
 create table customer (id text primary key, email text, card text, secret text, notes text);
 create table note (id int primary key, body text);
+create table page_view (id int, day date, primary key (id, day)) partition by range (day);
+create table page_view_2025 partition of page_view for values from ('2025-01-01') to ('2026-01-01');
 """
 BIG = "x" * 1_000_000
 
@@ -63,6 +66,8 @@ def installed(postgres: str, template: str) -> Iterator[str]:
             conn.execute("update customer set notes = null")
             act(conn, "jonas", f"update customer set notes = '{BIG}'", "insert into note values (2, null)")
             act(conn, "jonas", f"update customer set notes = '{BIG}y'")
+            act(conn, "janitor", "truncate page_view_2025")
+            act(conn, "cleaner", "truncate page_view")
             for number, text in enumerate(HOSTILE):
                 audit.capture_log(
                     conn,
@@ -100,6 +105,15 @@ def links(page: httpx.Response) -> set[str]:
     """The addresses below /ui, each with its parameters in their order."""
     found = (link.partition("/ui")[2].partition("?") for link in Document(page.text).values("href"))
     return {path + mark + "&".join(sorted(query.split("&"))) for path, mark, query in found}
+
+
+def test_an_emptied_partition_is_not_read_as_an_emptied_table(reader: Browser, installed: str) -> None:
+    listed = unescape(reader.get("/audit?resource=public.page_view").text)
+    assert ("Emptied page_view_2025" in listed, "Emptied page_view<" in listed) == (True, True)
+    part = entry_of(installed, "actor_id = 'janitor'")
+    whole = entry_of(installed, "actor_id = 'cleaner' and partition is null")
+    assert "emptied the partition <bdi>page_view_2025</bdi> of" in reader.get(f"/audit/entries/{part}").text
+    assert "emptied the partition" not in reader.get(f"/audit/entries/{whole}").text
 
 
 def test_filters_are_in_the_address_and_each_has_a_chip_that_takes_it_away(reader: Browser) -> None:

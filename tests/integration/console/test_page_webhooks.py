@@ -418,11 +418,12 @@ def test_endpoints_are_listed_with_what_was_sent_to_them(
     with psycopg.connect(installed) as conn:
         conn.execute(
             "update svc.webhook_endpoint_state set failure_streak = 3, failing_since = now(),"
-            " breaker_until = now() + interval '1 h'"
+            " breaker_until = now() + interval '1 h', last_failure = 'the endpoint answered 503'"
         )
     assert "ERP" in reader.get("/endpoints?needsAttention=true").text
     page = reader.get(f"/endpoints/{endpoint.id}").text
-    for part in ("Attempts are held back until", "3 failures in a row", "Data as a table", "2 of 5", "some, sealed"):
+    assert "<bdi>The endpoint answered 503</bdi>. 3 failures in a row" in page
+    for part in ("Attempts are held back until", "Data as a table", "2 of 5", "some, sealed"):
         assert part in page
     assert ">1<" in page
 

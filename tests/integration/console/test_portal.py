@@ -534,6 +534,16 @@ def test_a_customer_tests_an_endpoint_five_times_a_minute(client: httpx.Client, 
     assert customer.post(f"endpoints/{acme}/ping").status_code == 303
 
 
+def test_a_customer_reads_what_a_failing_endpoint_answered(client: httpx.Client, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "update svc.webhook_endpoint_state set failure_streak = 3, failing_since = now(),"
+            " last_failure = 'the endpoint answered 503'"
+        )
+    page = entered(client).get("home")
+    assert "<b><bdi>of acme</bdi> fails.</b> <bdi>The endpoint answered 503</bdi>. 3 failures in a row" in page.text
+
+
 def test_hostile_texts_are_inert(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
         for text in HOSTILE:
