@@ -1,7 +1,7 @@
 """A log of many entries under each state of the planner's statistics, and the pages that a call of it touches."""
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, LiteralString, get_args
 
 import psycopg
 
@@ -20,15 +20,15 @@ BULK: Final = 7
 _FILL: Final = """
 insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id, moved_from, actor_id,
                             tenant_id, before_data, after_data, changed_fields, label, severity, compliance, context)
-select now() - interval '240 d' * (1 - n / %(entries)s::float8),
+select now() - interval '1 d' * %(days)s * (1 - n / %(entries)s::float8),
        case when n > %(entries)s * 0.5 and n <= %(entries)s * 0.6 then 7 else 10 + n / 2 end,
-       case when n %% 10 < 7 then 'public.t' when n %% 1000 = 7 then 'public.rare' else 'public.u' || n %% 19 end,
+       case when n %% 10 < 7 then 'public.t' when n %% 1000 = 7 then 'public.rare' else 'public.u' || n %% 28 end,
        0, (case when n %% 40000 = 39 then 'TRUNCATE' else 'UPDATE' end)::svc.audit_operation,
        case when n %% 40000 = 39 then null when n %% 10 < 3 then '1'
             when n %% 10 < 7 then (2 + n / 10 * 4 %% (%(entries)s / 50) + n %% 10)::text else (n %% 500)::text end,
        case when n %% 5000 = 3 then 'moved ' || n end,
        case when n %% 20000 = 11 then 'rare' when n %% 3 = 0 then 'actor ' || n %% 50 end,
-       case when n %% 20000 = 13 then 'rare' when n %% 5 < 4 then 'tenant ' || n %% 90 end,
+       case when n %% 20000 = 13 then 'rare' when n %% 5 < 4 then 'tenant ' || n %% 900 end,
        jsonb_build_object('id', n %% 10, 'a', n), jsonb_build_object('id', n %% 10, 'a', n + 1),
        case when n %% 20000 = 17 then '{a,email}' else '{a}' end::text[],
        case when n %% 20000 = 19 then 'rare' when n %% 7 = 0 then 'frequent' end,
@@ -47,8 +47,8 @@ update pg_class set relpages = 0, reltuples = case when current_setting('server_
 """
 
 
-def fill(conn: Connection, entries: int) -> None:
-    """Audit table t, and fill the log: 21 tables in eight months, of which t has most; what is rare is in every part.
+def fill(conn: Connection, entries: int, *, days: int = 240) -> None:
+    """Audit table t, and fill the log: 30 tables, of which t has most; what is rare is in every part.
 
     It was analyzed when it was small.
     """
@@ -56,12 +56,13 @@ def fill(conn: Connection, entries: int) -> None:
     config = Config.model_validate({"audit": {"tables": [{"name": "t"}]}})
     schema.install(conn, config)
     beginning = entries // 400
-    values = {"entries": entries}
+    values = {"entries": entries, "days": days}
     conn.execute(_FILL, values | {"first": 1, "last": beginning})
     # the months of the rest, or all of it would be moved to them
     conn.execute(
         "insert into svc.audit_logs (timestamp, table_name, table_oid, operation)"
-        " select now() - n * interval '1 month', 'public.months', 0, 'INSERT' from generate_series(0, 7) n"
+        " select now() - n * interval '1 month', 'public.months', 0, 'INSERT' from generate_series(0, %s) n",
+        [days // 30 - 1],
     )
     conn.execute("select svc.audit_ensure_partitions()")
     conn.execute("analyze")
@@ -84,7 +85,7 @@ def know(conn: Connection, state: Statistics) -> None:
             pass
 
 
-_PAGES: Final = """
+PAGES: Final[LiteralString] = """
 select coalesce(sum(pg_stat_get_xact_blocks_fetched(c.oid)), 0)::int
   from pg_class c
  where c.relnamespace = 'svc'::regnamespace and c.relkind in ('r', 'i')
@@ -95,7 +96,7 @@ def pages(conn: Connection, call: Callable[[], object]) -> int:
     """The pages of the log and its indexes that a call touches, its plans made before. ``conn`` is in autocommit."""
     call()
     with conn.transaction(force_rollback=True):
-        before: int = conn.execute(_PAGES).fetchall()[0][0]
+        before: int = conn.execute(PAGES).fetchall()[0][0]
         call()
-        after: int = conn.execute(_PAGES).fetchall()[0][0]
+        after: int = conn.execute(PAGES).fetchall()[0][0]
     return after - before
