@@ -24,7 +24,9 @@ select now() - interval '1 d' * %(days)s * (1 - n / %(entries)s::float8),
        case when n > %(entries)s * 0.5 and n <= %(entries)s * 0.6 then 7 else 10 + n / 2 end,
        case when n %% 10 < 7 then 'public.t' when n %% 1000 = 7 then 'public.rare' else 'public.u' || n %% 28 end,
        0, (case when n %% 40000 = 39 then 'TRUNCATE' else 'UPDATE' end)::svc.audit_operation,
-       case when n %% 40000 = 39 then null when n %% 10 < 3 then '1'
+       case when n %% 40000 = 39 then null
+            when n > %(entries)s * 0.5 and n <= %(entries)s * 0.6 then 'bulk ' || n
+            when n %% 10 < 3 then '1'
             when n %% 10 < 7 then (2 + n / 10 * 4 %% (%(entries)s / 50) + n %% 10)::text else (n %% 500)::text end,
        case when n %% 5000 = 3 then 'moved ' || n end,
        case when n %% 20000 = 11 then 'rare' when n %% 3 = 0 then 'actor ' || n %% 50 end,
