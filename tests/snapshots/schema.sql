@@ -1095,7 +1095,7 @@ create function svc.audit_names_of(p_table text)
     returns TABLE(name text, oids oid[], others oid[], since timestamp with time zone, until timestamp with time zone) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_near(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer, OUT first timestamp with time zone, OUT last timestamp with time zone)
+create function svc.audit_near(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer, p_tenant text, OUT first timestamp with time zone, OUT last timestamp with time zone)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
@@ -1223,6 +1223,16 @@ create function svc.audit_seal_lag()
 
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_tables_of(p_record text, p_most integer)
+    returns text[] language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_bitmapscan=off
@@ -2089,6 +2099,9 @@ grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
 grant select on table svc.audit_table_names to svc_admin;
 grant select on table svc.audit_table_names to svc_reader;
+grant execute on function svc.audit_tables_of to svc_admin;
+grant execute on function svc.audit_tables_of to svc_reader;
+grant execute on function svc.audit_tables_of to svc_writer;
 grant execute on function svc.audit_transaction_times to svc_admin;
 grant execute on function svc.audit_transaction_times to svc_reader;
 grant execute on function svc.audit_transaction_times to svc_writer;

@@ -41,7 +41,7 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
         if is_inside:
             end = min(reach.oldest_running, number_in(position.until))
         stretch = replace(reach, oldest_running=end)
-        settled = replace(oldest, filter=stretch.settled(reach.since(oldest.filter)))
+        settled = oldest.narrowed(stretch.settled(reach.since(oldest.filter)))
         page = await (settled.after(position.row) if is_inside else settled).alist(conn, max_bytes=max_bytes)
         if page.next_cursor is not None:
             return Page(page.data, Position(position.after, stretch.position, page.next_cursor).cursor)

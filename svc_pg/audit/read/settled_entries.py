@@ -7,31 +7,26 @@ from datetime import timedelta
 from typing import Any, Final
 
 from psycopg import Connection
-from psycopg.rows import class_row
 
-from svc_pg.audit.log.entry import COLUMNS, Entry
+from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.selection import Selection
-from svc_pg.audit.read.change_order import by_change
 from svc_pg.audit.read.horizon import horizon
 from svc_pg.audit.read.listing import EntryListing, listing
-from svc_pg.database.datestyle import chosen
 from svc_pg.database.pagination import Filter
 from svc_pg.database.performing import check_idle
-from svc_pg.database.query import Query, keep_json
 from svc_pg.database.sqlstates import translating
 
-_CURSOR: Final = "svc_pg_follow"
 _BATCH: Final = 100
 
 
 def follow(conn: Connection[Any], selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
     """The newest page, its oldest entry first, then endlessly the new entries: see ``svc_pg.audit.follow``."""
     check_idle(conn)
-    newest, oldest = listing(replace(selection, first="newest")), listing(replace(selection, first="oldest"))
+    newest, oldest = (listing(replace(selection, first=first)) for first in ("newest", "oldest"))
     with translating():
         with conn.transaction():
             seen_to = horizon(conn)
-            page = replace(newest, filter=seen_to.settled(newest.filter)).list(conn)
+            page = newest.narrowed(seen_to.settled(newest.filter)).list(conn)
         yield from reversed(page.data)
         while True:
             with conn.transaction():
@@ -43,17 +38,11 @@ def follow(conn: Connection[Any], selection: Selection, *, pause: timedelta) -> 
 
 
 def _between(conn: Connection[Any], oldest: EntryListing[Entry], wanted: Filter) -> Iterator[Entry]:
-    """The entries between two horizons, in batches, because one transaction may have written millions.
-
-    Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
-    Ctrl-C, would wait for that lock forever when it closes the connection.
-    """
-    keyset = oldest.keyset
-    if oldest.is_of_record:
-        between = by_change(COLUMNS, keyset, wanted)
-    else:
-        between = Query(keyset.select + wanted.clause + keyset.order, wanted.params, Entry)
-    with chosen(conn), conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
-        keep_json(cursor)
-        cursor.itersize = _BATCH
-        yield from cursor.execute(between.text, between.params)
+    """The entries between two horizons, page by page, because one transaction may have written millions."""
+    pages = oldest.narrowed(wanted).limit(_BATCH)
+    while True:
+        page = pages.list(conn)
+        yield from page
+        if page.next_cursor is None:
+            return
+        pages = pages.after(page.next_cursor)

@@ -3,10 +3,10 @@
 The conditions stand outside of the stretch, so neither their statistics nor their absence can turn its plan.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Generic, LiteralString, TypeVar, get_args
+from typing import Final, LiteralString, TypeVar, get_args
 
 from svc_pg.audit.log.conditions import (
     Among,
@@ -21,29 +21,33 @@ from svc_pg.audit.log.conditions import (
 )
 from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.read.change_order import Seen, seen
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import Filter, Keyset
+from svc_pg.database.pagination import ALL, Filter, Keyset
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 
 MAX_ENTRIES: Final = 10_000
 """The entries that a page looks at."""
+MAX_RARE: Final = 2_000
+"""The most entries of a table that is rare."""
 
 Row = TypeVar("Row")
 
 _BY: Final[tuple[Column, ...]] = ("actor_id", "tenant_id", "table_name")
 _INDEXES: Final = statement("queries/audit/usable_indexes.sql")
+_IS_RARE: Final = "select svc.audit_is_rare(%s, %s) as is_rare"
+_RARE: Final = "svc.audit_entries_of(%s, %s) audit_logs"
 _TIMES: Final = "select first, last from svc.audit_transaction_times(%s, %s)"
-_NUMBERED: Final = """, "svc is selected", "svc number"
+_NUMBERED: Final = """, "svc is selected", "svc is end"
   from (
     select audit_logs.*, """
 _IN_ORDER: Final = """ as "svc is selected", row_number() over ("""
-_LOG: Final = """) as "svc number"
-      from (select * from svc.audit_logs"""
-# A limit that the planner knows: for a parameter it would expect a tenth of the log
-_LIMITED: Final = """ limit 10000) audit_logs
+_IS_END: Final = """ as "svc is end"
+      from """
+_OF_STRETCH: Final = """ audit_logs
   ) audit_logs
- where "svc is selected" or "svc number" = 10000 limit %s"""
+ where "svc is selected" or "svc is end" limit %s"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,8 @@ class _Times:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen(Generic[Row]):
-    """An entry of a stretch: one that was selected, or the last."""
-
-    row: Row
-    is_selected: bool
-    number: int
+class _IsRare:
+    is_rare: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,17 @@ class Reach:
     """What bounds a stretch, or lets an index find its entries: times, values of a column, one transaction."""
 
     time: Filter
-    by: Sequence[tuple[Column, str]]
-    transactions: tuple[int, int] | None
+    by: Sequence[tuple[Column, str]] = ()
+    transactions: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The next entries of a log, in the order of an index: a subquery without its name, and the order."""
+
+    text: LiteralString
+    params: tuple[object, ...]
+    order: LiteralString
 
 
 def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
@@ -100,17 +109,22 @@ def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
     return Reach(time, found, (max(since), min(before)) if is_one else None)
 
 
-def stretch(
-    columns: LiteralString,
-    keyset: Keyset[Row],
-    wanted: Filter,
-    reach: Reach,
-    *,
-    position: tuple[object, ...] | None,
-    limit: int,
-) -> Effects[Query[Seen[Row]]]:
-    """The query of the wanted entries of the next stretch, at most ``limit``, and of its end if that is reached."""
-    looked_at, order = reach.time, keyset.order
+def timed(reach: Reach) -> Effects[Reach]:
+    """The same reach, with the times of its transactions."""
+    if reach.transactions is None:
+        return reach
+    times: _Times
+    [times] = yield Query(_TIMES, reach.transactions, _Times)
+    between = reach.time.where('"timestamp" >= %s', times.first).where('"timestamp" <= %s', times.last)
+    return replace(reach, time=between, transactions=None)
+
+
+def stretch(reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: int = MAX_ENTRIES) -> Effects[Stretch]:
+    """The next stretch of the log in one of its two orders, of at most so many entries."""
+    reach = yield from timed(reach)
+    looked_at = reach.time.joined(beyond)
+    log: LiteralString = "svc.audit_logs"
+    params: tuple[object, ...] = ()
     served = {index.name for index in (yield Query(_INDEXES, ([*_BY],), _Index))} if reach.by else ()
     by = next((each for each in reach.by if each[0] in served), None)
     if by is not None:
@@ -118,14 +132,36 @@ def stretch(
         # no equality, or the order could be that of time alone, of another index
         looked_at = looked_at.where(column + " >= %s", value).where(column + " <= %s", value)
         order = _ordered(column, order)
-    if reach.transactions is not None:
-        [times] = yield Query(_TIMES, reach.transactions, _Times)
-        looked_at = looked_at.where('"timestamp" >= %s', times.first).where('"timestamp" <= %s', times.last)
-    if position is not None:
-        looked_at = looked_at.where(keyset.beyond, *position)
-    selected: LiteralString = "(" + " and ".join(wanted.conditions) + ") is true" if wanted.conditions else "true"
-    text = columns + _NUMBERED + selected + _IN_ORDER + order + _LOG + looked_at.clause + order + _LIMITED
-    return Query(text, (*wanted.params, *looked_at.params, limit), _seen(keyset.row))
+    elif (table := dict(reach.by).get("table_name")) is not None:
+        rare: _IsRare
+        [rare] = yield Query(_IS_RARE, (table, MAX_RARE), _IsRare)
+        if rare.is_rare:
+            log, params = _RARE, (table, 2 * MAX_RARE)  # it may grow meanwhile
+    text: LiteralString = "(select * from " + log + looked_at.clause + order + " limit " + _number(most) + ")"  # noqa: S608 - constants
+    return Stretch(text, (*params, *looked_at.params), order)
+
+
+def of_stretch(
+    columns: LiteralString,
+    keyset: Keyset[Row],
+    wanted: Filter,
+    reach: Reach,
+    *,
+    position: tuple[object, ...] | None,
+    limit: int,
+    most: int = MAX_ENTRIES,
+) -> Effects[Query[Seen[Row]]]:
+    """The query of the wanted entries of the next stretch, at most ``limit``, and of its end if that is reached."""
+    beyond = ALL if position is None else ALL.where(keyset.beyond, *position)
+    found = yield from stretch(reach, keyset.order, beyond=beyond, most=most)
+    text = columns + _NUMBERED + wanted.is_true + _IN_ORDER + found.order
+    text += ") = " + _number(most) + _IS_END + found.text + _OF_STRETCH
+    return Query(text, (*wanted.params, *found.params, limit), seen(keyset.row))
+
+
+def _number(number: int) -> LiteralString:
+    """A limit that the planner knows: for a parameter it would expect a tenth of the log."""
+    return str(number)
 
 
 def _ordered(column: Column, order: LiteralString) -> LiteralString:
@@ -133,11 +169,3 @@ def _ordered(column: Column, order: LiteralString) -> LiteralString:
     if order == ORDER_BY["newest"]:
         return " order by audit_logs." + names[column] + " desc, audit_logs.timestamp desc, audit_logs.id desc"
     return " order by audit_logs." + names[column] + ", audit_logs.timestamp, audit_logs.id"
-
-
-def _seen(row: Callable[..., Row]) -> Callable[..., Seen[Row]]:
-    def read(**columns: Any) -> Seen[Row]:
-        is_selected, number = columns.pop("svc is selected"), columns.pop("svc number")
-        return Seen(row(**columns), is_selected, number)
-
-    return read

@@ -1,5 +1,6 @@
 """What is read of a long log has a bound, whatever the statistics of the planner say, and if there are none."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -11,10 +12,14 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
+from svc_pg.audit.read import search
 from svc_pg.audit.read.audit_query import entry
+from svc_pg.audit.read.facets import afacets
+from svc_pg.audit.read.listing import listing
+from svc_pg.audit.read.stats import astats
 from svc_pg.database.pagination import encode
 from svc_pg.database.query import fetch
-from tests.support.long_log import BULK, HOT, STATES, fill, know, pages
+from tests.support.long_log import BULK, HOT, STATES, apages, fill, know, pages
 from tests.support.postgres import new_database
 
 Connection = psycopg.Connection[Any]
@@ -134,13 +139,27 @@ def test_the_states_and_the_entries_of_a_record_cost_what_they_show(conn: Connec
         (4_000, audit.history("t", HOT).limit(100)),
         (4_000, audit.history("t", HOT).order("oldest").limit(100)),
         (3_000, audit.history("t", "402").limit(500)),
-        (10_000, audit.query().resource("t").record(HOT).limit(100)),
-        (10_000, audit.query().resource("t").record(HOT).order("oldest").limit(100)),
+        (2_500, audit.query().resource("t").record(HOT).limit(100)),
+        (2_500, audit.query().resource("t").record(HOT).order("oldest").limit(100)),
+        (2_500, audit.query().resource("t").record(HOT).since("100d").until("50d").limit(100)),
+        (8_000, audit.query().resource("t").record(HOT).label("frequent").limit(100)),
+        (8_000, audit.query().record(HOT).limit(100)),
     ):
         page = query.list(conn)
         assert page.data
         for asked in (query, query if page.next_cursor is None else query.after(page.next_cursor)):
             assert pages(conn, partial(asked.list, conn)) < most
+
+
+@pytest.mark.parametrize("query", [audit.query(), audit.query().until("30d"), *(query for query, _ in LISTS)])
+def test_counts_and_searches_have_a_bound(conn: Connection, query: AuditQuery) -> None:
+    asked = [search.with_fact(query, "nobody's"), search.contains(query, '{"a": -1}'), search.with_text(query, "none")]
+    for most, call in (
+        (14_000, partial(afacets, query=query)),
+        (60_000, partial(astats, query=query)),
+        *((25_000, partial(search.search, wanted=listing(each), max_bytes=1_000_000)) for each in asked),
+    ):
+        assert asyncio.run(apages(conn.info.dsn, call)) < most, call
 
 
 def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection) -> None:
