@@ -946,6 +946,16 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set TimeZone=UTC
     set lock_timeout=2s;
 
+create function svc.audit_entries_of(p_table text, p_record text, p_most integer)
+    returns SETOF svc.audit_logs language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_entry_time(p_id bigint)
     returns timestamp with time zone language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1044,6 +1054,10 @@ create function svc.audit_is_mixed()
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off;
+
+create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
+    returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_key_of(p_image jsonb, p_columns text[])
     returns text language sql immutable parallel safe
@@ -1959,6 +1973,9 @@ grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_entries_of to svc_admin;
+grant execute on function svc.audit_entries_of to svc_reader;
+grant execute on function svc.audit_entries_of to svc_writer;
 grant execute on function svc.audit_entry_time to svc_admin;
 grant execute on function svc.audit_entry_time to svc_reader;
 grant execute on function svc.audit_entry_time to svc_writer;
@@ -2005,6 +2022,9 @@ grant execute on function svc.audit_is_copy to svc_admin;
 grant execute on function svc.audit_is_copy to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
+grant execute on function svc.audit_is_rare to svc_admin;
+grant execute on function svc.audit_is_rare to svc_reader;
+grant execute on function svc.audit_is_rare to svc_writer;
 grant execute on function svc.audit_key_of to svc_admin;
 grant execute on function svc.audit_key_of to svc_writer;
 grant execute on function svc.audit_keyless_holds to svc_admin;

@@ -14,6 +14,7 @@ from svc_pg.audit.log.conditions import (
     BeforeTransaction,
     Column,
     Condition,
+    Is,
     OfAnyDatabase,
     Since,
     SinceTransaction,
@@ -30,15 +31,15 @@ from svc_pg.database.statements import statement
 MAX_ENTRIES: Final = 10_000
 """The entries that a page looks at."""
 MAX_RARE: Final = 2_000
-"""The most entries of a table that is rare."""
+"""The most entries of a table or record that is rare."""
 
 Row = TypeVar("Row")
 
 _BY: Final[tuple[Column, ...]] = ("actor_id", "tenant_id", "table_name")
 _INDEXES: Final = statement("queries/audit/usable_indexes.sql")
-_IS_RARE: Final = "select svc.audit_is_rare(%s, %s) as is_rare"
-_RARE: Final = "svc.audit_entries_of(%s, %s) audit_logs"
-_TIMES: Final = "select first, last from svc.audit_transaction_times(%s, %s)"
+_IS_RARE: Final = "select svc.audit_is_rare(%s, %s, %s) as is_rare"
+_RARE: Final = "svc.audit_entries_of(%s, %s, %s) audit_logs"
+TIMES: Final = "select first, last from svc.audit_transaction_times(%s, %s)"
 _NUMBERED: Final = """, "svc is selected", "svc is end"
   from (
     select audit_logs.*, """
@@ -56,7 +57,9 @@ class _Index:
 
 
 @dataclass(frozen=True, slots=True)
-class _Times:
+class Times:
+    """The times of the first and the last entry of transactions; None if they have none."""
+
     first: datetime | None
     last: datetime | None
 
@@ -72,6 +75,7 @@ class Reach:
 
     time: Filter
     by: Sequence[tuple[Column, str]] = ()
+    record: str | None = None
     transactions: tuple[int, int] | None = None
 
 
@@ -87,6 +91,7 @@ class Stretch:
 def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
     """The reach of a list with these conditions, ``time`` those on time; None if there are no others."""
     by: dict[Column, str] = {}
+    record: str | None = None
     since, before = [], []
     is_bounded = False
     for condition in conditions:
@@ -97,6 +102,8 @@ def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
                 by.setdefault(column, bounded(value) if column == "actor_id" else value)
             case Among("severity", _, is_excluded=False) | AtLeast():
                 time = time.where("severity is not null")  # which an index has
+            case Is("record_id", key):
+                record = bounded(key)
             case SinceTransaction(number):
                 since.append(number)
             case BeforeTransaction(number):
@@ -106,15 +113,15 @@ def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
         return None
     is_one = bool(since and before) and min(before) - max(since) <= 1
     found = [(column, by[column]) for column in _BY if column in by]
-    return Reach(time, found, (max(since), min(before)) if is_one else None)
+    return Reach(time, found, record if "table_name" in by else None, (max(since), min(before)) if is_one else None)
 
 
 def timed(reach: Reach) -> Effects[Reach]:
     """The same reach, with the times of its transactions."""
     if reach.transactions is None:
         return reach
-    times: _Times
-    [times] = yield Query(_TIMES, reach.transactions, _Times)
+    times: Times
+    [times] = yield Query(TIMES, reach.transactions, Times)
     between = reach.time.where('"timestamp" >= %s', times.first).where('"timestamp" <= %s', times.last)
     return replace(reach, time=between, transactions=None)
 
@@ -125,7 +132,8 @@ def stretch(reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: i
     looked_at = reach.time.joined(beyond)
     log: LiteralString = "svc.audit_logs"
     params: tuple[object, ...] = ()
-    served = {index.name for index in (yield Query(_INDEXES, ([*_BY],), _Index))} if reach.by else ()
+    is_open = reach.by and reach.record is None
+    served = {index.name for index in (yield Query(_INDEXES, ([*_BY],), _Index))} if is_open else ()
     by = next((each for each in reach.by if each[0] in served), None)
     if by is not None:
         column, value = by
@@ -134,9 +142,9 @@ def stretch(reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: i
         order = _ordered(column, order)
     elif (table := dict(reach.by).get("table_name")) is not None:
         rare: _IsRare
-        [rare] = yield Query(_IS_RARE, (table, MAX_RARE), _IsRare)
+        [rare] = yield Query(_IS_RARE, (table, reach.record, MAX_RARE), _IsRare)
         if rare.is_rare:
-            log, params = _RARE, (table, 2 * MAX_RARE)  # it may grow meanwhile
+            log, params = _RARE, (table, reach.record, 2 * MAX_RARE)  # it may grow meanwhile
     text: LiteralString = "(select * from " + log + looked_at.clause + order + " limit " + _number(most) + ")"  # noqa: S608 - constants
     return Stretch(text, (*params, *looked_at.params), order)
 
