@@ -1185,6 +1185,12 @@ create function svc.audit_prune_leaves(p_limit integer)
 create function svc.audit_purge_entries(p_partition oid, p_at_table text, p_from timestamp with time zone, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[], p_limit integer, OUT entries bigint, OUT by_table jsonb, OUT at_table text, OUT reached timestamp with time zone)
     returns record language plpgsql security definer
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan
     set TimeZone=UTC
     set DateStyle=ISO, YMD
     set lock_timeout=300ms;

@@ -85,7 +85,7 @@ def know(conn: Connection, state: Statistics) -> None:
             pass
 
 
-_PAGES: Final = """
+PAGES: Final = """
 select coalesce(sum(pg_stat_get_xact_blocks_fetched(c.oid)), 0)::int
   from pg_class c
  where c.relnamespace = 'svc'::regnamespace and c.relkind in ('r', 'i')
@@ -96,9 +96,9 @@ def pages(conn: Connection, call: Callable[[], object]) -> int:
     """The pages of the log and its indexes that a call touches, its plans made before. ``conn`` is in autocommit."""
     call()
     with conn.transaction(force_rollback=True):
-        before: int = conn.execute(_PAGES).fetchall()[0][0]
+        before: int = conn.execute(PAGES).fetchall()[0][0]
         call()
-        after: int = conn.execute(_PAGES).fetchall()[0][0]
+        after: int = conn.execute(PAGES).fetchall()[0][0]
     return after - before
 
 
@@ -107,8 +107,8 @@ async def apages(conninfo: str, call: Callable[[AsyncConnection[Any]], Awaitable
     async with await AsyncConnection.connect(conninfo) as conn:
         await call(conn)
         await conn.rollback()
-        [before] = await (await conn.execute(_PAGES)).fetchall()
+        [before] = await (await conn.execute(PAGES)).fetchall()
         await call(conn)
-        [after] = await (await conn.execute(_PAGES)).fetchall()
+        [after] = await (await conn.execute(PAGES)).fetchall()
         await conn.rollback()
     return int(after[0] - before[0])

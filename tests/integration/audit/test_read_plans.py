@@ -29,7 +29,7 @@ from svc_pg.audit.read.log_position import START, Position
 from svc_pg.audit.read.stats import astats
 from svc_pg.database.pagination import encode
 from svc_pg.database.query import afetch_one, fetch
-from tests.support.long_log import BULK, HOT, STATES, apages, fill, know, pages
+from tests.support.long_log import BULK, HOT, PAGES, STATES, apages, fill, know, pages
 from tests.support.postgres import new_database
 
 Connection = psycopg.Connection[Any]
@@ -228,3 +228,18 @@ def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection)
     assert pages(conn, lambda: fetch(conn, entry(last.id))) < 1_500
     assert [each.id for each in fetch(conn, entry(last.id))] == [last.id]
     assert pages(conn, lambda: audit.transaction(BULK).limit(50).list(conn)) < 12_000
+
+
+def test_a_purge_finds_the_entries_of_rare_tables_without_those_of_others(conn: Connection) -> None:
+    [[partition]] = conn.execute(
+        "select i.inhrelid from pg_inherits i where i.inhparent = 'svc.audit_logs'::regclass"
+        " order by pg_relation_size(i.inhrelid) desc limit 1"
+    ).fetchall()
+    with conn.transaction(force_rollback=True):
+        before = conn.execute(PAGES).fetchall()[0][0]
+        [[entries]] = conn.execute(
+            "select entries from svc.audit_purge_entries(%s, null, null, 'infinity', '{}', '{}', 2000)", (partition,)
+        ).fetchall()
+        touched = conn.execute(PAGES).fetchall()[0][0] - before
+    assert entries == 2000
+    assert touched < 16_000
