@@ -34,7 +34,7 @@ from svc_pg.database.query import Query, RawJson
 from svc_pg.database.sqlstates import translating
 from svc_pg.database.table_names import TableName
 
-MAX_HELD_BACK: Final = 1_000_000
+_MOST_HELD_BACK: Final = 1_000_000
 """The entries among which those of running transactions are counted."""
 _HELD_BACK: Final = "select count(*) as entries from "
 _LOG: Final = " from svc.audit_logs"
@@ -57,7 +57,7 @@ def _held_back(start: Horizon, wanted: Filter) -> Effects[int]:
     times: Times
     [times] = yield Query(TIMES, (start.oldest_running, start.first_unassigned), Times)
     between = ALL.where('"timestamp" >= %s', times.first).where('"timestamp" <= %s', times.last)
-    found = yield from stretch(Reach(between), ORDER_BY["oldest"], most=MAX_HELD_BACK)
+    found = yield from stretch(Reach(between), ORDER_BY["oldest"], most=_MOST_HELD_BACK)
     text = _HELD_BACK + found.text + " audit_logs where " + late.is_true
     count: _Count
     [count] = yield Query(text, (*found.params, *late.params), _Count)

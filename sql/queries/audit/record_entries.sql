@@ -1,6 +1,6 @@
 -- The entries of a record at its next places, in the order of change: those selected, and that of the last place if
--- more may follow. The index of records finds the places, whatever the statistics say; then each entry comes by its key,
--- because from a filter on the record the planner would read all that is about it.
+-- more may follow. The index of records finds the places, whatever the statistics say; then each entry comes by its
+-- key, because from a filter on the record the planner would read all that is about it.
 with near as materialized (
     select t.name, e.at, e.id, n.first, n.last
       from ({edge}) e

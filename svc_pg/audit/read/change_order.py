@@ -14,7 +14,7 @@ from svc_pg.database.statements import statement
 
 MAX_PLACES: Final = 1_000
 """The places of the record that a page looks at if there are other conditions."""
-MAX_TABLES: Final = 20
+_MOST_TABLES: Final = 20
 """The tables with a record of this key, of which the order of change is told; of more, the order is that of the log."""
 
 Row = TypeVar("Row")
@@ -89,8 +89,8 @@ def of_record(conditions: Iterable[Condition]) -> OfRecord | None:
 def tables_of(record: OfRecord) -> Effects[Sequence[str] | None]:
     """The tables whose record it is; None if there are too many for one order."""
     if record.tables is not None:
-        return record.tables if len(record.tables) <= MAX_TABLES else None
-    [found] = yield Query(_TABLES, (record.key, MAX_TABLES), _Names)
+        return record.tables if len(record.tables) <= _MOST_TABLES else None
+    [found] = yield Query(_TABLES, (record.key, _MOST_TABLES), _Names)
     return found.names  # type: ignore[no-any-return]
 
 

@@ -190,7 +190,7 @@ async def _stretch(
     is_of_contexts = wanted.searches == {"context"}
     wanted = replace(wanted, most=100_000 if is_of_contexts else 10_000)
     beyond = ALL if wanted.position is None else ALL.where(keyset.beyond, *wanted.position)
-    found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=wanted.most))
+    found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
     text = _END + found.order + _LOOKED_AT + found.text + _STRETCH
     size = MAX_BYTES * (MAX_CONTEXTS if is_of_contexts else 1)  # which reads no snapshot
     ends = await afetch(conn, Query(text, (*found.params, entries, size), _End))

@@ -18,7 +18,7 @@ Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
-MAX_BLOCKS: Final = 20_000
+_MOST_BLOCKS: Final = 20_000
 """The blocks that a sample is from, whatever number of entries the planner expects."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
@@ -108,7 +108,7 @@ async def astats(
     exact = await _counted(conn, await arun(conn, newest(query, size=MAX_ENTRIES)), bucket)
     if exact[0].looked_at < MAX_ENTRIES:
         return _stats(exact, is_complete=True, tells_reach=tells_reach)
-    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query), 100.0 * MAX_BLOCKS / await _blocks(conn))
+    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query), 100.0 * _MOST_BLOCKS / await _blocks(conn))
     sample = await _counted(conn, spread(query, percent=percent), bucket)
     if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
         return _stats(exact, is_complete=False, tells_reach=tells_reach)

@@ -30,7 +30,7 @@ from svc_pg.database.statements import statement
 
 MAX_ENTRIES: Final = 10_000
 """The entries that a page looks at."""
-MAX_RARE: Final = 2_000
+_MOST_RARE: Final = 2_000
 """The most entries of a table or record that is rare."""
 
 Row = TypeVar("Row")
@@ -142,9 +142,9 @@ def stretch(reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: i
         order = _ordered(column, order)
     elif (table := dict(reach.by).get("table_name")) is not None:
         rare: _IsRare
-        [rare] = yield Query(_IS_RARE, (table, reach.record, MAX_RARE), _IsRare)
+        [rare] = yield Query(_IS_RARE, (table, reach.record, _MOST_RARE), _IsRare)
         if rare.is_rare:
-            log, params = _RARE, (table, reach.record, 2 * MAX_RARE)  # it may grow meanwhile
+            log, params = _RARE, (table, reach.record, 2 * _MOST_RARE)  # it may grow meanwhile
     text: LiteralString = "(select * from " + log + looked_at.clause + order + " limit " + _number(most) + ")"  # noqa: S608 - constants
     return Stretch(text, (*params, *looked_at.params), order)
 

@@ -162,7 +162,8 @@ def test_the_states_and_the_entries_of_a_record_cost_what_they_show(conn: Connec
 
 
 @pytest.mark.parametrize("query", [audit.query(), audit.query().until("30d"), *(query for query, _ in LISTS)])
-def test_counts_and_searches_have_a_bound(conn: Connection, query: AuditQuery) -> None:
+def test_counts_and_searches_have_a_bound(conn: Connection, query: AuditQuery, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_TIMEOUT", "60000")
     asked = [search.with_fact(query, "nobody's"), search.contains(query, '{"a": -1}'), search.with_text(query, "none")]
     counted: list[tuple[int, Callable[[AsyncConnection[Any]], Awaitable[object]]]] = [
         (14_000, partial(afacets, query=query)),
@@ -223,7 +224,7 @@ async def followed(conninfo: str, query: AuditQuery, cursor: str) -> list[str]:
 def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection) -> None:
     last = audit.query().limit(1).list(conn).data[0]
     small = audit.transaction(str(last.xact_id))
-    assert 1 <= len(small.list(conn).data) <= 2
+    assert 1 <= len(small.list(conn).data) <= 3  # one of the server's, if a case before wrote it, and two of the log's
     assert pages(conn, lambda: small.list(conn)) < 1_500
     assert pages(conn, lambda: fetch(conn, entry(last.id))) < 1_500
     assert [each.id for each in fetch(conn, entry(last.id))] == [last.id]
