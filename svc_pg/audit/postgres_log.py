@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -11,26 +11,33 @@ from psycopg.abc import Buffer
 from svc_pg.audit.actors import postgres as postgres_actor
 from svc_pg.audit.context import Actor
 from svc_pg.audit.exports import settled_lines
-from svc_pg.audit.exports.export_copy import LOG, RECORDS, copy
+from svc_pg.audit.exports.copy_stretches import CopyStretches
+from svc_pg.audit.exports.export_copy import RECORDS
 from svc_pg.audit.keep import purging
 from svc_pg.audit.log.change import Change
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import ORDER_BY, Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.read import record_changes, settled_entries
 from svc_pg.audit.read.horizon import Horizon, horizon, horizon_after
-from svc_pg.audit.read.listing import filter_of, listing
+from svc_pg.audit.read.listing import filter_of, listing, times_of
+from svc_pg.audit.read.settled_stretch import settled
+from svc_pg.audit.read.stretch import TIMES, Reach, Times, stretch
 from svc_pg.database import performing
 from svc_pg.database.connections import psycopg_connection
 from svc_pg.database.dialects import Dialect
 from svc_pg.database.effects import Effects, Result, Statement
-from svc_pg.database.pagination import Page
+from svc_pg.database.pagination import ALL, Filter, Page
 from svc_pg.database.performing import Copy, check_idle
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.sqlstates import translating
 from svc_pg.database.table_names import TableName
 
+_MOST_HELD_BACK: Final = 1_000_000
+"""The entries among which those of running transactions are counted."""
+_HELD_BACK: Final = "select count(*) as entries from "
+_LOG: Final = " from svc.audit_logs"
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
 
 
@@ -42,6 +49,19 @@ def log_on(conn: Any, _dialect: Dialect) -> "PostgresLog":
 @dataclass(frozen=True, slots=True)
 class _Count:
     entries: int
+
+
+def _held_back(start: Horizon, wanted: Filter) -> Effects[int]:
+    """The number of wanted entries that are not settled."""
+    late: Filter = start.held_back(wanted)
+    times: Times
+    [times] = yield Query(TIMES, (start.oldest_running, start.first_unassigned), Times)
+    between = ALL.where('"timestamp" >= %s', times.first).where('"timestamp" <= %s', times.last)
+    found = yield from stretch(Reach(between), ORDER_BY["oldest"], most=_MOST_HELD_BACK)
+    text = _HELD_BACK + found.text + " audit_logs where " + late.is_true
+    count: _Count
+    [count] = yield Query(text, (*found.params, *late.params), _Count)
+    return count.entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +133,27 @@ class PostgresLog:
         """Give all entries to ``add``, as PostgreSQL writes them."""
         start: Horizon
         [start] = yield horizon_after(after)
-        wanted = start.since(filter_of(selection.conditions))
+        oldest = listing(replace(selection, first="oldest", position=None, is_backward=False))
+        reach = oldest.reach or Reach(times_of(selection))
+        wanted = start.since(oldest.filter)
         held_back = 0
         if is_settled:
-            late = start.held_back(wanted)
-            [count] = yield Query("select count(*) as entries" + LOG + late.clause, late.params, _Count)
-            held_back, wanted = count.entries, start.settled(wanted)
+            held_back = yield from _held_back(start, wanted)
+            found = yield from settled(oldest, times_of(selection), start)
+            wanted = start.settled(wanted)
+            if found is None:
+                return ExportReport(0, held_back, start.position)
+            if after is not None and found.reach is not None:
+                reach = replace(reach, time=found.reach.time)
         record = RECORDS[form]
 
         def take(row: Buffer) -> None:
             add(record(row))
 
-        number = yield Copy(*copy(form, wanted), take)
+        number = 0
+        stretches = CopyStretches(form, wanted, reach)
+        while (copy := (yield from stretches.next())) is not None:
+            number += yield Copy(*copy, take)
         return ExportReport(number, held_back, start.position)
 
     def expected(self, selection: Selection, *, after: str | None) -> Effects[int | None]:
@@ -132,7 +161,7 @@ class PostgresLog:
         start: Horizon
         [start] = yield horizon_after(after)
         wanted = start.since(filter_of(selection.conditions))
-        [[[plan]]] = yield Statement("explain (format json) select" + LOG + wanted.clause, wanted.params)
+        [[[plan]]] = yield Statement("explain (format json) select" + _LOG + wanted.clause, wanted.params)
         return int(plan["Plan"]["Plan Rows"])
 
     def purge(

@@ -72,6 +72,11 @@ class Filter:
         """The ``where`` clause with the conditions; empty if there are none."""
         return " where " + " and ".join(self.conditions) if self.conditions else ""
 
+    @property
+    def is_true(self) -> LiteralString:
+        """An expression that is true of what meets the conditions, and false of all else."""
+        return "(" + " and ".join(self.conditions) + ") is true" if self.conditions else "true"
+
 
 ALL: Final = Filter()
 """No conditions."""

@@ -8,9 +8,12 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from svc_pg.audit.read import record_changes
+from svc_pg.audit.log.entry import COLUMNS
+from svc_pg.audit.read import change_order, record_changes
+from svc_pg.audit.read.change_order import OfRecord
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
+from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres import installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
@@ -22,6 +25,9 @@ FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "s
 TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
 FILLED: Final[dict[str, str]] = {
     "queries/audit/last_changes.sql": record_changes._OF_ENTRY,
+    "queries/audit/record_entries.sql": change_order.places(
+        COLUMNS, OfRecord("1", ("t",)), ALL, tables=["t"], is_newest=True, limit=1
+    )[0],
     "queries/capture/called_code.sql": foreign_code._PLANNED,
     "queries/capture/partition_key_code.sql": foreign_code._PARTITION_KEYS,
     "queries/capture/planned_code.sql": foreign_code._PLANNED,

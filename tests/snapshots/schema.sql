@@ -946,6 +946,16 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set TimeZone=UTC
     set lock_timeout=2s;
 
+create function svc.audit_entries_of(p_table text, p_record text, p_most integer)
+    returns SETOF svc.audit_logs language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_entry_time(p_id bigint)
     returns timestamp with time zone language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1045,6 +1055,10 @@ create function svc.audit_is_mixed()
     set enable_indexscan=off
     set enable_indexonlyscan=off;
 
+create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
+    returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_key_of(p_image jsonb, p_columns text[])
     returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -1095,7 +1109,7 @@ create function svc.audit_names_of(p_table text)
     returns TABLE(name text, oids oid[], others oid[], since timestamp with time zone, until timestamp with time zone) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_near(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer, OUT first timestamp with time zone, OUT last timestamp with time zone)
+create function svc.audit_near(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer, p_tenant text, OUT first timestamp with time zone, OUT last timestamp with time zone)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
@@ -1171,6 +1185,12 @@ create function svc.audit_prune_leaves(p_limit integer)
 create function svc.audit_purge_entries(p_partition oid, p_at_table text, p_from timestamp with time zone, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[], p_limit integer, OUT entries bigint, OUT by_table jsonb, OUT at_table text, OUT reached timestamp with time zone)
     returns record language plpgsql security definer
     set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan
     set TimeZone=UTC
     set DateStyle=ISO, YMD
     set lock_timeout=300ms;
@@ -1223,6 +1243,16 @@ create function svc.audit_seal_lag()
 
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_tables_of(p_record text, p_most integer)
+    returns text[] language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_bitmapscan=off
@@ -1949,6 +1979,9 @@ grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_entries_of to svc_admin;
+grant execute on function svc.audit_entries_of to svc_reader;
+grant execute on function svc.audit_entries_of to svc_writer;
 grant execute on function svc.audit_entry_time to svc_admin;
 grant execute on function svc.audit_entry_time to svc_reader;
 grant execute on function svc.audit_entry_time to svc_writer;
@@ -1995,6 +2028,9 @@ grant execute on function svc.audit_is_copy to svc_admin;
 grant execute on function svc.audit_is_copy to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
+grant execute on function svc.audit_is_rare to svc_admin;
+grant execute on function svc.audit_is_rare to svc_reader;
+grant execute on function svc.audit_is_rare to svc_writer;
 grant execute on function svc.audit_key_of to svc_admin;
 grant execute on function svc.audit_key_of to svc_writer;
 grant execute on function svc.audit_keyless_holds to svc_admin;
@@ -2089,6 +2125,9 @@ grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
 grant select on table svc.audit_table_names to svc_admin;
 grant select on table svc.audit_table_names to svc_reader;
+grant execute on function svc.audit_tables_of to svc_admin;
+grant execute on function svc.audit_tables_of to svc_reader;
+grant execute on function svc.audit_tables_of to svc_writer;
 grant execute on function svc.audit_transaction_times to svc_admin;
 grant execute on function svc.audit_transaction_times to svc_reader;
 grant execute on function svc.audit_transaction_times to svc_writer;

@@ -1,9 +1,10 @@
 """A log of many entries under each state of the planner's statistics, and the pages that a call of it touches."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Literal, LiteralString, get_args
 
 import psycopg
+from psycopg import AsyncConnection
 
 from svc_pg import Config, schema
 
@@ -102,3 +103,15 @@ def pages(conn: Connection, call: Callable[[], object]) -> int:
         call()
         after: int = conn.execute(PAGES).fetchall()[0][0]
     return after - before
+
+
+async def apages(conninfo: str, call: Callable[[AsyncConnection[Any]], Awaitable[object]]) -> int:
+    """As ``pages``, of a call on an async connection in a transaction, whose settings it may change."""
+    async with await AsyncConnection.connect(conninfo) as conn:
+        await call(conn)
+        await conn.rollback()
+        [before] = await (await conn.execute(PAGES)).fetchall()
+        await call(conn)
+        [after] = await (await conn.execute(PAGES)).fetchall()
+        await conn.rollback()
+    return int(after[0] - before[0])

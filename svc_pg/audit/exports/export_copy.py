@@ -1,4 +1,4 @@
-"""The query of an export on PostgreSQL, and the conversion of its rows to records of a file.
+"""The query of a stretch of an export on PostgreSQL, and the conversion of its rows to records of a file.
 
 An object is composed of separate JSON values, because ``row_to_json`` looks up the type of each value of each row.
 """
@@ -8,11 +8,9 @@ from typing import Final, LiteralString
 
 from psycopg.abc import Buffer
 
-from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.log.export_fields import ARRAYS, FIELDS, FREE_TEXTS, Format
+from svc_pg.audit.read.stretch import Stretch
 from svc_pg.database.pagination import Filter
-
-LOG: Final = " from svc.audit_logs"
 
 _JSON: Final = frozenset({"beforeData", "afterData", "context"})
 _PLAIN: Final = frozenset({"id", "timestamp", "operation", "xactId"})
@@ -23,7 +21,7 @@ _QUOTE: Final = b"\x02"
 _VALUES: Final = r" to stdout (format csv, encoding 'UTF8', delimiter e'\x01', quote e'\x02', null 'null')"
 _RECORDS: Final = " to stdout (format csv, encoding 'UTF8')"
 _Statement = tuple[LiteralString, LiteralString]
-"""The text before the conditions, and the text after them."""
+"""The text before the stretch, and the text after its order."""
 _OBJECT: Final = (
     "{" + ",".join(f'"{name}":"%b"' if name in _PLAIN else f'"{name}":%b' for name in FIELDS) + "}"
 ).encode()
@@ -47,7 +45,7 @@ def _json_value(name: LiteralString, value: LiteralString) -> LiteralString:
 
 def _copy(cell: Callable[[LiteralString, LiteralString], LiteralString], options: LiteralString) -> _Statement:
     select: LiteralString = ", ".join([cell(name, value) for name, value in FIELDS.items()])
-    return "copy (select " + select + LOG, ORDER_BY["oldest"] + ")" + options
+    return "copy (select " + select + " from ", ")" + options  # noqa: S608 - constants
 
 
 _OBJECTS: Final = _copy(_json_value, _VALUES)
@@ -59,10 +57,11 @@ _STATEMENTS: Final[dict[Format, _Statement]] = {
 }
 
 
-def copy(form: Format, wanted: Filter) -> tuple[LiteralString, tuple[object, ...]]:
-    """The statement that answers with the wanted entries, the oldest first, and its parameters."""
+def copy(form: Format, found: Stretch, wanted: Filter) -> tuple[LiteralString, tuple[object, ...]]:
+    """The statement that answers with the wanted entries of a stretch, and its parameters."""
     before, after = _STATEMENTS[form]
-    return before + wanted.clause + after, wanted.params
+    text: LiteralString = found.text + " audit_logs where " + wanted.is_true + found.order
+    return before + text + after, (*found.params, *wanted.params)
 
 
 def json_record(row: Buffer) -> bytes:

@@ -48,7 +48,7 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: TextForma
         size=PAGE_SIZE,
         columns=columns,
         range=filter_of(query.range),
-        is_of_record=False,
+        record=None,
         searches=query.searches,
         reach=reach_of_selection(query),
     )

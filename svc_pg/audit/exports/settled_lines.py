@@ -5,21 +5,24 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg.audit.exports.export_copy import copy, json_record
+from svc_pg.audit.exports.copy_stretches import CopyStretches
+from svc_pg.audit.exports.export_copy import json_record
 from svc_pg.audit.exports.export_file import PART_BYTES, PART_RECORDS
-from svc_pg.audit.log.entry import BEYOND, beyond_parameters, position
+from svc_pg.audit.log.entry import Entry, position
 from svc_pg.audit.log.export_fields import Lines
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.read.horizon import epoch_of, horizon, number_in
-from svc_pg.audit.read.listing import filter_of
+from svc_pg.audit.read.listing import EntryListing, listing, times_of
 from svc_pg.audit.read.log_position import Position, position_of
-from svc_pg.database.pagination import encode
-from svc_pg.database.performing import check_idle
+from svc_pg.audit.read.settled_stretch import Steps, settled
+from svc_pg.audit.read.stretch import Reach
+from svc_pg.database.pagination import ALL, encode
+from svc_pg.database.performing import check_idle, run
 from svc_pg.database.sqlstates import translating
 
 _EDGE: Final = re.compile(rb'\{"id":"([0-9]+)","timestamp":"([^"]+)"')
@@ -43,22 +46,42 @@ def _look(conn: Connection[Any], selection: Selection, here: Position) -> Genera
     is_inside = bool(here.row) and epoch_of(here.until) == reach.epoch
     if here.row and not is_inside:  # of an earlier epoch, or of another database
         horizon(conn, after=here.until)
-    end = replace(reach, oldest_running=min(reach.oldest_running, number_in(here.until))) if is_inside else reach
-    if here.after == end.position:
+    if here.after == reach.position:
         return
-    wanted = end.settled(end.since(filter_of(selection.conditions)))
-    if is_inside:
-        wanted = wanted.where(BEYOND["oldest"], *beyond_parameters(*position(here.row)))
+    oldest, time = listing(replace(selection, first="oldest", position=None, is_backward=False)), times_of(selection)
+    steps, is_going_on = Steps(reach), True
+    while is_going_on:
+        step = steps.next()
+        if is_inside:
+            step = replace(reach, oldest_running=min(reach.oldest_running, number_in(here.until)))
+        found = run(conn, settled(oldest, time, step))
+        is_going_on = steps.passed(step, is_empty=found is None)
+        edge = position(here.row) if is_inside else None
+        is_inside = False
+        rest: list[bytes] = []
+        if found is not None:
+            rest = yield from _lines(conn, found, Position(here.after, step.position), edge)
+        here = Position(step.position)
+        if rest or not is_going_on:
+            yield Lines.of(rest, here.cursor, is_end=not is_going_on)
+
+
+def _lines(
+    conn: Connection[Any], found: EntryListing[Entry], here: Position, edge: tuple[datetime, int] | None
+) -> Generator[Lines, None, list[bytes]]:
+    """The entries of a step, in full parts; returns the records of the last one."""
     records: list[bytes] = []
     size = 0
-    with conn.cursor() as cursor, cursor.copy(*copy("ndjson", wanted)) as rows:
-        for row in rows:
-            records.append(json_record(row))
-            size += len(records[-1])
-            if size >= PART_BYTES or len(records) == PART_RECORDS:
-                yield Lines.of(records, Position(here.after, end.position, _row(records[-1])).cursor, is_end=False)
-                records, size = [], 0
-    yield Lines.of(records, Position(end.position).cursor, is_end=True)
+    stretches = CopyStretches("ndjson", found.filter, found.reach or Reach(ALL), edge)
+    while (copy := run(conn, stretches.next())) is not None:
+        with conn.cursor() as cursor, cursor.copy(*copy) as rows:
+            for row in rows:
+                records.append(json_record(row))
+                size += len(records[-1])
+                if size >= PART_BYTES or len(records) == PART_RECORDS:
+                    yield Lines.of(records, replace(here, row=_row(records[-1])).cursor, is_end=False)
+                    records, size = [], 0
+    return records
 
 
 def _row(record: bytes) -> str:

@@ -1,120 +1,175 @@
 """Read the entries of a record in the order of change, which follows from the images, not always from the ids."""
 
-from datetime import UTC, datetime
-from itertools import islice
-from typing import Final, LiteralString, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic, LiteralString, TypeVar
 
-from svc_pg.database.pagination import ALL, Filter, Keyset
+from svc_pg.audit.log.conditions import Among, Condition, Is, Since, Until
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.database.effects import Effects
+from svc_pg.database.pagination import Filter
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
+
+MAX_PLACES: Final = 1_000
+"""The places of the record that a page looks at if there are other conditions."""
+_MOST_TABLES: Final = 20
+"""The tables with a record of this key, of which the order of change is told; of more, the order is that of the log."""
 
 Row = TypeVar("Row")
+Time = datetime | timedelta
 
-# The entry of the cursor. Its whole transaction is looked at again, as is each that has entries on the page: their
-# order is known only as a whole.
-_SEEN: Final = """
-with seen as materialized (
-    select table_name, record_id, xact_id, "timestamp" from svc.audit_logs where "timestamp" = %s and id = %s
-),
-"""
-_NEAR: Final = """near as (
-    (select table_name, record_id, "timestamp" from svc.audit_logs"""
-_OTHERS: Final = """not exists (
-        select from seen s
-         where s.xact_id = audit_logs.xact_id and s.table_name = audit_logs.table_name
-           and s.record_id = audit_logs.record_id)"""
-_HISTORY: Final = """),
-history as materialized (
-    select h.* from (
-        select table_name, record_id, min("timestamp") as first, max("timestamp") as last
-          from near group by table_name, record_id
-    ) r cross join lateral svc.audit_history(r.table_name, r.record_id, r.first, r.last) h
-)
-"""
-_AND_SEEN: Final = """
-    union all
-    select table_name, record_id, "timestamp" from seen
-"""
-# Found by their keys, one by one: from a filter on the record the planner would read all that is about it
-_PLACED: Final = """
-  from history
- cross join lateral (
-    select * from svc.audit_logs l
-     where l."timestamp" = history.entry_timestamp and l.id = history.entry_id
-    offset 0
- ) audit_logs"""
-# No equality alone, or the order could be that of another index, which would have all of the log
-_IS_RECORD: Final = (frozenset({"table_name = %s::text", "table_name = %s"}), frozenset({"record_id = %s"}))
-_AT_LEAST: Final = "(table_name, record_id) >= (%s, %s)"
-_AT_MOST: Final = "(table_name, record_id) <= (%s, %s)"
-_UP_TO: Final = '(table_name, record_id, "timestamp") <= (%s, %s, %s)'
-_FROM: Final = '(table_name, record_id, "timestamp") >= (%s, %s, %s)'
-_BY_RECORD: Final = ' order by table_name, record_id, "timestamp"'
-_BY_RECORD_BACK: Final = ' order by table_name desc, record_id desc, "timestamp" desc'
-_LATEST: Final = datetime.max.replace(tzinfo=UTC)  # not "infinity", which asyncpg takes for no time
-_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
-_PLACE: Final = "(history.place_timestamp, history.place_id)"
-_SEEN_PLACE: Final = """(
-    select coalesce(max(h.place_timestamp), %s), coalesce(max(h.place_id), %s) from history h
-     where h.entry_timestamp = %s and h.entry_id = %s)"""
+_ENTRIES: Final = statement("queries/audit/record_entries.sql")
+_TABLES: Final = "select svc.audit_tables_of(%s, %s) as names"
+# At the place of the cursor's entry; its transaction is looked at again, whose order is known only as a whole
+_CURSOR: Final = """
+        select coalesce(max(h.place_timestamp), c.at) as at, coalesce(max(h.place_id), c.id) as id
+          from (select %s::timestamptz as at, %s::bigint as id) c
+          left join lateral (
+            select h.place_timestamp, h.place_id
+              from svc.audit_logs l
+             cross join lateral svc.audit_history(l.table_name, %s, l."timestamp", l."timestamp") h
+             where l."timestamp" = c.at and l.id = c.id and (l.record_id = %s or l.moved_from = %s)
+               and h.entry_timestamp = c.at and h.entry_id = c.id
+            offset 0
+          ) h on true
+         group by c.at, c.id"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Generic[Row]):
+    """An entry that a page has looked at: one that was selected, or the last, if more may follow."""
+
+    row: Row
+    is_selected: bool
+    is_end: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OfRecord:
+    """The record of a list: its key, the tables if they are known, and the times of its entries.
+
+    ``most`` are the places that a page looks at; None if there are no other conditions, so that it fills the page.
+    """
+
+    key: str
+    tables: tuple[str, ...] | None
+    since: tuple[Time, ...] = ()
+    until: tuple[Time, ...] = ()
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    names: list[str] | None
+
+
+def of_record(conditions: Iterable[Condition]) -> OfRecord | None:
+    """The record that these conditions are about; None if they are about none."""
+    key: str | None = None
+    tables: tuple[str, ...] | None = None
+    since, until = list[Time](), list[Time]()
+    most: int | None = None
+    for condition in conditions:
+        match condition:
+            case Is("record_id", value) if key is None:
+                key = bounded(value)
+            case Among("table_name", values, is_excluded=False) if tables is None:
+                tables = tuple(dict.fromkeys(values))
+            case Since(time):
+                since.append(time)
+            case Until(time):
+                until.append(time)
+            case _:
+                most = MAX_PLACES
+    return None if key is None else OfRecord(key, tables, tuple(since), tuple(until), most)
+
+
+def tables_of(record: OfRecord) -> Effects[Sequence[str] | None]:
+    """The tables whose record it is; None if there are too many for one order."""
+    if record.tables is not None:
+        return record.tables if len(record.tables) <= _MOST_TABLES else None
+    [found] = yield Query(_TABLES, (record.key, _MOST_TABLES), _Names)
+    return found.names  # type: ignore[no-any-return]
 
 
 def by_change(
     columns: LiteralString,
-    keyset: Keyset[Row],
+    record: OfRecord,
+    wanted: Filter,
+    row: Callable[..., Row],
+    *,
+    tables: Sequence[str],
+    is_newest: bool,
+    position: tuple[object, ...] | None,
+    limit: int,
+) -> Query[Seen[Row]]:
+    """These columns of the wanted entries of a record, at most ``limit``, and of the last that was looked at.
+
+    ``position`` is the time and id of the entry of a cursor. The index of records finds the entries, whatever the
+    statistics say. Between transactions the order is that of the log. Of one transaction, an entry gets the place that
+    is its own in the order of change, also if the filter leaves others out.
+    """
+    text, params = places(columns, record, wanted, tables=tables, is_newest=is_newest, position=position, limit=limit)
+    return Query(text, params, seen(row))
+
+
+def places(
+    columns: LiteralString,
+    record: OfRecord,
     wanted: Filter,
     *,
+    tables: Sequence[str],
+    is_newest: bool,
     position: tuple[object, ...] | None = None,
-    limit: int | None = None,
-) -> Query[Row]:
-    """These columns of the wanted entries, in the direction of ``keyset``; ``position`` is what it reads from a cursor.
-
-    If all are of one record of a table, the index of records finds them, whatever the statistics say.
-
-    Between transactions the order is that of the log. Of one transaction, an entry gets the place that is its own in
-    the order of change, also if the filter leaves others out.
-    """
-    is_newest = keyset.order.endswith(" desc")
-    order: LiteralString = " order by history.place_timestamp, history.place_id"
-    comparison: LiteralString = " > "
-    if is_newest:
-        order = " order by history.place_timestamp desc, history.place_id desc"
-        comparison = " < "
-    ending: LiteralString = "" if limit is None else " limit %s"
-    limits = () if limit is None else (limit,)
-    near, shown = wanted, wanted
-    seen: tuple[object, ...] = ()
-    opening: LiteralString = "with "
-    also: LiteralString = ")"
+    limit: int,
+) -> tuple[LiteralString, tuple[object, ...]]:
+    """The statement of ``by_change``, and its parameters."""
+    key, most = record.key, record.most or 2 * limit  # a key can be given away
+    earliest, latest = _bound("greatest", "-infinity", record.since), _bound("least", "infinity", record.until)
+    (near, near_params), (far, far_params) = (latest, earliest) if is_newest else (earliest, latest)
+    edge: LiteralString = "select " + near + " as at, 0::bigint as id"
+    edge_params: tuple[object, ...] = (*near_params,)
     if position is not None:
-        seen = position[1:]
-        near = wanted.where(keyset.beyond, *position).where(_OTHERS)
-        shown = wanted.where(_PLACE + comparison + _SEEN_PLACE, *seen, *seen)
-        opening, also = _SEEN, ")" + _AND_SEEN
-    found: LiteralString = near.clause + keyset.order + ending
-    others, record = _parted(near)
-    if len(record) == len(_IS_RECORD):
-        edge = position[0] if position is not None else _LATEST if is_newest else _EARLIEST
-        near = others.where(_AT_LEAST, *record).where(_AT_MOST, *record)
-        near = near.where(_UP_TO if is_newest else _FROM, *record, edge)
-        found = near.clause + (_BY_RECORD_BACK if is_newest else _BY_RECORD)
-        if limit is not None:
-            found += " fetch first %s rows with ties"
-    text = opening + _NEAR + found + also + _HISTORY
-    text += columns + _PLACED + shown.clause + order + ending
-    return Query(text, (*seen, *near.params, *limits, *shown.params, *limits), keyset.row)
+        is_bound: LiteralString = "b.at <= c.at" if is_newest else "b.at > c.at"
+        edge = "select case when " + is_bound + " then b.at else c.at end as at, case when " + is_bound
+        edge += " then 0 else c.id end as id from (" + _CURSOR + "\n       ) c cross join (select " + near + " as at) b"
+        edge_params = (*position, key, key, key, *near_params)
+    holes: dict[str, LiteralString] = {
+        "edge": edge,
+        "is_before": "true" if is_newest else "false",
+        "last": "first" if is_newest else "last",
+        "beyond": "<" if is_newest else ">",
+        "up_to": ">=" if is_newest else "<=",
+        "nearest": "max" if is_newest else "min",
+        "back": "" if is_newest else " desc",
+        "forth": " desc" if is_newest else "",
+        "far": far,
+        "columns": columns,
+        "is_selected": wanted.is_true,
+    }
+    text = _ENTRIES
+    for name, part in holes.items():
+        text = text.replace("{" + name + "}", part)
+    params = (*edge_params, [*tables], key, most, most, key, *far_params, *wanted.params, limit)
+    return text, params
 
 
-def _parted(wanted: Filter) -> tuple[Filter, tuple[object, ...]]:
-    """The other conditions than those on one table and one key, and the parameters of these."""
-    others, record = ALL, list[tuple[int, str]]()
-    params = iter(wanted.params)
-    for condition in wanted.conditions:
-        own = tuple(islice(params, condition.count("%s")))
-        number = next((n for n, texts in enumerate(_IS_RECORD) if condition in texts), None)
-        if number is None:
-            others = others.where(condition, *own)
-        else:
-            record.append((number, str(own[0])))
-    if len({number for number, _ in record}) < len(record):  # of two, there is none
-        return wanted, ()
-    return others, tuple(value for _, value in sorted(record))
+def seen(row: Callable[..., Row]) -> Callable[..., Seen[Row]]:
+    """Reads a row of a page that may end before the list does."""
+
+    def read(**columns: Any) -> Seen[Row]:
+        is_selected, is_end = columns.pop("svc is selected"), columns.pop("svc is end")
+        return Seen(row(**columns), is_selected, is_end)
+
+    return read
+
+
+def _bound(
+    function: LiteralString, default: LiteralString, times: Sequence[Time]
+) -> tuple[LiteralString, Sequence[Time]]:
+    text: LiteralString = function + "('" + default + "'::timestamptz"
+    for time in times:
+        text += ", now() - %s::interval" if isinstance(time, timedelta) else ", %s::timestamptz"
+    return text + ")", times

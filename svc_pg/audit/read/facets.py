@@ -8,6 +8,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, newest
+from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 
 MAX_ENTRIES: Final = 10_000
@@ -81,7 +82,7 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
     Its order, limit and cursor are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
     selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
-    chosen = newest(query, size=MAX_ENTRIES)
+    chosen = await arun(conn, newest(query, size=MAX_ENTRIES))
     rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
     counts: dict[str, list[EntryCount]] = {name: [] for name in NAMES}
     for row in rows:

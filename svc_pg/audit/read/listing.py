@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Final, LiteralString, cast
+from typing import Final, LiteralString, Self
 
 from svc_pg.audit.log.conditions import (
     Among,
@@ -26,10 +26,10 @@ from svc_pg.audit.log.conditions import (
 from svc_pg.audit.log.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
 from svc_pg.audit.log.selection import Search, Selection
 from svc_pg.audit.read.bounded_ids import all_bounded, bounded
-from svc_pg.audit.read.change_order import by_change
-from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, Seen, reach_of, stretch
+from svc_pg.audit.read.change_order import MAX_PLACES, OfRecord, Seen, by_change, of_record, tables_of
+from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, of_stretch, reach_of
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, Row, encode
+from svc_pg.database.pagination import ALL, Filter, Listing, Page, Row, encode
 from svc_pg.database.performing import Within
 from svc_pg.database.query import Query
 
@@ -61,47 +61,63 @@ _HAS_FACT: Final[LiteralString] = (
 class EntryListing(Listing[Row]):
     """A query of the log. ``range`` are the conditions on time, and one by which an index finds entries.
 
-    The ``columns`` begin the select of the keyset. Entries of one record come as Entry, in the order of change. With a
-    ``reach``, a page is of the next 10,000 entries: it may be short, or empty, and have a next one all the same.
+    The ``columns`` begin the select of the keyset. Entries of one ``record`` come in the order of change. With a
+    ``reach``, a page is of the next 10,000 entries, or 1,000 of a record: it may be short, or empty, and have a next
+    one all the same.
     """
 
     columns: LiteralString
     range: Filter
-    is_of_record: bool
+    record: OfRecord | None
     searches: frozenset[Search]
     reach: Reach | None = None
+    most: int = MAX_ENTRIES
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
         """The effects of ``list`` or ``alist``."""
-        if self.reach is None or self.is_of_record:
+        tables = None if self.record is None else (yield from tables_of(self.record))
+        if self.record is not None and tables is not None:
+            query = self._by_change(self.record, tables)
+        elif self.reach is not None:
+            query = yield from of_stretch(
+                self.columns,
+                self._direction,
+                self.filter,
+                self.reach,
+                position=self.position,
+                limit=self.size + 1,
+                most=self.most,
+            )
+        else:
             return (yield from Listing.page(self, max_bytes=max_bytes))
-        query = yield from stretch(
+        if max_bytes is None:
+            return self._page_of_seen((yield query), is_cut=False)
+        rows, is_all = yield Within(query, max_bytes)
+        return self._page_of_seen(rows, is_cut=not is_all)
+
+    def narrowed(self, wanted: Filter) -> Self:
+        """The same list with other conditions too: ``wanted`` are all of them."""
+        return replace(self, filter=wanted, record=self.record and replace(self.record, most=MAX_PLACES))
+
+    def _by_change(self, record: OfRecord, tables: Sequence[str]) -> Query[Seen[Row]]:
+        return by_change(
             self.columns,
-            self._direction,
+            record,
             self.filter,
-            self.reach,
-            position=self.position,
+            self.keyset.row,
+            tables=tables,
+            is_newest=self._direction.order.endswith(" desc"),
+            position=None if self.position is None else self.position[1:],
             limit=self.size + 1,
         )
-        if max_bytes is None:
-            return self._page_of_stretch((yield query), is_cut=False)
-        rows, is_all = yield Within(query, max_bytes)
-        return self._page_of_stretch(rows, is_cut=not is_all)
 
-    def _page_of_stretch(self, rows: Sequence[Seen[Row]], *, is_cut: bool) -> Page[Row]:
+    def _page_of_seen(self, rows: Sequence[Seen[Row]], *, is_cut: bool) -> Page[Row]:
         found = [each.row for each in rows if each.is_selected]
         page = self._page(found, is_cut=is_cut)
-        if is_cut or len(found) > self.size or not rows or rows[-1].number < MAX_ENTRIES:
+        if is_cut or len(found) > self.size or not rows or not rows[-1].is_end:
             return page
         cursor = encode(self.keyset.key(rows[-1].row))
         return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
-
-    def _query(self) -> Query[Row]:
-        if not self.is_of_record:
-            return Listing._query(self)
-        direction = cast(Keyset[Entry], self._direction)
-        found = by_change(self.columns, direction, self.filter, position=self.position, limit=self.size + 1)
-        return cast(Query[Row], found)
 
 
 def listing(selection: Selection) -> EntryListing[Entry]:
@@ -116,7 +132,7 @@ def listing(selection: Selection) -> EntryListing[Entry]:
         is_backward=selection.is_backward,
         columns=shown,
         range=filter_of(selection.range),
-        is_of_record=selection.is_of_record,
+        record=of_record(selection.conditions),
         searches=selection.searches,
         reach=reach_of_selection(selection),
     )
@@ -124,8 +140,12 @@ def listing(selection: Selection) -> EntryListing[Entry]:
 
 def reach_of_selection(selection: Selection) -> Reach | None:
     """The conditions that bound what a page looks at; None if it needs no bound."""
-    time = filter_of(each for each in selection.conditions if isinstance(each, Since | Until))
-    return reach_of(selection.conditions, time)
+    return reach_of(selection.conditions, times_of(selection))
+
+
+def times_of(selection: Selection) -> Filter:
+    """The conditions on time alone."""
+    return filter_of(each for each in selection.conditions if isinstance(each, Since | Until))
 
 
 def filter_of(conditions: Iterable[Condition]) -> Filter:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
 from svc_pg.audit.log.change import Change, cut, field_change
-from svc_pg.audit.log.entry import WITH_ID, keyset
+from svc_pg.audit.log.entry import WITH_ID
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.read.bounded_ids import bounded
-from svc_pg.audit.read.change_order import by_change
+from svc_pg.audit.read.change_order import OfRecord, places
 from svc_pg.database.effects import Effects, Statement
-from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 
@@ -26,9 +26,11 @@ _OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs" + WITH_ID
 
 def changes_of(table: TableName, record: str, limit: int) -> Effects[list[Change]]:
     """The last changes of one record, newest first."""
-    wanted: Filter = ALL.where("table_name = %s", str(table)).where("record_id = %s", bounded(record))
-    query = by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
-    return _changes((yield Statement(query.text, tuple(query.params))))
+    key, name = bounded(record), str(table)
+    wanted = ALL.where("record_id = %s", key)
+    text, params = places(_COLUMNS, OfRecord(key, (name,)), wanted, tables=[name], is_newest=True, limit=limit)
+    found = yield Statement(text, params)
+    return _changes([change] for change, is_selected, _ in found if is_selected)
 
 
 def is_known(table: TableName) -> Effects[bool]:

@@ -5,8 +5,9 @@ from typing import Final, LiteralString
 
 from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.listing import filter_of
-from svc_pg.database.pagination import Filter
+from svc_pg.audit.read.listing import filter_of, reach_of_selection, times_of
+from svc_pg.audit.read.stretch import Reach, stretch
+from svc_pg.database.effects import Effects
 
 # Only the entries of the range are looked at, in the order of an index, so that a rare value costs no more than a
 # frequent one. Narrow rows, because they are kept until they are counted.
@@ -15,9 +16,8 @@ with looked_at as materialized (
     select "timestamp", table_name, operation::text as operation, actor_id, tenant_id, label,
            severity::text as severity, compliance, """
 _NEWEST: Final = """ as is_selected
-      from (
-        select * from svc.audit_logs"""
-_LIMITED: Final = ORDER_BY["newest"] + " limit %s\n      ) audit_logs\n),\n"
+      from """
+_END: Final = " audit_logs\n),\n"
 _SPREAD: Final = """ as is_selected
       from svc.audit_logs tablesample system (%s) repeatable (1)"""
 _WHOLE: Final = """whole as materialized (
@@ -43,21 +43,16 @@ class Sample:
     params: tuple[object, ...]
 
 
-def newest(query: AuditQuery, *, size: int) -> Sample:
-    """The entries that ``query`` selects among the newest ``size`` of its range."""
-    wanted, looked_at = filter_of(query.conditions), filter_of(query.range)
-    text = _LOOKED_AT + _condition(wanted) + _NEWEST + looked_at.clause + _LIMITED + _WHOLE
-    return Sample(text, (*wanted.params, *looked_at.params, size))
+def newest(query: AuditQuery, *, size: int) -> Effects[Sample]:
+    """The entries that ``query`` selects among the newest ``size`` of its range, whichever index there is for that."""
+    wanted, reach = filter_of(query.conditions), reach_of_selection(query) or Reach(times_of(query))
+    found = yield from stretch(reach, ORDER_BY["newest"], most=size)
+    text = _LOOKED_AT + wanted.is_true + _NEWEST + found.text + _END + _WHOLE
+    return Sample(text, (*wanted.params, *found.params))
 
 
 def spread(query: AuditQuery, *, percent: float) -> Sample:
     """The entries that ``query`` selects in a number of the blocks in which its range is stored."""
     wanted, looked_at = filter_of(query.conditions), filter_of(query.range)
-    text = _LOOKED_AT + _condition(wanted) + _SPREAD + looked_at.clause + "\n),\n" + _WHOLE
+    text = _LOOKED_AT + wanted.is_true + _SPREAD + looked_at.clause + "\n),\n" + _WHOLE
     return Sample(text, (*wanted.params, percent, *looked_at.params))
-
-
-def _condition(wanted: Filter) -> LiteralString:
-    if not wanted.conditions:
-        return "true"
-    return "(" + " and ".join(wanted.conditions) + ") is true"

@@ -11,8 +11,11 @@ from psycopg.errors import InternalError_, ProgramLimitExceeded, QueryCanceled
 
 from svc_pg.audit.log.conditions import HasWords
 from svc_pg.audit.read.audit_query import AuditQuery
+from svc_pg.audit.read.change_order import MAX_PLACES, tables_of
 from svc_pg.audit.read.listing import EntryListing
-from svc_pg.database.pagination import Keyset, Page, Row, encode
+from svc_pg.audit.read.stretch import Reach, stretch
+from svc_pg.database.pagination import ALL, Keyset, Page, Row, encode
+from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.errors import QueryError
 
@@ -45,8 +48,8 @@ select y."timestamp", y.id::text
                    + coalesce(pg_catalog.pg_column_size(after_data), 0) as bytes,
                row_number() over ("""
 _LOOKED_AT: Final = """) as n
-          from svc.audit_logs"""
-_STRETCH: Final = """ limit %s
+          from """
+_STRETCH: Final = """ audit_logs
       ) x
   ) y
  where y.n = %s or y.bytes > %s
@@ -123,23 +126,37 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
     entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes, and
     the words must be readable: see ``check_words``.
     """
-    wanted = replace(wanted, reach=None)  # a search has bounds of its own
+    wanted = await _of_tables(conn, wanted)
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
     await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
     await conn.execute("savepoint svc_search")
-    if len(indexed) == len(wanted.searches) and not wanted.is_of_record:
+    if len(indexed) == len(wanted.searches) and wanted.record is None:
         few = await _in_time(conn, _stretch(conn, wanted, min(MAX_ENTRIES, _FEW * wanted.size), max_bytes=max_bytes))
         if few is not None and few.is_full:
             return few.page
-        by_index = replace(wanted, keyset=_by_condition(wanted)).alist(conn, max_bytes=max_bytes)
+        by_index = replace(wanted, keyset=_by_condition(wanted), reach=None).alist(conn, max_bytes=max_bytes)
         if (page := await _in_time(conn, by_index)) is not None:
             return page
-    most = MAX_CONTEXTS if wanted.searches == {"context"} else MAX_ENTRIES
+    most = _most(wanted)
     for share in _SHARES:
         entries = max(1, most // share)
         if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
             return found.page
     raise QueryCanceled("a search of few entries takes too long")
+
+
+async def _of_tables(conn: AsyncConnection[Any], wanted: EntryListing[Row]) -> EntryListing[Row]:
+    """The same list, of one record only if its tables are known."""
+    if wanted.record is None:
+        return wanted
+    tables = await arun(conn, tables_of(wanted.record))
+    return replace(wanted, record=None if tables is None else replace(wanted.record, tables=tuple(tables)))
+
+
+def _most(wanted: EntryListing[Row]) -> int:
+    if wanted.record is not None:
+        return MAX_PLACES
+    return MAX_CONTEXTS if wanted.searches == {"context"} else MAX_ENTRIES
 
 
 async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
@@ -165,21 +182,28 @@ def _by_condition(wanted: EntryListing[Row]) -> Keyset[Row]:
 async def _stretch(
     conn: AsyncConnection[Any], wanted: EntryListing[Row], entries: int, *, max_bytes: int
 ) -> _Stretch[Row]:
+    if wanted.record is not None:
+        few = replace(wanted, record=replace(wanted.record, most=entries))
+        return _Stretch(await few.alist(conn, max_bytes=max_bytes), is_full=True)
+    reach = wanted.reach or Reach(ALL)
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
-    looked_at = wanted.range if wanted.position is None else wanted.range.where(keyset.beyond, *wanted.position)
-    text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
-    size = MAX_BYTES * (MAX_CONTEXTS if wanted.searches == {"context"} else 1)  # which reads no snapshot
-    ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, size), _End))
+    is_of_contexts = wanted.searches == {"context"}
+    wanted = replace(wanted, most=100_000 if is_of_contexts else 10_000)
+    beyond = ALL if wanted.position is None else ALL.where(keyset.beyond, *wanted.position)
+    found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
+    text = _END + found.order + _LOOKED_AT + found.text + _STRETCH
+    size = MAX_BYTES * (MAX_CONTEXTS if is_of_contexts else 1)  # which reads no snapshot
+    ends = await afetch(conn, Query(text, (*found.params, entries, size), _End))
     if not ends:
         page = await wanted.alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)
     [end] = ends
     is_falling = keyset.order.endswith(" desc")
-    stretch = wanted.filter.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
-    page = await replace(wanted, filter=stretch).alist(conn, max_bytes=max_bytes)
+    up_to = reach.time.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
+    page = await replace(wanted, reach=replace(reach, time=up_to)).alist(conn, max_bytes=max_bytes)
     cursor = encode((end.timestamp.isoformat(), end.id))
     if wanted.is_backward:
-        is_full = page.prev_cursor is not None
+        is_full = page.prev_cursor not in (None, cursor)
         return _Stretch(page if is_full else replace(page, prev_cursor=cursor), is_full)
-    is_full = page.next_cursor is not None
+    is_full = page.next_cursor not in (None, cursor)
     return _Stretch(page if is_full else replace(page, next_cursor=cursor), is_full)

@@ -10,6 +10,7 @@ from psycopg.rows import scalar_row
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of
 from svc_pg.audit.read.sample import EntryCount, Sample, newest, spread
+from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.sqlstates import translating
 
@@ -17,10 +18,16 @@ Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
+_MOST_BLOCKS: Final = 20_000
+"""The blocks that a sample is from, whatever number of entries the planner expects."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
 _LEAST_SAMPLE: Final = 100
+_BLOCKS: Final = """
+select coalesce(sum(pg_relation_size(relid)), 0)::bigint / current_setting('block_size')::bigint + 1
+  from pg_partition_tree('svc.audit_logs')
+"""
 _COUNTED: Final = """,
 span as materialized (
     select *, coalesce(%s, case when last - first > interval '7 days' then 'day'
@@ -98,10 +105,10 @@ async def astats(
     and cursor of the query are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
     selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
-    exact = await _counted(conn, newest(query, size=MAX_ENTRIES), bucket)
+    exact = await _counted(conn, await arun(conn, newest(query, size=MAX_ENTRIES)), bucket)
     if exact[0].looked_at < MAX_ENTRIES:
         return _stats(exact, is_complete=True, tells_reach=tells_reach)
-    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query))
+    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query), 100.0 * _MOST_BLOCKS / await _blocks(conn))
     sample = await _counted(conn, spread(query, percent=percent), bucket)
     if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
         return _stats(exact, is_complete=False, tells_reach=tells_reach)
@@ -121,6 +128,13 @@ async def _expected(conn: AsyncConnection[Any], query: AuditQuery) -> float:
         text = "explain (format json) select from svc.audit_logs" + looked_at.clause
         [plan] = await (await cursor.execute(text, looked_at.params)).fetchone()  # type: ignore[misc]
     return max(1.0, float(plan["Plan"]["Plan Rows"]))
+
+
+async def _blocks(conn: AsyncConnection[Any]) -> int:
+    """The number of blocks of the log."""
+    cursor = conn.cursor(row_factory=scalar_row)
+    with translating():
+        return await (await cursor.execute(_BLOCKS)).fetchone()  # type: ignore[return-value]
 
 
 def _entries(rows: list[_Counted]) -> int:

@@ -43,6 +43,7 @@ _CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S
 _PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
 _MATCHING: Final = "select id from svc.webhook_deliveries"
 _COUNTED: Final = ("select count(*)::integer as count from (select from svc.webhook_deliveries d", " limit %s) c")
+_AND_A_DAY: Final = " + interval '1 day')"
 _OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
 
 
@@ -101,8 +102,10 @@ class DeliveryQuery(Listing[Delivery]):
         return replace(self, keyset=NEWEST, filter=wanted.compare("created_at >=", point_in_time))
 
     def until(self, point_in_time: PointInTime) -> Self:
-        """Deliveries created before then, written as for ``since``."""
-        return replace(self, keyset=NEWEST, filter=self.filter.compare("created_at <", point_in_time))
+        """Deliveries created before then, written as for ``since``, by transactions of at most a day."""
+        # of the transaction's beginning; its ids are of later times
+        wanted = self.filter.compare("id < svc.uuid7_at(", point_in_time, end=_AND_A_DAY)
+        return replace(self, keyset=NEWEST, filter=wanted.compare("created_at <", point_in_time))
 
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, keyset=NEWEST, filter=self.filter.where(condition, *params))

@@ -14,9 +14,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit
 from svc_pg.audit import AuditQuery
+from svc_pg.audit.log.entry import COLUMNS
+from svc_pg.audit.read import change_order
 from svc_pg.audit.read.follow import follow
-from svc_pg.audit.read.listing import listing
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.database.pagination import ALL
 from svc_pg.database.query import scalar
 from tests.support.costs import first_cost
 from tests.support.pages import all_rows
@@ -312,8 +314,9 @@ def test_a_record_with_very_many_entries_shows_its_last_ones_as_quickly_as_other
             "        case when n % 2 = 0 then 'busy' else n::text end from generate_series(1, 20000) n"
         )
         conn.execute("analyze svc.audit_logs")
-        query = listing(audit.query().resource("t").record("busy").limit(5))._query()
-        costs = [first_cost(conn, query.text, tuple(query.params)) for _ in range(15)]
+        record = change_order.OfRecord("busy", ("public.t",))
+        text, params = change_order.places(COLUMNS, record, ALL, tables=["public.t"], is_newest=True, limit=6)
+        costs = [first_cost(conn, text, params) for _ in range(15)]
     del costs[5]  # the sixth makes two plans, of which the one for any values is kept from then on
     assert max(sum(rows for name, rows in cost.rows.items() if name.startswith("audit_logs_")) for cost in costs) < 100
     assert max(cost.pages for cost in costs[5:]) < 200  # before, plans are made in each

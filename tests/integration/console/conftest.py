@@ -10,6 +10,12 @@ from tests.integration.console.signing_in import Mailbox, serving_magic
 from tests.support.postgres import new_database
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search may take its time: on a busy machine the pages of a case would be other ones."""
+    monkeypatch.setattr("svc_pg.audit.read.search._TIMEOUT", "60000")
+
+
 @pytest.fixture(scope="session")
 def _console_database(postgres: str, template: str) -> Iterator[str]:
     with new_database(postgres, template=template) as conninfo:

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg.audit.read import follow_pages
+from svc_pg.audit.read import settled_stretch
 from svc_pg.console import Console
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.pages import all_data
@@ -80,8 +80,8 @@ def test_an_entry_that_is_committed_late_comes_once_and_after_nothing_is_lost(
 def test_many_writers_that_commit_in_any_order_lose_and_repeat_nothing(
     client: httpx.Client, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow_pages, "_STEP", 2)  # transactions that are looked at together
-    monkeypatch.setattr(follow_pages, "_GROWTH", 1)
+    monkeypatch.setattr(settled_stretch, "_STEP", 2)  # transactions that are looked at together
+    monkeypatch.setattr(settled_stretch, "_GROWTH", 1)
     chance = random.Random(5)
     followed = [(after, list[str](), after) for after in ("start", "now")]
     followed[1] = ("now", [], ask(client, "now")[1])

@@ -69,6 +69,22 @@ def test_a_page_reads_what_it_shows(conn: Connection, query: DeliveryQuery, foun
     assert read_by(conn, query) <= found + 10
 
 
+def test_a_page_of_old_deliveries_reads_none_of_the_later_ones(conn: Connection) -> None:
+    conn.execute(
+        "insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, status, next_attempt_at,"
+        "                                    finished_at, max_attempts, created_at, updated_at)"
+        " select overlay(svc.uuid7_at(x.at)::text placing to_char(n, 'FM000000000000') from 25)::uuid,"
+        "        gen_random_uuid(), gen_random_uuid(), 'order.paid', 'delivered', null, x.at, 1, x.at, x.at"
+        "   from generate_series(1, 20) n "
+        "  cross join lateral (select now() - interval '29 d' - n * interval '1 s') x(at)"
+    )
+    conn.execute("analyze svc.webhook_deliveries")
+    for until in ("28d", "29d"):
+        query = deliveries.matching(until=until)
+        assert len(query.list(conn).data) == 20
+        assert read_by(conn, query) <= 20 + 10
+
+
 def test_a_later_page_of_an_event_reads_no_more_than_the_first(conn: Connection) -> None:
     first = deliveries.matching(event="order.read").limit(1000)
     page = first.list(conn)
