@@ -28,6 +28,7 @@ from svc_pg.schema.postgres import (
     log_indexes,
     partitions,
     preflight,
+    scope,
 )
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.roles import drop_unused, join
@@ -162,6 +163,7 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
 
 def _install_table(conn: Connection[Any], config: Config, plan: Plan, table: str) -> tuple[Plan, list[Status]]:
     plan = plan.next(conn)
+    conn.execute(scope.FEW, prepare=False)
     done = take(conn, plan.by_table.get(table, []))
     if (anew := _made_anew(conn, config, plan, table)) is not None:
         plan, taken = anew, {(step.kind, step.identity) for step in done}

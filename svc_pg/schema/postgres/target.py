@@ -24,7 +24,7 @@ from svc_pg.config.erasure import references
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.rendering.templates import render
-from svc_pg.schema.postgres import access, log_indexes
+from svc_pg.schema.postgres import access, log_indexes, scope
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.webhooks.worker.backoff import max_attempts
@@ -170,7 +170,8 @@ def read_rules(
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
     audited = resolve(conn, config.audit.tables)
-    tables = read_tables(conn, [*audited, *others])
+    with scope.planning(conn, scope.ALL):
+        tables = read_tables(conn, [*audited, *others])
     for pattern in config.audit.tables:
         check_pattern(pattern, [tables[name] for name in audited if audited[name] is pattern])
     check_partitions({name: tables[name] for name in audited})
