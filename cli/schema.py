@@ -13,6 +13,7 @@ from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
 
 from . import (
+    capture_costs,
     format_status,
     horizon_holders,
     last_runs,
@@ -92,16 +93,33 @@ def install(
 
 
 @app.command()
-def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, roles: Roles = None) -> None:
+def plan(
+    *,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+    roles: Roles = None,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Also measure what capture costs a row of each table, on copies rolled back."),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Print the SQL that install would execute. Changes nothing."""
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         steps = schema.plan(conn, wanted, roles=roles)
+        costs = schema.measure(conn, wanted, roles=roles) if measure else None
         tenant_reads.tell(conn, wanted)
+    if json:
+        changes = [_step(step) | {"sql": step.sql, "needsPrune": step.needs_prune} for step in steps]
+        records.show_json({"changes": changes} | (capture_costs.as_json(costs) if costs else {}))
+        return
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
         left_out = format_status.left_out([step])
         output.sql(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
+    if costs:
+        capture_costs.tell(costs)
     output.words(f"{counted(len(steps), 'change')}." if steps else "Nothing to change.")
 
 
@@ -216,7 +234,7 @@ def _tell_limits(found: list[Status]) -> None:
         output.words(note)
 
 
-def _step(step: Status) -> dict[str, str | None]:
+def _step(step: Status) -> dict[str, str | bool | None]:
     return {
         "kind": step.kind,
         "identity": step.identity,

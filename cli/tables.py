@@ -17,11 +17,16 @@ def show(title: str, columns: list[str], rows: list[list[str]], *, folding: Coll
 
     Nothing in it can control the terminal.
     """
+    output.data(drawn(title, columns, rows, folding=folding))
+
+
+def drawn(title: str, columns: list[str], rows: list[list[str]], *, folding: Collection[str] = ()) -> str:
+    """The text of ``show``."""
     table = Table(title=f"\n{title}" if title else None, title_justify="left", show_edge=False, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column not in folding)
     for row in rows:
         table.add_row(*map(printable, row))
-    with _console.capture() as drawn:
+    with _console.capture() as text:
         _console.print(table)
-    output.data(drawn.get().removesuffix("\n"))
+    return text.get().removesuffix("\n")

@@ -101,10 +101,16 @@ def rights(*, of_families: bool) -> list[Right]:
     return [Right(kind, "|".join(sorted(each)), right, who) for (kind, _, right, who), each in sorted(names.items())]
 
 
-def helpers(*parties: Party) -> str:
-    """A regular expression that matches the names of our own functions that one of these parties may use."""
-    found = (each.pattern for each in rights(of_families=False) if not {*parties}.isdisjoint(each.parties))
-    return f"^({'|'.join(found)})$"
+def helpers(*parties: Party) -> list[str]:
+    """The names of our own functions that one of these parties may use."""
+    return sorted(
+        {
+            name
+            for each in rights(of_families=False)
+            if each.kind == "function" and not {*parties}.isdisjoint(each.parties)
+            for name in each.pattern.split("|")
+        }
+    )
 
 
 def pattern(kind: Kind) -> str:

@@ -4,11 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 from svc_pg.config import Config
+from svc_pg.schema.costs import LONGEST, Costs
 from svc_pg.schema.installer import installer_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.status import Status, steps_of
 
-__all__ = ["Status", "backfill", "install", "plan", "status", "uninstall"]
+__all__ = ["Costs", "Status", "backfill", "install", "measure", "plan", "status", "uninstall"]
 
 
 def install(
@@ -48,6 +49,17 @@ def install(
 def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
     """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
     return steps_of(installer_of(conn).status(config, roles=roles))
+
+
+def measure(conn: Any, config: Config, *, roles: bool | None = None, longest: timedelta = LONGEST) -> Costs:
+    """Measure what capture costs a row of each audited table, on PostgreSQL, before the first install or after.
+
+    Made-up rows of copies are written, in transactions that are rolled back: no row of users is read or written, no
+    trigger of theirs fires, and nothing stays. ``conn`` must be outside a transaction, as a role that may install.
+    Tables that cannot be measured within ``longest`` are named. Raises the errors of ``install`` that come before any
+    change, InstallError if an upgrade must come first, and ConfigError on another database.
+    """
+    return installer_of(conn).measure(config, roles=roles, longest=longest)
 
 
 def status(conn: Any, config: Config) -> list[Status]:

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from svc_pg.config import Config
 from svc_pg.database.connections import refuse_async
 from svc_pg.database.dialects import Dialect, dialect_of
+from svc_pg.schema.costs import Costs
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.status import Status
 
@@ -45,6 +46,9 @@ class Installer(Protocol):
 
     def status(self, config: Config, *, roles: bool | None) -> list[Status]:
         """All objects that are or should be installed, with their states."""
+
+    def measure(self, config: Config, *, roles: bool | None, longest: timedelta) -> Costs:
+        """Measure what capture costs, table by table. Raises ConfigError if that is not possible here."""
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
         """Remove the installed objects, and with ``drop_data`` the log; return the steps taken."""

@@ -1,6 +1,7 @@
 """Count the rows that a statement reads, by EXPLAIN."""
 
-from typing import Any
+import json
+from typing import Any, ClassVar, Self
 
 import psycopg
 
@@ -15,6 +16,34 @@ def rows_read(conn: psycopg.Connection[Any], query: Query[Any], *tables: str) ->
         for node in _nodes(plan[0]["Plan"])
         if node.get("Relation Name") in tables
     )
+
+
+class WorkCursor(psycopg.Cursor[Any]):
+    """A cursor whose queries are also explained; ``work`` has the rows that went through the nodes of their plans."""
+
+    work: ClassVar[list[int]] = []
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
+        """Execute the query; explain it first if it only reads."""
+        text = query.encode() if isinstance(query, str) else query
+        if isinstance(text, bytes) and text.lstrip().startswith((b"select", b"with", b"-- Every object")):
+            explain = b"explain (analyze, format json, timing off) " + text
+            super().execute(explain, params, **options)
+            # a row factory of the caller's would not know the column
+            result = self.pgresult
+            plan = json.loads(result.get_value(0, 0) or b"[]") if result else []
+            self.work.append(sum(map(_rows_through, _nodes(plan[0]["Plan"]))))
+        return super().execute(query, params, **options)
+
+
+class RawWorkCursor(psycopg.RawCursor[Any], WorkCursor):
+    """The same, with parameters as PostgreSQL writes them."""
+
+
+def _rows_through(node: dict[str, Any]) -> int:
+    removed = sum(rows for name, rows in node.items() if name.startswith("Rows Removed by"))
+    number: int = round((node["Actual Rows"] + removed) * node["Actual Loops"])
+    return number
 
 
 def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:

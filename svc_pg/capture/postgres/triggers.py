@@ -21,6 +21,7 @@ _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUN
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own
 _PREFIX: Final = "00_svc_audit_"
 _TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
+_LOG: Final = SQL("svc.audit_logs")
 _IS_SUPERUSER: Final = SQL("v_is_superuser")
 _RECORD_IMAGES: Final = {"UPDATE": AFTER, "INSERT": AFTER, "DELETE": BEFORE, "TRUNCATE": None}
 
@@ -30,6 +31,12 @@ def capture_objects(rules: TableRules, *, unattributed: Unattributed = "record")
     redact = [_redact_function(rules)] if rules.has_redact_function else []
     capture = _capture_function(rules, unattributed)
     return [_record_view(rules), *redact, capture, *history_objects(rules), *_triggers(rules)]
+
+
+def measured_objects(rules: TableRules, *, unattributed: Unattributed, log: Composable) -> list[SchemaObject]:
+    """As ``capture_objects``, without what reads: for a table whose entries go to another log."""
+    redact = [_redact_function(rules)] if rules.has_redact_function else []
+    return [_record_view(rules, log), *redact, _capture_function(rules, unattributed), *_triggers(rules)]
 
 
 def snapshot_values(rules: TableRules) -> dict[str, object]:
@@ -46,12 +53,13 @@ def snapshot_values(rules: TableRules) -> dict[str, object]:
     }
 
 
-def _record_view(rules: TableRules) -> SchemaObject:
+def _record_view(rules: TableRules, log: Composable = _LOG) -> SchemaObject:
     """The view through which the capture function writes; ``sql/access/access_changes.sql.j2`` grants its use."""
     view, table_name = names_of(rules.table.name).record, str(rules.table.name)
     sql = render(
         "capture/record_view.sql.j2",
         view=view,
+        log=log,
         table_name=table_name,
         meaning=_meaning(rules),
         ignored=rules.ignored,

@@ -7,6 +7,7 @@ difference.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -77,7 +78,8 @@ def compare(conn: Connection[Any], access: Access, *, names: Sequence[str] | Non
 def apply(conn: Connection[Any], access: Access, *, names: Sequence[str] | None = None) -> None:
     """Correct the differences, in the caller's transaction."""
     for _ in range(_ROUNDS):
-        changes = compare(conn, access, names=names)
+        with scope.planning(conn, scope.ALL) if names is None else nullcontext():
+            changes = compare(conn, access, names=names)
         if not changes:
             break
         conn.execute("\n".join(change.sql for change in changes).encode())

@@ -23,6 +23,7 @@ from svc_pg.schema.postgres import (
     partitions,
     preflight,
     roles,
+    scope,
 )
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.events import compare_events
@@ -53,6 +54,14 @@ def status(
 def look(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
     numbered = migrations.states(present)
+    found_gaps = gaps.find(conn, present, target.tables)
+    with scope.planning(conn, scope.ALL):
+        return in_order(_look(conn, present, target, numbered, found_gaps))
+
+
+def _look(
+    conn: Connection[Any], present: Installation, target: Target, numbered: list[Status], found_gaps: list[gaps.Gap]
+) -> list[Status]:
     wanted_roles = roles.compare(present.around, has_roles=target.access.has_roles)
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present)]
@@ -74,12 +83,12 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     found += [entry for entry in made if entry.audited_table]
     found += [
         Status("gap", f"{gap.table_name}: {gap.words}", "incomplete", "", audited_table=gap.table_name, is_foreign=True)
-        for gap in gaps.find(conn, present, target.tables)
+        for gap in found_gaps
     ]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
     found += [index for index in differing if index.is_later]
-    return in_order(found)
+    return found
 
 
 def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:

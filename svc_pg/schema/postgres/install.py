@@ -28,6 +28,7 @@ from svc_pg.schema.postgres import (
     log_indexes,
     partitions,
     preflight,
+    scope,
 )
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.roles import drop_unused, join
@@ -70,7 +71,7 @@ def install(
     the finished tables stay, and the next install continues.
     """
     unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
-    plan, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
+    plan, done = unit(lambda: install_schema(conn, config, prune=prune, with_roles=roles))
     rights = [step for step in plan.steps if step.kind == "access"]  # taken with the others, and last in the plan
     left = [table for table in plan.target.tables if table in plan.by_table]
     failures: dict[str, InstallError] = {}
@@ -108,12 +109,13 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
                 raise diagnosis.diagnose(conn, error, table=table) from error
 
 
-def _install_schema(
+def install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
 ) -> tuple[Plan, list[Status]]:
     """Plan, and take all steps except those of audited tables and removals; return the plan of these, and the steps.
 
-    In a new database the steps of our own audited tables, which are not in use yet, are taken too.
+    In a transaction that holds the install lock. In a new database the steps of our own audited tables, not in
+    use yet, are taken too.
     """
     preflight.check_server(conn)
     around = look_around(conn)
@@ -161,6 +163,7 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
 
 def _install_table(conn: Connection[Any], config: Config, plan: Plan, table: str) -> tuple[Plan, list[Status]]:
     plan = plan.next(conn)
+    conn.execute(scope.FEW, prepare=False)
     done = take(conn, plan.by_table.get(table, []))
     if (anew := _made_anew(conn, config, plan, table)) is not None:
         plan, taken = anew, {(step.kind, step.identity) for step in done}

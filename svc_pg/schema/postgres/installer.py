@@ -9,8 +9,9 @@ from psycopg import Connection
 
 from svc_pg.config import Config
 from svc_pg.errors import ConfigError
+from svc_pg.schema.costs import Costs
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.postgres import backfill, differences, install, sql_script
+from svc_pg.schema.postgres import backfill, differences, install, measuring, sql_script
 from svc_pg.schema.status import Status
 
 
@@ -47,6 +48,10 @@ class PostgresInstaller:
     def status(self, config: Config, *, roles: bool | None) -> list[Status]:
         """All objects that are or should be installed."""
         return differences.status(self.conn, config, roles=roles)
+
+    def measure(self, config: Config, *, roles: bool | None, longest: timedelta) -> Costs:
+        """Measure what capture costs, table by table."""
+        return measuring.measure(self.conn, config, roles=roles, longest=longest)
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
         """Remove the installed objects."""

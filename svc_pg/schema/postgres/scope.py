@@ -1,14 +1,40 @@
 """The scope of a transaction of the installer: its objects, to which its queries of the catalog are limited."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any, Final, LiteralString
 
 from psycopg import Connection, RawCursor
 from psycopg.rows import tuple_row
 
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import SchemaObject, Trigger, name_of
+
+FEW: Final[LiteralString] = (
+    "set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;"
+    " set local enable_nestloop = on; set local jit = off"
+)
+"""The planner of queries about a few objects: each is looked up, however many there are."""
+ALL: Final[LiteralString] = (
+    "set local enable_hashjoin = on; set local enable_mergejoin = on; set local enable_seqscan = on;"
+    " set local enable_nestloop = off; set local jit = off"
+)
+"""The planner of queries about all objects. The catalog's statistics are those of before they were made, so it would
+take them for few, and read all of them again for each.
+"""
+_ANY: Final[LiteralString] = (
+    "set local enable_hashjoin to default; set local enable_mergejoin to default; set local enable_seqscan to default;"
+    " set local enable_nestloop to default; set local jit to default"
+)
+
+
+@contextmanager
+def planning(conn: Connection[Any], planner: LiteralString) -> Iterator[None]:
+    """Plan queries as FEW or ALL says, and then as the session does."""
+    conn.execute(planner, prepare=False)
+    yield
+    conn.execute(_ANY, prepare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,14 @@ from svc_pg.capture.postgres.expressions import check_conditions
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import capture_objects
-from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
+from svc_pg.capture.rules import TableRules, check_partitions, check_pattern, rules_for
 from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.erasure import references
+from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.rendering.templates import render
-from svc_pg.schema.postgres import access, log_indexes
+from svc_pg.schema.postgres import access, log_indexes, scope
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.webhooks.worker.backoff import max_attempts
@@ -161,21 +162,32 @@ def _of_own_tables() -> Mapping[str, Sequence[SchemaObject]]:
     return {str(table.name): capture_objects(rules_for(table, rules)) for table, rules in OWN_TABLES}
 
 
-def _of_tables(
-    conn: Connection[Any], config: Config
-) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions."""
+def read_rules(
+    conn: Connection[Any], config: Config, *others: TableName
+) -> tuple[dict[TableName, Table], dict[TableName, TableRules]]:
+    """The tables that are audited, and ``others``; and the rules of those that are audited.
+
+    Raises UnknownTableError, which names every missing table, and ConfigError.
+    """
     audited = resolve(conn, config.audit.tables)
-    sent = by_table(config.webhooks.change_events)
-    tables = read_tables(conn, [*audited, *sent])
+    with scope.planning(conn, scope.ALL):
+        tables = read_tables(conn, [*audited, *others])
     for pattern in config.audit.tables:
         check_pattern(pattern, [tables[name] for name in audited if audited[name] is pattern])
     check_partitions({name: tables[name] for name in audited})
     for name, rules in audited.items():
         check_conditions(conn, str(name), rules)
-    recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
+    return tables, {name: rules_for(tables[name], rules) for name, rules in audited.items()}
+
+
+def _of_tables(
+    conn: Connection[Any], config: Config
+) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
+    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions."""
+    sent = by_table(config.webhooks.change_events)
+    tables, recorded = read_rules(conn, config, *sent)
     check_erasure(references(config.audit.erasure), recorded)
-    check_cascades(conn, [name for name, rules in audited.items() if rules.level == "statement"])
+    check_cascades(conn, [name for name, rules in recorded.items() if rules.audited.level == "statement"])
     objects = dict(_of_own_tables())
     for name, fitted in recorded.items():
         objects[str(name)] = capture_objects(fitted, unattributed=config.audit.unattributed)
@@ -192,6 +204,6 @@ def _of_tables(
             *objects.get(str(name), ()),
             *change_objects(table, events, redacted=redacted),
         ]
-    parts = [(names, sends) for names, sends in ((audited, False), (sent, True))]
+    parts = [(names, sends) for names, sends in ((recorded, False), (sent, True))]
     covered = {(str(part), sends) for names, sends in parts for name in names for part in tables[name].partitions}
     return {str(name): table for name, table in tables.items()}, objects, frozenset(covered)

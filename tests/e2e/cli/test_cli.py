@@ -92,6 +92,23 @@ def test_whoever_has_tenants_is_told_of_the_index_that_their_sessions_need(
     assert said not in plan.stderr
 
 
+def test_plan_measures_what_capture_costs_in_comments_of_its_sql(run: Run, empty_database: str) -> None:
+    measured = run("plan", "--measure")
+    assert measured.returncode == 0
+    assert "-- public.customer " in measured.stdout
+    assert "-- public.customer: it has no statistics yet" in measured.stdout
+    with psycopg.connect(empty_database) as conn:
+        conn.execute(measured.stdout.partition("-- microseconds a row")[2].join(["--", ""]).encode())
+    run("install")
+    told = json.loads(run("plan", "--measure", "--json").stdout)
+    assert told["changes"] == []
+    [cost] = told["costs"]
+    assert cost["table"] == "public.customer"
+    assert all(each["with"] > 0 for each in cost["microsecondsARow"].values())
+    assert told["unmeasured"] == []
+    assert "costs" not in json.loads(run("plan", "--json").stdout)
+
+
 def test_status_where_no_configuration_is_advises_none_that_would_be_refused(run: Run, tmp_path: Path) -> None:
     run("install")
     Path(tmp_path, "svc-pg.toml").rename(tmp_path / "moved.toml")

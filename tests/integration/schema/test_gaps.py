@@ -121,6 +121,15 @@ def test_status_names_what_no_entry_tells_until_a_backfill(
         db.execute("drop table rebuilt")
 
 
+def test_a_table_without_columns_has_no_gaps(db: psycopg.Connection[Any]) -> None:
+    db.execute("create table bare ()")
+    config = audited("bare")
+    schema.install(db, config, prune=True)
+    assert schema.install(db, config) == []
+    db.execute("alter table bare add id int default 1")
+    assert schema.install(db, config)
+
+
 @pytest.mark.parametrize("change", HARMLESS)
 def test_status_says_nothing_of_what_changes_no_rows(db: psycopg.Connection[Any], change: LiteralString) -> None:
     run(db, change)

@@ -6,6 +6,8 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.schema.postgres import scope
+from tests.support.plans import RawWorkCursor, WorkCursor
 from tests.support.tables import audited
 from tests.support.traffic import Traffic, counting
 
@@ -46,18 +48,40 @@ def test_an_install_that_changes_nothing_takes_few_statements_whatever_the_numbe
     schema.install(db, config)
     with counting(db) as traffic:
         assert schema.install(db, config) == []
-    assert traffic.statements <= 20
+    assert traffic.statements <= 24
+
+
+def looking(db: psycopg.Connection[Any], config: Config) -> int:
+    """The rows that go through the plans of the queries of a status."""
+    WorkCursor.work.clear()
+    db.cursor_factory = WorkCursor
+    schema.status(db, config)
+    db.cursor_factory = psycopg.Cursor
+    return sum(WorkCursor.work)
+
+
+def test_a_look_at_many_tables_is_linear_without_statistics_of_the_catalog(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scope, "RawCursor", RawWorkCursor)
+    works, config = [], Config()
+    for number in (20, 30, 90):
+        config.audit.tables += tables(db, number).audit.tables
+        schema.install(db, config)
+        works.append(looking(db, config))
+    few, more, many = works
+    assert 0 < (many - more) / 90 <= 1.6 * (more - few) / 30  # quadratic would be 2.7
 
 
 def test_removals_take_few_statements_whatever_the_number_of_tables(db: psycopg.Connection[Any]) -> None:
     schema.install(db, tables(db, 12))
     with counting(db) as traffic:
         assert len(schema.install(db, Config(), prune=True)) == 12 * 9
-    assert traffic.statements <= 35
+    assert traffic.statements <= 42
 
 
 def test_an_uninstall_takes_few_statements(db: psycopg.Connection[Any]) -> None:
     schema.install(db, tables(db, 12))
     with counting(db) as traffic:
         assert schema.uninstall(db)
-    assert traffic.statements <= 24
+    assert traffic.statements <= 26

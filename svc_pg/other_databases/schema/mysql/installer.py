@@ -8,6 +8,7 @@ from typing import Any
 from svc_pg.config import Config
 from svc_pg.database.dialects import driver_connection
 from svc_pg.other_databases.schema.mysql import backfill, differences, install, sql_script
+from svc_pg.schema.costs import Costs, refuse_measuring
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.refusals import refuse_roles
 from svc_pg.schema.status import Status
@@ -43,6 +44,10 @@ class MySqlInstaller:
         """All objects that are or should be installed."""
         refuse_roles(roles=roles)
         return differences.status(self.conn, config)
+
+    def measure(self, config: Config, *, roles: bool | None, longest: timedelta) -> Costs:  # noqa: ARG002 - as PostgreSQL's
+        """Not possible here: raise ConfigError."""
+        raise refuse_measuring("MySQL or MariaDB")
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
         """Remove the installed objects."""
