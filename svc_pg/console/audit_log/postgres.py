@@ -21,6 +21,7 @@ from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import check_words, search
 from svc_pg.audit.read.stats import AuditStats, Bucket, astats
 from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.console.audit_log.newest import NEWEST
 from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
@@ -28,10 +29,8 @@ from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Listing, Page
 from svc_pg.database.query import Query, afetch, afetch_one
-from svc_pg.database.statements import statement
 from svc_pg.errors import ConflictError
 
-_NEWEST: Final = "select audit from (" + statement("queries/console/live_updates.sql") + ") state"  # noqa: S608 - a file
 _OF_TENANT: Final = "select set_config('svc.tenant_id', %s, true)"
 
 
@@ -118,4 +117,4 @@ class PostgresLog:
         if self.is_here:
             return None
         async with self.database.connection() as conn:
-            return (await afetch_one(conn, Query(_NEWEST, (), _Newest))).audit
+            return (await afetch_one(conn, Query(NEWEST, (), _Newest))).audit
