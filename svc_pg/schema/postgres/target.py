@@ -23,7 +23,7 @@ from svc_pg.config import Config, EventDefinition
 from svc_pg.config.erasure import references
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.rendering.templates import render
-from svc_pg.schema.postgres import access, log_indexes
+from svc_pg.schema.postgres import access, log_indexes, partitions
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.webhooks.worker.backoff import max_attempts
@@ -79,6 +79,7 @@ def target_of(
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
+    partitions.check_number(conn, config.audit)
     facts, tables, covered = _of_tables(conn, config)
     return Target(
         schema=[
@@ -87,6 +88,7 @@ def target_of(
                 _FUNCTIONS,
                 max_attempts=max_attempts(config.webhooks.retry),
                 references=tuple(references(config.audit.erasure)),
+                partitions=config.audit.partitions,
             ),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),
