@@ -9,7 +9,7 @@ from psycopg.errors import InsufficientPrivilege
 from svc_pg.config import Config
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import not_installed
+from svc_pg.errors import SvcError, not_installed
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker_connections import Connection
@@ -29,10 +29,19 @@ select t.name from pg_catalog.unnest(%s::text[]) t(name)
 """
 
 
-def require_svc(database_url: str | None) -> None:
-    """Raises SvcError if the database cannot be reached, NotInstalledError if it lacks svc-pg."""
+def require_svc(database_url: str | None, *, is_written: bool = False) -> None:
+    """Raises SvcError if the database cannot be reached or, if it ``is_written``, written.
+
+    Raises NotInstalledError if it lacks svc-pg.
+    """
     with connect(database_url) as conn:
         _check(conn.execute(_IS_INSTALLED).fetchone())
+        if is_written and conn.execute("show transaction_read_only").fetchone() == ("on",):
+            raise SvcError(
+                "the console writes sessions, and the database only reads: it is a standby, or"
+                " default_transaction_read_only is on",
+                hint="Connect to the primary, or add --read-only.",
+            )
 
 
 async def wait_for_svc(database: Conninfo, config: Config, *, stopping: asyncio.Event) -> Sequence[str]:

@@ -16,6 +16,8 @@ from starlette.routing import Mount
 from svc_pg import Config
 from svc_pg.console import Console, register_tenants, webhooks_app
 from svc_pg.console.prefix import PREFIX
+from svc_pg.database import addresses
+from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
@@ -46,11 +48,14 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Show the audit log of this database of SQLite, MySQL or MariaDB. Default: SVC_AUDIT_LOG_URL, or that"
-            " of the database itself.",
+            help="Show the audit log of this database, of any kind. Default: SVC_AUDIT_LOG_URL, or that of the database"
+            " itself.",
             show_default=False,
         ),
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Write nothing, for example on a standby; refuse all changes.")
+    ] = False,
     database_url: PostgresUrl = None,
     config: ConfigReference = None,
 ) -> None:
@@ -67,9 +72,10 @@ def serve(
 
     conninfo(database_url)
     settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
-    console = Console(settings, config=Config.find(config), audit_log=audit_log)
+    console = Console(settings, config=Config.find(config), audit_log=audit_log, is_read_only=read_only)
     register_tenants(console)
-    require_svc(database_url)
+    require_svc(database_url, is_written=not read_only)
+    _require_log(audit_log, settings)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     site = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
     console.install(site)
@@ -93,6 +99,16 @@ def serve(
         url = base_url(host, listener)
         output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")
         _run(server, listener)
+
+
+def _require_log(audit_log: str | None, settings: Settings) -> None:
+    """Raise SvcError if the audit log is in another database of PostgreSQL, which cannot be read."""
+    url = audit_log or (settings.audit_log_url and settings.audit_log_url.get_secret_value())
+    if url and isinstance(addresses.parse(url, name="--audit-log"), Conninfo):
+        try:
+            require_svc(url)
+        except SvcError as error:
+            raise SvcError(f"the audit log's database: {error.message}", hint=error.hint) from error
 
 
 def _is_canceled(record: logging.LogRecord) -> bool:

@@ -22,12 +22,15 @@ from svc_pg.errors import ConfigError
 Search = Literal["contains", "text"]
 LogIndex = Literal["record", "time", "severity", "table", "actor", "tenant"]
 Unattributed = Literal["record", "refuse"]
+Partitions = Literal["month", "day"]
 
 
 class AuditConfig(StrictModel):
     """The tables of the audit log, and the treatment of all their entries.
 
     - ``retention_days``: the days for which ``svc-pg purge`` keeps entries. Default: forever. A table may have its own.
+    - ``partitions``: a part of the log for each ``month``, or for each ``day`` if a day has millions of entries. That
+      needs ``retention_days`` of at most 400, of the log and of each table.
     - ``erasure``: the columns of other tables that refer to a table's records: ``orders.customer_id``, or
       ``orders(region, customer_no)`` for a key of several columns.
     - ``search``: the searches in snapshots that get an index, at a cost for every entry.
@@ -38,6 +41,7 @@ class AuditConfig(StrictModel):
 
     unattributed: Unattributed = "record"
     retention_days: RetentionDays | None = None
+    partitions: Partitions = "month"
     search: list[Search] = []
     indexes: list[LogIndex] = ["record", "time", "severity"]
     tables: list[AuditedTable] = []

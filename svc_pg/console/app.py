@@ -15,7 +15,7 @@ from svc_pg.config import Config
 from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.audit_log.address import log_at
-from svc_pg.console.bearer import SessionOf, bearer
+from svc_pg.console.bearer import Authenticate, SessionOf, bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.tenant_routes import tenant_product
@@ -42,6 +42,7 @@ from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
+from svc_pg.console.sign_in.sign_in_routes import refuse_change
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, TenantTable
 from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.console.token_sessions import with_programs
@@ -56,8 +57,9 @@ class Console:
     ``settings.database_url`` while its ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of
     ``settings.console_smtp_url``. ``session_of`` finds the session of the application's own user who makes a request,
     or gives None; it is asked about requests without a token of the console, and about pages without its cookie.
-    ``audit_log`` is the address of a database of SQLite, MySQL or MariaDB: the product ``audit`` then reads the log
-    there, instead of ``settings.audit_log_url``, and by default that of the console's own database.
+    ``audit_log`` is the address of another database: the product ``audit`` then reads the log there, instead of
+    ``settings.audit_log_url``, and by default that of the console's own database. A console that ``is_read_only``
+    writes nothing, so that its database may be a standby: it makes no sessions, and refuses all changes.
 
     Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError if the settings let anybody in, ConfigError if
     they let nobody in, or cannot mail; the error names all problems of the settings. Also raises ConfigError if the id
@@ -74,16 +76,18 @@ class Console:
         email_sender: EmailSender | None = None,
         session_of: HostSessionOf | None = None,
         audit_log: str | None = None,
+        is_read_only: bool = False,
     ) -> None:
-        self._database = Database(settings.database_url, pool)
+        self.is_read_only = is_read_only
+        self._database = Database(settings.database_url, pool, is_read_only=is_read_only)
         desired = config or Config()
-        log = log_at(audit_log or settings.audit_log_url, self._database, desired)
+        self._log = log = log_at(audit_log or settings.audit_log_url, self._database, desired)
         self._sign_in = sign_in_of(
             settings, database=self._database, email_sender=email_sender, has_host=session_of is not None
         )
-        authenticate = with_programs(self._sign_in.authenticate, self._database)
         self.calls = CallLimits()
-        """The calls of the application's own sessions, here and in ``webhooks_app``."""
+        """The calls that the database does not count, here and in ``webhooks_app``."""
+        authenticate = self._counted(with_programs(self._sign_in.authenticate, self._database))
         own = host_of(settings, session_of)
         host = None if own is None else self.calls.counted(own)
         find = with_host(bearer(authenticate), host)
@@ -102,6 +106,7 @@ class Console:
             on_refusal=self.refusals.record,
             allowed_origins=self.allowed_origins,
             title="svc-pg console",
+            is_read_only=is_read_only,
         )
         self._add_open_routes(settings)
         self.tenants = KnownTenants()
@@ -120,26 +125,32 @@ class Console:
             self._core,
             title="svc-pg console",
             trusted_proxies=self.trusted_proxies,
-            sites=self._sites(settings, host, is_log_here=log.is_here),
+            sites=self._sites(settings, host),
         )
         """The console below its prefix."""
         self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
         """An application of its own, with its lifespan; 404 for paths that are not below the prefix."""
 
+    def _counted(self, authenticate: Authenticate) -> Authenticate:
+        """``authenticate``, whose calls are counted here if the database cannot."""
+        return self.calls.counting(authenticate) if self.is_read_only else authenticate
+
     def _add_open_routes(self, settings: Settings) -> None:
         """Add the routes that need no session: health, sign-in, and the way into the portal."""
-        methods = [self._sign_in.method for _, path, *_ in self._sign_in.routes if path == "/init"]
+        begins = [handler for _, path, handler, _ in self._sign_in.routes if path == "/init"]
+        methods = [self._sign_in.method for handler in begins if handler is not refuse_change]
         capabilities = discovery.capabilities(lambda: self._core.product_ids, methods)
         readiness = Readiness(self._database)
         for method in ("GET", "HEAD"):
             self._core.add_route(method, "/health", discovery.health, discovery.HEALTH)
             self._core.add_route(method, "/ready", readiness.ready, READY)
         self._core.add_route("GET", "/capabilities", capabilities, discovery.CAPABILITIES)
-        self._core.add_route("POST", "/portal/open", PortalOpening(self._database, settings).open, OPEN)
+        opening = refuse_change if self.is_read_only else PortalOpening(self._database, settings).open
+        self._core.add_route("POST", "/portal/open", opening, OPEN)
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)
 
-    def _sites(self, settings: Settings, host: HostSessionOf | None, *, is_log_here: bool) -> list[Site]:
+    def _sites(self, settings: Settings, host: HostSessionOf | None) -> list[Site]:
         """The pages of the portal, whose path is below that of the others, and those of the console."""
         is_secure = settings.env == "production"
         keys = signing_keys(settings)
@@ -147,23 +158,25 @@ class Console:
         portal = Site(
             self._core,
             PORTAL,
-            session_of=customers(partial(portal_links.session_of, self._database)),
+            session_of=customers(self._counted(partial(portal_links.session_of, self._database))),
             turns=self.turns,
             sealer=sealer,
             once_of=once_of,
             is_secure=is_secure,
             path=PORTAL_PATH,
             brand=Brand.of(settings),
+            is_read_only=self.is_read_only,
         )
         console = Site(
             self._core,
             ROUTES,
-            session_of=people(self._sign_in.authenticate, host, keys=keys),
+            session_of=people(self._counted(self._sign_in.authenticate), host, keys=keys),
             turns=self.turns,
             sealer=sealer,
             once_of=once_of,
             is_secure=is_secure,
-            is_log_here=is_log_here,
+            log=self._log,
+            is_read_only=self.is_read_only,
         )
         return [portal, console]
 
@@ -193,7 +206,7 @@ class Console:
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
         """For ``FastAPI(lifespan=console.lifespan)``, or ``async with console.lifespan():`` in a lifespan of yours."""
-        async with self._database.opened(), self._sign_in.opened(), self.refusals.opened():
+        async with self._database.opened(), self._log.opened(), self._sign_in.opened(), self.refusals.opened():
             yield
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:

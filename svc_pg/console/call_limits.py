@@ -1,4 +1,4 @@
-"""Bound the calls of the application's own sessions, as those of stored sessions are: counted in this process."""
+"""Bound the calls of sessions that are not counted in the database, as those that are: counted in this process."""
 
 import math
 import time
@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from svc_pg.console.bearer import Authenticate
 from svc_pg.console.host_sessions import HostSessionOf, ask
 from svc_pg.console.requests import ConsoleRequest, rate_limited
 from svc_pg.console.tokens import Session
@@ -32,6 +33,16 @@ class CallLimits:
             return session
 
         return session_of
+
+    def counting(self, authenticate: Authenticate) -> Authenticate:
+        """``authenticate`` with the same limit, for a console that counts nothing in its database."""
+
+        async def counted(token: str, *, is_use: bool = True) -> Session:
+            session = await authenticate(token, is_use=is_use)
+            self._count(session.session_id)
+            return session
+
+        return counted
 
     def _count(self, session_id: str) -> None:
         now = time.monotonic()

@@ -21,7 +21,7 @@ from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
-from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
+from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem, read_only
 from svc_pg.console.responses import encoded, started
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.stream_guard import until_ended
@@ -52,7 +52,7 @@ logger = logging.getLogger("svc_pg.console")
 class Core:
     """Answers requests, and never raises. Routes below ``console_path`` are open to all; a product's need a session.
 
-    ``title`` is that of the OpenAPI document. ``still_of`` finds the session of a request whose answer goes on.
+    If it ``is_read_only``, only GET reaches products. ``still_of`` finds the session of a request whose answer goes on.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Core:
         allowed_origins: frozenset[str],
         title: str,
         console_path: str = "/console",
+        is_read_only: bool = False,
     ) -> None:
         self._session_of = session_of
         self._still_of = still_of or session_of
@@ -74,6 +75,7 @@ class Core:
         self._allowed_origins = allowed_origins
         self._title = title
         self._console_path = console_path
+        self._is_read_only = is_read_only
         self._console_routes: Router[ConsoleHandler] = Router()
         self._product_routes: Router[ProductEndpoint] = Router()
         self._product_ids: list[str] = []
@@ -136,8 +138,7 @@ class Core:
             response = encoded(ConsoleResponse(204, headers=preflight))
         else:
             response = await self._recovered(request, body, until_sent)
-        response.headers.update(_CONVENTIONS)
-        response.headers.update(cors.origin_headers(origin, self._allowed_origins))
+        response.headers.update({**_CONVENTIONS, **cors.origin_headers(origin, self._allowed_origins)})
         response.headers["X-Request-Id"] = request.request_id
         response.headers.add_vary_header("Origin")
         return response
@@ -220,6 +221,8 @@ class Core:
         if not permits(session.permissions, endpoint.required_permission):
             self._on_refusal(request, session)
             raise _insufficient_scope(endpoint.required_permission)
+        if self._is_read_only and endpoint.method != "GET":
+            raise read_only()
 
 
 async def _with_body(request: ConsoleRequest, body: AsyncIterator[bytes], *, max_bytes: int) -> ConsoleRequest:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
 from svc_pg.console.reachability import Reachability
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem, unavailable
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem, read_only, unavailable
 from svc_pg.database import datestyle
 from svc_pg.database.application_names import CONSOLE
 from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
@@ -36,18 +36,26 @@ PROBLEMS: Final = dict.fromkeys(
 
 _ADDRESS: Final = frozenset({"host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode"})
 _UNREACHABLE: Final = "The database cannot be reached at the moment."
+_STANDBY: Final = "The database cannot be written: it is a standby, or default_transaction_read_only is on."
 # Statements are short: to compile one takes longer than to run it. The time formats are those of a given pool too.
 _SETTINGS: Final = "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), " + (
     datestyle.READABLE.replace("{0}", "true")
 )
+_READ_ONLY: Final = _SETTINGS + ", set_config('transaction_read_only', 'on', true)"
 
 logger = logging.getLogger("svc_pg.console")
 
 
 class Database:
-    """The source of the console's connections: at most half of a given pool. Without one, ``opened`` makes one."""
+    """The source of the console's connections: at most half of a given pool. Without one, ``opened`` makes one.
 
-    def __init__(self, url: SecretStr | None, pool: AsyncConnectionPool[Any] | None) -> None:
+    If it ``is_read_only``, so is each transaction.
+    """
+
+    def __init__(
+        self, url: SecretStr | None, pool: AsyncConnectionPool[Any] | None, *, is_read_only: bool = False
+    ) -> None:
+        self.is_read_only = is_read_only
         # libpq reads PG* if it is empty
         self._conninfo = Conninfo.parse("" if url is None else url.get_secret_value(), name="DATABASE_URL")
         self._pool = pool
@@ -126,7 +134,8 @@ class Database:
             raise unavailable("database_unavailable", "The console is not connected to a database.")
         try:
             async with self._pooled(self._pool) as conn, conn.transaction():
-                await conn.execute(_SETTINGS, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
+                settings = _READ_ONLY if self.is_read_only else _SETTINGS
+                await conn.execute(settings, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
             if not await self._reachability.is_reached(self._pool):
@@ -136,6 +145,8 @@ class Database:
             raise unavailable("database_timeout", "The database took too long; ask for less.") from error
         except (errors.DeadlockDetected, errors.LockNotAvailable, errors.SerializationFailure) as error:
             raise unavailable("database_busy", "Other transactions are in the way; try again.") from error
+        except errors.ReadOnlySqlTransaction as error:
+            raise (read_only() if self.is_read_only else unavailable("database_unavailable", _STANDBY)) from error
         except psycopg.OperationalError as error:
             raise unavailable("database_unavailable", _UNREACHABLE) from error
         except psycopg.DataError as error:

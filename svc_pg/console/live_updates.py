@@ -10,10 +10,10 @@ from typing import Final, Literal, get_args
 from psycopg import Error
 
 from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log.newest import STATE
 from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem
 from svc_pg.database.query import Query, afetch_one
-from svc_pg.database.statements import statement
 from svc_pg.formats.json_writer import encode
 
 Topic = Literal["audit", "deliveries", "endpoints", "console"]
@@ -26,7 +26,6 @@ KEEPALIVE_SECONDS: Final = 5
 LONGEST_SECONDS: Final = 600
 RETRY_MILLISECONDS: Final = 3000
 
-_STATE: Final = statement("queries/console/live_updates.sql")
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -147,7 +146,7 @@ class Changes:
     async def _read(self) -> _State | None:
         try:
             async with self._database.connection() as conn:
-                state = await afetch_one(conn, Query(_STATE, (), _State))
+                state = await afetch_one(conn, Query(STATE, (), _State))
             return state if self._log.is_here else replace(state, audit=await self._log.newest())
         except (Problem, Error) as error:
             logger.info("changes cannot be told at the moment: %s", getattr(error, "code", type(error).__name__))

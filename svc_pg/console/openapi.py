@@ -41,7 +41,7 @@ _WITH_SESSION: Final = {
     "too_many_calls": 429,
     **database.PROBLEMS,
 }
-_WITH_CHANGE: Final = {"foreign_origin": 403}
+_WITH_CHANGE: Final = {"foreign_origin": 403, "read_only": 403}
 _WITHOUT_TENANTS: Final = {"not_for_tenants": 403}
 _WITH_QUERY: Final = {"invalid_parameter": 422}
 _WITH_BODY: Final = {

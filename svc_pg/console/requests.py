@@ -144,6 +144,11 @@ def rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
     return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)
 
 
+def read_only() -> Problem:
+    """The problem of a change that a console which only reads is asked for."""
+    return Problem(403, "read_only", "This console only reads. Make the change in a console of the primary.")
+
+
 def unavailable(code: str, detail: str) -> Problem:
     """The problem of a database that cannot answer now."""
     return Problem(503, code, detail, headers={"Retry-After": "5"})

@@ -1,6 +1,10 @@
-"""Events of sessions beside sign-in, in ``svc.console_events``: exports, and calls that a session may not make."""
+"""Events of sessions beside sign-in, in ``svc.console_events``: exports, and calls that a session may not make.
+
+A console that only reads writes them to the log of the program.
+"""
 
 import logging
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 from uuid import UUID
@@ -10,12 +14,15 @@ from psycopg import Error
 from svc_pg.console.background import Background
 from svc_pg.console.client_addresses import user_agent
 from svc_pg.console.database import Database
+from svc_pg.console.event_log import EventName
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem
 from svc_pg.console.tokens import Session
+from svc_pg.formats.json_writer import encode
 
 SHUTDOWN_SECONDS: Final = 2
 
 _MOST_AT_ONCE: Final = 100
+_TOLD: Final = ("session", "email", "ip", "user_agent", "detail")
 _DETAIL_LENGTH: Final = 2000
 _EXPORTED: Final = """
 insert into svc.console_events (event, session_id, email, ip, user_agent, detail)
@@ -32,8 +39,12 @@ logger = logging.getLogger("svc_pg.console")
 
 async def record_export(database: Database, request: AuthenticatedRequest) -> None:
     """Record an export before it begins. Raises Problem if that is not possible, and then there is none."""
+    values = _values(request, request.session)
+    if database.is_read_only:
+        _log("log_exported", values)
+        return
     async with database.connection() as conn:
-        await conn.execute(_EXPORTED, _values(request, request.session))
+        await conn.execute(_EXPORTED, values)
 
 
 class Refusals:
@@ -49,7 +60,9 @@ class Refusals:
 
     def record(self, request: ConsoleRequest, session: Session) -> None:
         """Record that the session lacked the permission for a call."""
-        if len(self._recording) < _MOST_AT_ONCE:
+        if self._database.is_read_only:
+            _log("call_refused", _values(request, session))
+        elif len(self._recording) < _MOST_AT_ONCE:
             self._recording.start(self._record(request, session))
 
     async def _record(self, request: ConsoleRequest, session: Session) -> None:
@@ -58,6 +71,11 @@ class Refusals:
                 await conn.execute(_REFUSED, _values(request, session))
         except (Problem, Error) as error:
             logger.warning("request %s: its refusal was not recorded: %s", request.request_id, type(error).__name__)
+
+
+def _log(event: EventName, values: Mapping[str, object]) -> None:
+    """Tell the log of the program, because a console that only reads stores nothing."""
+    logger.info("%s: %s", event, encode({name: values[name] for name in _TOLD}).decode())
 
 
 def _values(request: ConsoleRequest, session: Session) -> dict[str, object]:

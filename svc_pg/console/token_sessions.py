@@ -20,7 +20,7 @@ def with_programs(people: Authenticate, database: Database) -> Authenticate:
         if not token.startswith(PROGRAM_PREFIX):
             return await people(token, is_use=is_use)
         async with database.connection() as conn:
-            live = await api_tokens.find_live(conn, token, is_use=is_use)
+            live = await api_tokens.find_live(conn, token, is_use=is_use, is_read_only=database.is_read_only)
         if live.retry_after is not None:
             raise rate_limited(live.retry_after)
         return Session(

@@ -27,6 +27,7 @@ def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> Fa
         allowed_origins=console.allowed_origins,
         title="Webhooks",
         console_path="",
+        is_read_only=console.is_read_only,
     )
     core.add_product(console.webhooks, below="")
     return asgi_app(core, title="Webhooks", trusted_proxies=console.trusted_proxies)

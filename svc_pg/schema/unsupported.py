@@ -25,6 +25,8 @@ def _of_config(config: Config) -> Iterator[str]:
         yield "audit.search: indexes of searches are PostgreSQL's"
     if "indexes" in config.audit.model_fields_set:
         yield "audit.indexes: its log has the indexes that all reads need"
+    if config.audit.partitions != "month":
+        yield "audit.partitions: its log is one table"
     if config.audit.erasure:
         yield "audit.erasure: entries are erased from PostgreSQL's log"
 

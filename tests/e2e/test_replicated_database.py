@@ -16,11 +16,14 @@ from psycopg.conninfo import make_conninfo
 from svc_pg import audit, schema, webhooks
 from svc_pg.audit import SealKey
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.console import Console
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError
 from svc_pg.maintenance import maintain
 from svc_pg.schema import migration_files
 from svc_pg.schema.migration_files import Migration
+from tests.integration.console.browsing import signed_in
+from tests.integration.console.serving import bearer, serving_installed, settings
 from tests.support.documents import examples
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import QUICK, embedded_programs, new_database, restartable
@@ -105,6 +108,21 @@ def months(conn: psycopg.Connection[Any]) -> set[str]:
     return {name[-7:] for name in scalar(conn, query)}
 
 
+def assert_console_shows_copy(old: str, new: str) -> None:
+    """A console of the publisher shows the log of the copy, and says why it cannot be followed there."""
+    with serving_installed(Console(settings(database_url=old), audit_log=new, is_read_only=True)) as client:
+        headers = bearer("admin")
+        ids = [each["recordId"] for each in client.get("/audit/entries?resource=t", headers=headers).json()["data"]]
+        assert ids == ["3", "2", "1"]
+        assert client.get("/audit/records/t/1", headers=headers).status_code == 200
+        for path in ("/audit/entries?after=now", "/audit/export"):
+            refused = client.get(path, headers=headers)
+            assert (refused.status_code, "the log is a copy" in refused.json()["detail"]) == (409, True), refused.text
+        browser = signed_in(client, "admin")
+        statuses = [browser.get(page).status_code for page in ("/overview", "/audit", "/audit/records/t/1", "/tail")]
+        assert statuses == [200, 200, 200, 409]
+
+
 def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgraded_and_takes_over(
     databases: tuple[str, str], programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +155,7 @@ def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgrad
         run(choose, old)
         run(subscribe.replace("host=old dbname=shop user=postgres", old), new)
         wait_for_copies(target)
+        assert_console_shows_copy(old, new)
 
         # a month that the copy does not have, months to purge as a whole and in batches, an erasure, a hold
         month = scalar(source, "select to_char(now() - interval '2 months', 'YYYY-MM')")

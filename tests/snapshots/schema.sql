@@ -1161,6 +1161,12 @@ create function svc.audit_partition_end(p_partition oid)
     set TimeZone=UTC
     set DateStyle=ISO, YMD;
 
+create function svc.audit_partition_start(p_partition oid)
+    returns timestamp with time zone language sql stable
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD;
+
 create function svc.audit_period(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_xact_id bigint, OUT entry_id bigint, OUT entry_timestamp timestamp with time zone, OUT valid_to timestamp with time zone)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -2082,6 +2088,8 @@ grant execute on function svc.audit_other_names to svc_reader;
 grant execute on function svc.audit_other_names to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
+grant execute on function svc.audit_partition_start to svc_admin;
+grant execute on function svc.audit_partition_start to svc_writer;
 grant execute on function svc.audit_period to svc_admin;
 grant execute on function svc.audit_period to svc_reader;
 grant execute on function svc.audit_period to svc_writer;

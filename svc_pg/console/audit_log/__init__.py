@@ -1,4 +1,4 @@
-"""The audit log that the console shows: in its own database, or in one of SQLite, MySQL or MariaDB."""
+"""The audit log that the console shows: in its own database, or in another, of any kind."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -23,7 +23,14 @@ class AuditLog(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """True if it is in the console's own database, can be searched, and has the transactions of deliveries."""
+        """True if it is in the console's own database: it has the transactions of deliveries."""
+
+    @property
+    def has_past(self) -> bool:
+        """True if it is on PostgreSQL: it can be searched, and has states of records, seals and holds."""
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """Provide what it reads with until the end of the block."""
 
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries."""

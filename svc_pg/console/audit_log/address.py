@@ -16,16 +16,13 @@ from svc_pg.errors import ConfigError
 
 
 def log_at(address: str | SecretStr | None, database: Database, config: Config) -> AuditLog:
-    """The log at this address, or the console's own. Raises ConfigError for another database of PostgreSQL."""
+    """The log at this address, or the console's own. Raises ConfigError if it cannot be read from there."""
     if address is None:
         return PostgresLog(database)
     text = address.get_secret_value() if isinstance(address, SecretStr) else address
     found = addresses.parse(text, name="the address of the audit log")
     if isinstance(found, Conninfo):
-        raise ConfigError(
-            "the audit log is in the console's own database, or in one of SQLite, MySQL or MariaDB",
-            hint="For a log on PostgreSQL, let DATABASE_URL name its database.",
-        )
+        return PostgresLog(Database(SecretStr(text), None, is_read_only=True), is_here=False)
     if isinstance(found, MySqlServer) and find_spec("pymysql") is None:
         raise ConfigError("an audit log on MySQL or MariaDB needs PyMySQL", hint="pip install 'svc-pg[mysql]'")
     return PortableLog(found, config)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter
@@ -53,12 +53,17 @@ class PortableLog:
     """An ``AuditLog``: every call opens a connection of its own, in one of four threads."""
 
     is_here: Final = False
+    has_past: Final = False
 
     def __init__(self, address: Address, config: Config) -> None:
         self._address = address
         self._config = config
         self._free = asyncio.Semaphore(THREADS)
         self._threads = CapacityLimiter(THREADS)
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """There is nothing to open."""
+        return nullcontext()
 
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries. Raises QueryError if it is a search."""

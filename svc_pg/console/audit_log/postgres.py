@@ -1,7 +1,7 @@
-"""The audit log in the console's own database."""
+"""The audit log in a database of PostgreSQL: the console's own, or another, which the console only reads."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -21,15 +21,22 @@ from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import check_words, search
 from svc_pg.audit.read.stats import AuditStats, Bucket, astats
 from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.console.audit_log.newest import NEWEST
 from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
-from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Listing, Page
-from svc_pg.database.query import afetch
+from svc_pg.database.query import Query, afetch, afetch_one
+from svc_pg.errors import ConflictError
 
 _OF_TENANT: Final = "select set_config('svc.tenant_id', %s, true)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    audit: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,11 @@ class PostgresLog:
 
     database: Database
     is_here: bool = True
+    has_past: Final = True
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """Open the connections to another database; its own the console opens itself."""
+        return nullcontext() if self.is_here else self.database.opened()
 
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries, found by searches or without."""
@@ -71,14 +83,21 @@ class PostgresLog:
         async with self.database.connection() as conn:
             return await astats(conn, query, bucket=bucket, tells_reach=tells_reach)
 
-    def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
-        """All entries as parts of a file."""
-        return export_pages(self.database.connection, query, format=form)
+    async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
+        """All entries as parts of a file. Raises Problem 409 if nothing tells which are complete."""
+        try:
+            async for part in export_pages(self.database.connection, query, format=form):
+                yield part
+        except ConflictError as error:
+            raise Problem(409, "conflict", explained(error)) from error
 
     async def purge(
         self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool, unsealed: bool
     ) -> PurgeReport:
-        """Remove old entries, in the name of the session."""
+        """Remove old entries, in the name of the session. Raises Problem 409 if they are in another database."""
+        if not self.is_here:
+            detail = "The console only reads this audit log. Purge it in its own database: svc-pg purge"
+            raise Problem(409, "log_elsewhere", detail)
         return await purge(partial(self.database.acting, request), ages, is_dry_run=is_dry_run, unsealed=unsealed)
 
     async def tables(self, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
@@ -94,5 +113,8 @@ class PostgresLog:
             yield conn
 
     async def newest(self) -> str | None:
-        """Nothing: the console looks at its own database in one query."""
-        return None
+        """The last settled transaction of another database; the console looks at its own in one query."""
+        if self.is_here:
+            return None
+        async with self.database.connection() as conn:
+            return (await afetch_one(conn, Query(NEWEST, (), _Newest))).audit

@@ -99,7 +99,7 @@ class FileRoutes:
                 query=documented(_EXPORT),
                 response=object,
                 media_types=list(_MEDIA_TYPES.values()),
-                errors={"not_supported": 422},
+                errors={"not_supported": 422, "conflict": 409},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -109,6 +109,7 @@ class FileRoutes:
                 summary="Remove old entries, and record that",
                 query=documented(_PURGE),
                 response=PurgeReport,
+                errors={"log_elsewhere": 409},
             ),
         ]
 

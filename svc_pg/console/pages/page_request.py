@@ -52,7 +52,11 @@ class PageRequest:
     brand: Brand | None = None
     """The look of the portal, on its pages."""
     is_log_here: bool = True
-    """True if the audit log can be searched, and its transactions are those that deliveries name."""
+    """True if the audit log's transactions are those that deliveries name."""
+    has_past: bool = True
+    """True if the audit log can be searched, and has states of records, seals and holds."""
+    is_read_only: bool = False
+    """True if the console refuses all changes."""
     nav_items: Sequence[NavItem] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     alarms: Mapping[str, int] = field(default_factory=dict)
@@ -97,15 +101,20 @@ class PageRequest:
         """True if the person has this permission or a greater one."""
         return self.session is not None and permits(self.session.permissions, permission)
 
+    def may_change(self, permission: Permission) -> bool:
+        """True if the person has this permission, and the console makes changes."""
+        return self.may(permission) and not self.is_read_only
+
     @property
     def may_let_in(self) -> bool:
         """True if the person may make links to the portal: an administrator of all tenants."""
-        return self.brand is None and self.may("admin") and self.person.tenant is None and self.has("endpoints")
+        return self.brand is None and self.may_change("admin") and self.person.tenant is None and self.has("endpoints")
 
     @property
     def permission(self) -> str:
         """The greatest permission of the person, in words."""
-        return next(filter(self.may, reversed(PERMISSIONS)), "no permission")
+        permission = next(filter(self.may, reversed(PERMISSIONS)), "no permission")
+        return f"{permission}, reads only" if self.is_read_only and permission != "read" else permission
 
     @property
     def navigation(self) -> Sequence[tuple[str, Sequence[NavItem]]]:
@@ -118,8 +127,8 @@ class PageRequest:
 
     @property
     def sees_whole_log(self) -> bool:
-        """True if the audit log is here, and the person sees all of it, not the entries of one tenant alone."""
-        return self.is_log_here and self.person.tenant is None
+        """True if the audit log has its past, and the person sees all of it, not the entries of one tenant alone."""
+        return self.has_past and self.person.tenant is None
 
     @property
     def to(self) -> Addresses:

@@ -17,7 +17,8 @@ class PageRoute:
     A page that ``is_compressed`` is not made to show a secret. With a ``nav_item``, the navigation leads to the page.
     Parameters other than ``filters`` are refused, and several of one name, unless it is one of ``lists``: what a page
     left out in silence would be missed. One that ``is_open``, or whose filters are None, takes any. A form is sent back
-    to ``page``, its own, if it is refused, unless the browser names another.
+    to ``page``, its own, if it is refused, unless the browser names another. A page that ``leads_to_change`` is no
+    more than such a form.
     """
 
     method: str
@@ -30,6 +31,12 @@ class PageRoute:
     filters: Sequence[str] | None = ()
     lists: Sequence[str] = ()
     page: str | None = None
+    leads_to_change: bool = False
+
+    @property
+    def is_change(self) -> bool:
+        """True if it changes something, or has nothing but a form that does."""
+        return self.leads_to_change or (self.page is not None and not self.is_open)
 
     def check(self, query: QueryParams) -> None:
         """Raise Problem 422 for a parameter that the page does not know, or knows once."""

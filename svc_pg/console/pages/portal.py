@@ -50,8 +50,9 @@ async def enter(request: PageRequest) -> Answer:
 
 
 async def leave(request: PageRequest) -> Answer:
-    """End the session."""
-    await request.api.call("DELETE", "account", "session")
+    """End the session, or let this browser forget it, if the console only reads."""
+    if not request.is_read_only:
+        await request.api.call("DELETE", "account", "session")
     return SeeOther(request.url("enter"), (request.cookies.remove(cookies.PORTAL),))
 
 

@@ -150,7 +150,7 @@ def _facts(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
 
 async def _searched(request: PageRequest, name: str, kind: str, **search: str) -> AsyncIterator[Finding | More]:
     """The newest change that a search finds, or where it would go on."""
-    if not request.is_log_here:
+    if not request.has_past:
         return
     page = await _page(request, **search)
     if page.data:

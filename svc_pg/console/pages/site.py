@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders
 
+from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
@@ -30,7 +31,7 @@ from svc_pg.console.pages.refusals import SentBackError, carried, sent_back, wit
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.sent_forms import OnceOf, answered
-from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
+from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem, read_only
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
 from svc_pg.console.stream_guard import until_ended
@@ -63,7 +64,8 @@ def _framed(ancestors: Sequence[str]) -> dict[str, str]:
 class Site:
     """Answers requests below its path, and never raises.
 
-    ``session_of`` finds the session of a request, ``once_of`` begins the transaction of a form.
+    ``session_of`` finds the session of a request, ``once_of`` begins the transaction of a form. Without a ``log`` there
+    are no pages of the audit log. If it ``is_read_only``, it has no forms that change something.
     """
 
     def __init__(
@@ -78,7 +80,8 @@ class Site:
         is_secure: bool,
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
-        is_log_here: bool = True,
+        log: AuditLog | None = None,
+        is_read_only: bool = False,
     ) -> None:
         self._core = core
         self._session_of = session_of
@@ -88,7 +91,8 @@ class Site:
         self._is_secure = is_secure
         self._path = tuple(path)
         self._brand = brand
-        self._is_log_here = is_log_here
+        self._log = log
+        self._is_read_only = is_read_only
         self._alarms = Alarms()
         self._headers = _HEADERS if brand is None else _HEADERS | _framed(brand.frame_ancestors)
         self._renderers = CapacityLimiter(_RENDERERS)
@@ -126,7 +130,9 @@ class Site:
             sealer=self._sealer,
             base_path=base_path,
             brand=self._brand,
-            is_log_here=self._is_log_here,
+            is_log_here=self._log is not None and self._log.is_here,
+            has_past=self._log is not None and self._log.has_past,
+            is_read_only=self._is_read_only,
             nav_items=[item for item in self._nav_items if item.product in (None, *self._core.product_ids)],
         )
         try:
@@ -164,6 +170,9 @@ class Site:
                 request = replace(request, session=session, api=replace(request.api, session=session))
                 if not found.target.is_stream:
                     await until_sent.enter_async_context(self._turns.of(session.session_id))
+            if self._is_read_only and found.target.is_change:
+                request = replace(request, page=None)  # which has no form
+                raise read_only()
             request = with_refusal(request)
             found.target.check(request.query)
             is_form = http.method != "GET"

@@ -38,6 +38,10 @@ select id::text, name, permission, tenant, created_at, created_by, expires_at, n
   from svc.console_add_token(%s, %s, %s, %s, %s, %s)
 """
 _FIND: Final = "select * from svc.console_token(%s, %s)"
+_LOOK: Final = """
+select t.id, t.name, t.permission, t.tenant, t.expires_at, null::integer as retry_after
+  from svc.console_tokens t
+ where t.token_hash = %s and """ + _STATES["live"]
 _REVOKE: Final = "select svc.console_revoke_token(%s)"
 
 
@@ -156,9 +160,16 @@ def _explained(name: str) -> Iterator[None]:
         raise ConflictError(f"a live token has the name {name!r}", hint="Revoke it first, or take another.") from error
 
 
-async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = True) -> LiveToken:
-    """The row of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live."""
-    found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveToken))
+async def find_live(
+    conn: AsyncConnection[Any], token: str, *, is_use: bool = True, is_read_only: bool = False
+) -> LiveToken:
+    """The row of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live.
+
+    If it ``is_read_only``, nothing is counted or noted.
+    """
+    hashed = token_hash(token)
+    noting = Query(_FIND, (hashed, is_use), LiveToken)
+    found = await afetch(conn, Query(_LOOK, (hashed,), LiveToken) if is_read_only else noting)
     if not found:
         raise TokenError("no program has this token, or it has ended")
     return found[0]

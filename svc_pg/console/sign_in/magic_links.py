@@ -24,6 +24,7 @@ from svc_pg.console.sign_in.sign_in_routes import (
     INIT,
     OUTCOMES,
     POLL,
+    REFUSED,
     VERIFY,
     ClaimedSession,
     ClaimRequest,
@@ -66,7 +67,12 @@ class MagicLinks:
 
     @property
     def routes(self) -> list[SignInRoute]:
-        """The routes below ``/console/session``: without a sender of mail, only the one that shell sign-ins need."""
+        """The routes below ``/console/session``: without a sender of mail, only the one that shell sign-ins need.
+
+        All of them write, so a console that only reads refuses them.
+        """
+        if self._database.is_read_only:
+            return list(REFUSED)
         if self._outbox is None:
             return [("POST", "/claim", self.claim, CLAIM)]
         return [
@@ -218,7 +224,7 @@ class MagicLinks:
         """
         tokens.verify_any(token, self._keys, method=self.method)
         async with self._database.connection() as conn:
-            live = await sessions.find_live(conn, token, is_use=is_use)
+            live = await sessions.find_live(conn, token, is_use=is_use, is_read_only=self._database.is_read_only)
         if live.retry_after is not None:
             raise rate_limited(live.retry_after)
         allowed = permission_of(live.email, self._settings.console_allowed_emails)

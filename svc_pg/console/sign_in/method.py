@@ -15,11 +15,13 @@ def sign_in_of(
 ) -> AutoApprove | MagicLinks:
     """The sign-in method that the settings choose. Raises one ConfigError with all problems; see ``combined``.
 
-    If the application itself knows its users, nobody need be allowed to sign in here.
+    If the application itself knows its users, nobody need be allowed to sign in here; nor if the database is only read,
+    because to sign in by mail is to write.
     """
-    sender = email_sender or _email_sender_of(settings)
-    is_mailing = not isinstance(sender, LogSender)
-    if problems := list(console_problems(settings, is_mailing=is_mailing, has_host=has_host)):
+    sender = None if database.is_read_only else email_sender or _email_sender_of(settings)
+    is_mailing = not (sender is None or isinstance(sender, LogSender))
+    is_left = has_host or database.is_read_only
+    if problems := list(console_problems(settings, is_mailing=is_mailing, has_host=is_left)):
         raise combined(problems)
     keys = signing_keys(settings)
     if settings.console_auto_approve:

@@ -140,7 +140,7 @@ async def open_link(
 async def session_of(database: Database, token: str, *, is_use: bool = True) -> Session:
     """The session of a token of the portal. Raises TokenError, and Problem 429 if it is used too often."""
     async with database.connection() as conn:
-        live = await sessions.find_live(conn, token, is_use=is_use)
+        live = await sessions.find_live(conn, token, is_use=is_use, is_read_only=database.is_read_only)
     if live.tenant is None or not live.email.startswith(ACTOR_PREFIX):
         raise TokenError("the session is none of the portal")
     if live.retry_after is not None:

@@ -27,6 +27,10 @@ select s.id::text as session_id, s.email, s.permission, s.tenant, host(s.ip) as 
 """
 )
 _FIND: Final = "select * from svc.console_session(%s, %s)"
+_LOOK: Final = """
+select s.id, s.email, s.permission, s.tenant, s.expires_at, null::integer as retry_after
+  from svc.console_sessions s left join svc.console_uses u on u.id = s.id
+ where s.token_hash = %s and """ + _STATES["live"]
 _IS_OF: Final = "select exists (select from svc.console_sessions where id = %s and email = %s)"
 _REVOKE: Final = "select svc.console_revoke(%s)"
 
@@ -90,9 +94,16 @@ def query() -> SessionQuery:
     return SessionQuery(_NEWEST)
 
 
-async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = True) -> LiveSession:
-    """The session of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live."""
-    found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveSession))
+async def find_live(
+    conn: AsyncConnection[Any], token: str, *, is_use: bool = True, is_read_only: bool = False
+) -> LiveSession:
+    """The session of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live.
+
+    If it ``is_read_only``, nothing is counted or noted.
+    """
+    hashed = token_hash(token)
+    noting = Query(_FIND, (hashed, is_use), LiveSession)
+    found = await afetch(conn, Query(_LOOK, (hashed,), LiveSession) if is_read_only else noting)
     if not found:
         raise TokenError("no live session has this token")
     return found[0]

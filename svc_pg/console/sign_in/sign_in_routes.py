@@ -1,6 +1,6 @@
 """The requests, responses and documentation of the sign-in routes."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal, NoReturn
@@ -11,7 +11,7 @@ from pydantic import Field
 from svc_pg.console import database
 from svc_pg.console.body import RequestBody
 from svc_pg.console.documentation import Documentation, Parameter
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, read_only
 from svc_pg.console.sign_in.links import State
 from svc_pg.console.tokens import SignInMethod
 from svc_pg.settings.addresses import is_email
@@ -190,7 +190,21 @@ def device_hash_of(request: ConsoleRequest) -> bytes:
     return sha256(token.encode()).digest()
 
 
+async def refuse_change(_request: ConsoleRequest) -> ConsoleResponse:
+    """The handler of a route that writes, in a console that only reads. Raises Problem 403."""
+    raise read_only()
+
+
 def refuse(outcome: str) -> NoReturn:
     """Raise the Problem that stands for an outcome."""
     status, detail = OUTCOMES[outcome]
     raise Problem(status, outcome, detail)
+
+
+REFUSED: Final[Sequence[SignInRoute]] = [
+    ("POST", "/init", refuse_change, INIT),
+    ("POST", "/verify", refuse_change, VERIFY),
+    ("GET", "/poll", refuse_change, POLL),
+    ("POST", "/claim", refuse_change, CLAIM),
+]
+"""The routes of sign-in by mail in a console that only reads: each of them would write."""

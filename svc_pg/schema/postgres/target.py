@@ -24,7 +24,7 @@ from svc_pg.config.erasure import references
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.rendering.templates import render
-from svc_pg.schema.postgres import access, log_indexes, scope
+from svc_pg.schema.postgres import access, log_indexes, partitions, scope
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.webhooks.worker.backoff import max_attempts
@@ -80,6 +80,7 @@ def target_of(
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
+    partitions.check_number(conn, config.audit)
     facts, tables, covered = _of_tables(conn, config)
     return Target(
         schema=[
@@ -88,6 +89,7 @@ def target_of(
                 _FUNCTIONS,
                 max_attempts=max_attempts(config.webhooks.retry),
                 references=tuple(references(config.audit.erasure)),
+                partitions=config.audit.partitions,
             ),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),

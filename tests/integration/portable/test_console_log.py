@@ -18,7 +18,6 @@ from svc_pg import Config, audit, schema
 from svc_pg.console import Console
 from svc_pg.console.audit_log import portable
 from svc_pg.console.sign_in import api_tokens
-from svc_pg.errors import ConfigError
 from tests.integration.console.browsing import Browser, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.logs import Log
@@ -265,13 +264,6 @@ def test_what_takes_too_long_ends(client: httpx.Client, log: Log, conn: Any, mon
     assert client.get("/audit/entries").status_code == 200
     assert json.dumps(refused.json())
     assert conn
-
-
-def test_a_log_on_another_postgresql_is_refused(own_database: str) -> None:
-    with pytest.raises(ConfigError, match="own database"):
-        Console(settings(database_url=own_database), audit_log=own_database)
-    with pytest.raises(ConfigError, match="own database"):
-        Console(settings(database_url=own_database, audit_log_url="postgresql://h/x"))
 
 
 def test_a_database_that_is_away_is_a_problem(own_database: str, tmp_path: Path) -> None:

@@ -304,6 +304,7 @@ def test_the_triggers_are_on_the_table_of_the_file_and_not_on_a_temporary_one(co
         (Config(grants=Grants(read=["x"])), "grants"),
         (Config(webhooks=WebhooksConfig.model_validate({"events": {"a.b": {}}})), "webhooks"),
         (config(search=["text"]), "search"),
+        (config(partitions="day"), "partitions"),
     ],
 )
 def test_what_only_postgresql_has_is_refused(conn: sqlite3.Connection, wanted: Config, message: str) -> None:

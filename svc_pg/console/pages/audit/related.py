@@ -49,7 +49,7 @@ async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[
 async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
     """The deliveries of each transaction's messages, if this person may see deliveries."""
     found: dict[str, Sequence[Delivery]] = {}
-    if not request.has("deliveries"):
+    if not request.has("deliveries") or not request.is_log_here:
         return {}
     for xact_id in dict.fromkeys(entry.xact_id for entry in entries if entry.xact_id is not None):
         query = {"transaction": xact_id, "limit": str(_MOST_DELIVERIES)}

@@ -91,7 +91,8 @@ async def sign_out(request: PageRequest) -> Answer:
     try:
         await request.api.call("DELETE", "account", "session")
     except Problem as problem:
-        if problem.code != "session_not_stored":  # an auto-approved one: to forget its token is to end it
+        # an auto-approved one: to forget its token is to end it; or one that a console which only reads cannot end
+        if problem.code not in ("session_not_stored", "read_only"):
             raise
     return SeeOther(request.url("sign-in"), (request.cookies.remove(cookies.SESSION),))
 
