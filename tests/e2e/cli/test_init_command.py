@@ -20,7 +20,8 @@ from tests.support.commands import svc_pg
 CUSTOMER = """
 create table customer (
     id int generated always as identity primary key, name text, contact varchar(80), card bigint, phone text,
-    login text, api_token uuid, joined date, contact_words tsvector generated always as (to_tsvector('simple', contact)) stored
+    login text, api_token uuid, joined date,
+    contact_words tsvector generated always as (to_tsvector('simple', contact)) stored
 );
 insert into customer (name, contact, card, phone, login) values
     ('Ann', 'ann@shop.example', 4111111111111111, '+1 780 428 9482', 'pbkdf2_sha256$1$a$b'),
