@@ -24,6 +24,7 @@ class Summary(NamedTuple):
 
 
 COMMANDS: Final = {
+    "init": Summary("Database", "init", "Propose svc-pg.toml, and tell what comes next."),
     "install": Summary("Database", "schema", "Make the database equal to the configuration."),
     "plan": Summary("Database", "schema", "Print the SQL that install would execute."),
     "status": Summary("Database", "schema", "Show what is installed and what differs."),

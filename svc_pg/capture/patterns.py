@@ -49,11 +49,16 @@ def covering(
     return next((each for each in rules if each.is_pattern and _matches(each, table, default_schema)), None)
 
 
-def _matches(rules: AuditedTable, table: TableName, default_schema: str) -> bool:
-    """True if the pattern covers the table by its own name, and excludes it by none of its names."""
+def fits(pattern: str, table: TableName, *, default_schema: str = DEFAULT_SCHEMA) -> bool:
+    """True if the table has a name that the pattern covers; a pattern without ``*`` is a name."""
     names = {str(table)}
     if table.schema == default_schema:
         names.add(str(table._replace(schema=DEFAULT_SCHEMA)))
-    return any(fnmatchcase(name, rules.name) for name in names) and not any(
-        fnmatchcase(name, pattern) for name in names for pattern in rules.exclude
+    return any(fnmatchcase(name, pattern) for name in names)
+
+
+def _matches(rules: AuditedTable, table: TableName, default_schema: str) -> bool:
+    """True if the pattern covers the table by its own name, and excludes it by none of its names."""
+    return fits(rules.name, table, default_schema=default_schema) and not any(
+        fits(pattern, table, default_schema=default_schema) for pattern in rules.exclude
     )

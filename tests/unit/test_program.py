@@ -41,7 +41,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             names.append(line[2:].partition(" ")[0])
     panels.pop("Options")
     assert panels == {
-        "Database": ["install", "plan", "status", "uninstall", "migrate"],
+        "Database": ["init", "install", "plan", "status", "uninstall", "migrate"],
         "Audit": [
             "log",
             "history",

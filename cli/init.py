@@ -1,0 +1,176 @@
+"""The command ``init``."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from svc_pg import Config
+from svc_pg.config import DEFAULT_FILE
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import SvcError
+from svc_pg.formats.plurals import counted
+from svc_pg.scaffold.next_steps import Step, next_steps
+from svc_pg.scaffold.project import Project, read_project
+from svc_pg.scaffold.proposal import Proposal, propose, unnamed
+from svc_pg.scaffold.toml_text import toml_text
+
+from . import output, records
+from .database import open_database
+from .json_text import printable
+from .options import DatabaseUrl, Json
+
+app = typer.Typer()
+
+_SHOWN: Final = 10
+
+
+@app.command()
+def init(
+    *,
+    database_url: DatabaseUrl = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the file, and write nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Look at the database and at the project in this folder, propose svc-pg.toml, and tell the next steps.
+
+    The proposal names what to redact by the names of columns and by samples of values, which are neither shown nor
+    kept. The project's code is read, and not run. If there is a svc-pg.toml already, it stays as it is.
+    """
+    folder = Path()
+    if os.path.lexists(DEFAULT_FILE):
+        _tell_new(database_url, as_json=json)
+        return
+    if not dry_run and not os.access(folder, os.W_OK):
+        raise SvcError(
+            f"this folder cannot be written: {folder.absolute()}", hint="Run it in the project, or --dry-run."
+        )
+    project = read_project(folder)
+    with open_database(database_url) as conn:
+        proposal = propose(conn)
+    text = toml_text(proposal)
+    steps = next_steps(project)
+    for problem in project.problems:
+        output.words(f"note: {problem}.")
+    _tell(proposal)
+    if dry_run:
+        if not json:
+            output.data(text.rstrip())
+    else:
+        _agree(proposal, yes=yes)
+        _write(text)
+    if json:
+        records.show_json(_found(proposal, project, steps) | {"isWritten": not dry_run, "newTables": []})
+    elif not dry_run:
+        _show(steps)
+
+
+def _tell_new(database_url: str | None, *, as_json: bool) -> None:
+    config = Config.find()
+    with open_database(database_url) as conn:
+        tables = unnamed(conn, config)
+    if as_json:
+        records.show_json({"isWritten": False, "newTables": [str(name) for name in tables]})
+        return
+    output.words(f"{DEFAULT_FILE} is here already, and stays as it is.")
+    if not tables:
+        output.words("It names every table that has a primary key.")
+        return
+    output.words(f"It names none of {counted(len(tables), 'table')}:")
+    for name in tables:
+        output.data(printable(str(name)))
+    output.words("To record one, add its name below [[audit.tables]], and run: svc-pg install")
+
+
+def _tell(proposal: Proposal) -> None:
+    redacted = sum(len(table.redact) for table in proposal.tables)
+    output.words(
+        f"{counted(len(proposal.tables), 'table')} to record, {counted(redacted, 'column')} to redact,"
+        f" {counted(len(proposal.left_out), 'table')} left out."
+    )
+    by_reason: dict[str, list[TableName]] = {}
+    for table in proposal.unread:
+        by_reason.setdefault(table.unread or "", []).append(table.name)
+    for reason, names in by_reason.items():
+        shown = ", ".join(map(str, names[:_SHOWN])) + (" ..." if len(names) > _SHOWN else "")
+        output.words(f"note: proposed by the names of columns alone, because of {shown}: {reason}.")
+
+
+def _agree(proposal: Proposal, *, yes: bool) -> None:
+    if yes:
+        return
+    try:
+        typer.confirm(f"Write {DEFAULT_FILE} with {counted(len(proposal.tables), 'table')}?", abort=True, err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise SvcError("nothing is written, because nobody can say yes", hint="Add --yes, or --dry-run.") from None
+
+
+def _write(text: str) -> None:
+    """Write the file, which another may have made meanwhile. Raises SvcError."""
+    try:
+        with DEFAULT_FILE.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SvcError(f"{DEFAULT_FILE} was made meanwhile, and nothing is written") from None
+    except OSError as error:
+        raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
+    output.words(f"wrote {DEFAULT_FILE}")
+
+
+def _show(steps: Sequence[Step]) -> None:
+    for number, step in enumerate([Step(f"Read {DEFAULT_FILE}, and correct it"), *steps], 1):
+        output.data(printable(f"{number}. {step.words}{_place(step)}{':' if step.lines else '.'}"))
+        for line in step.lines:
+            output.data(f"   {printable(line)}")
+
+
+def _place(step: Step) -> str:
+    if step.place is None:
+        return ""
+    where = f", in {step.place.file}"
+    if step.place.line:
+        where += f" after line {step.place.line}"
+    return where + (", in the function" if step.place.is_in_function else "")
+
+
+def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[str, Any]:
+    return {
+        "tables": [
+            {
+                "table": str(table.name),
+                "redact": [
+                    {"column": each.column, "redaction": each.redaction, "reason": each.reason} for each in table.redact
+                ],
+                "unread": table.unread,
+            }
+            for table in proposal.tables
+        ],
+        "leftOut": [{"table": str(name), "reason": reason} for name, reason in proposal.left_out.items()],
+        "migrations": project.migrations,
+        "applications": [
+            {
+                "framework": each.framework,
+                "file": str(each.place.file),
+                "module": each.place.module,
+                "line": each.place.line,
+                "name": each.place.target,
+            }
+            for each in project.applications
+        ],
+        "problems": project.problems,
+        "steps": [
+            {
+                "words": step.words,
+                "file": str(step.place.file) if step.place else None,
+                "line": step.place.line if step.place else None,
+                "lines": list(step.lines),
+            }
+            for step in steps
+        ],
+    }

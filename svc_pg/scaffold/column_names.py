@@ -1,0 +1,75 @@
+"""Tell by the name of a column which sensitive values it holds."""
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+from svc_pg.scaffold.sensitive import Sensitive
+
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
+_ABOUT_TEXT: Final = """
+    active age algorithm at attempts by changed clicked confirmed content count created date days domain enabled expires
+    expiry fk format hint id is kind label language last length limit model name on opened per policy prefix primary
+    provider required reset scope scopes sent set state status subject subscribed template text title total ttl type
+    updated uri url usage used valid validated verified version visible
+"""
+_ABOUT: Final = frozenset(_ABOUT_TEXT.split())
+"""Last words of names that tell something about such a value: token_type, email_verified_at."""
+_WHOLE: Final[Mapping[str, Sensitive]] = {
+    **dict.fromkeys(("password", "passwd", "pwd", "passphrase", "passcode", "passwort", "salt"), Sensitive.password),
+    **dict.fromkeys(("token", "tokens", "secret", "secrets", "apikey", "otp", "totp", "jwt"), Sensitive.token),
+    **dict.fromkeys(("credential", "credentials", "cookie", "cookies"), Sensitive.token),
+    **dict.fromkeys(("cvv", "cvc", "cvv2", "cvc2"), Sensitive.card_code),
+    **dict.fromkeys(("creditcard", "ccnum", "ccnumber", "cardnumber"), Sensitive.card),
+    "iban": Sensitive.iban,
+    **dict.fromkeys(("email", "emails", "mail"), Sensitive.mail),
+    **dict.fromkeys(
+        ("ssn", "nino", "cpf", "bsn", "pesel", "dni", "curp", "aadhaar", "passport"), Sensitive.national_id
+    ),
+    **dict.fromkeys(("phone", "telephone", "mobile", "cellphone", "fax", "msisdn", "tel"), Sensitive.phone),
+}
+"""Words that say it anywhere in a name."""
+_PAIRS: Final[Mapping[str, Sensitive]] = {
+    **dict.fromkeys(("hashed_pass", "pass_hash"), Sensitive.password),
+    **dict.fromkeys(
+        (
+            *(f"{word}_key" for word in ("api", "access", "private", "secret", "signing", "encryption", "auth")),
+            *(f"{word}_key" for word in ("session", "license", "ssh")),
+            *(f"{word}_codes" for word in ("recovery", "backup")),
+            *(f"{word}_code" for word in ("recovery", "backup")),
+        ),
+        Sensitive.token,
+    ),
+    **dict.fromkeys(("card_number", "card_no", "cc_number", "credit_card", "card_pan"), Sensitive.card),
+    **dict.fromkeys(("card_code", "security_code"), Sensitive.card_code),
+    **dict.fromkeys(("bank_account", "account_iban"), Sensitive.iban),
+    **dict.fromkeys(("mail_address", "e_mail"), Sensitive.mail),
+    **dict.fromkeys(("national_id", "tax_id", "tax_number", "tax_no", "social_security"), Sensitive.national_id),
+    **dict.fromkeys(
+        ("national_insurance", "personal_number", "codice_fiscale", "driving_licence"), Sensitive.national_id
+    ),
+    **dict.fromkeys(("driver_license", "drivers_license", "identity_number", "identity_card"), Sensitive.national_id),
+    **dict.fromkeys(("cell_number", "mobile_number"), Sensitive.phone),
+}
+"""Two words that say it side by side."""
+_OF_NUMBERS: Final = frozenset({Sensitive.card, Sensitive.national_id, Sensitive.phone, Sensitive.iban})
+
+
+def by_name(column: str, *, is_number: bool = False) -> Sensitive | None:
+    """The kind that the name of a column tells; of a number only those that numbers can be."""
+    words = [word.lower() for word in _WORDS.findall(column)]
+    found = _in_words(words)
+    return None if is_number and found not in _OF_NUMBERS else found
+
+
+def _in_words(words: list[str]) -> Sensitive | None:
+    pairs = [f"{one}_{other}" for one, other in pairwise(words)]
+    paired = next((_PAIRS[pair] for pair in pairs if pair in _PAIRS), None)
+    if paired is not None and (words[-1] not in _ABOUT or pairs[-1] in _PAIRS):
+        return paired
+    if not words or words[-1] in _ABOUT:
+        return None
+    if any(word in _WHOLE and _WHOLE[word].is_secret for word in words):
+        return next(_WHOLE[word] for word in words if word in _WHOLE and _WHOLE[word].is_secret)
+    return next((_WHOLE[word] for word in words if word in _WHOLE), None)

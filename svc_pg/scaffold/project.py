@@ -1,0 +1,169 @@
+"""The project in a folder: its framework, its application objects, and the tool of its migrations."""
+
+import ast
+import configparser
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from svc_pg.scaffold.applications import (
+    APPLICATIONS,
+    Application,
+    Connections,
+    Place,
+    applications,
+    assigned_at,
+    connections,
+    uses_svc_pg,
+)
+from svc_pg.scaffold.source_files import MAX_FILES, SourceFiles, parsed, read_text
+from svc_pg.schema.export.orm_migrations import alembic_ini
+
+Migrations = Literal["alembic", "flask-migrate", "django"]
+
+_SETTINGS: Final = "DJANGO_SETTINGS_MODULE"
+_REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_FRAMEWORKS: Final = {each.lower(): each for each in (*dict.fromkeys(APPLICATIONS.values()), "Django")}
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The facts of a project.
+
+    ``settings`` is the place of Django's MIDDLEWARE. ``is_prepared`` if the lines of svc-pg are there already.
+    ``required`` are the frameworks among the requirements. ``problems`` are sentences for people.
+    """
+
+    migrations: Sequence[Migrations]
+    applications: Sequence[Application]
+    connections: Sequence[Connections]
+    settings: Place | None
+    has_django: bool
+    is_prepared: bool
+    required: Sequence[str]
+    problems: Sequence[str]
+
+
+def read_project(folder: Path) -> Project:
+    """Read the files of a folder. A file that is broken is a problem of the project, never an error."""
+    sources = SourceFiles.read(folder)
+    problems: list[str] = []
+    migrations: list[Migrations] = list(_alembic(folder, problems))
+    settings, has_django = None, (folder / "manage.py").is_file()
+    if has_django:
+        settings = _django_settings(folder, sources, problems)
+        migrations.append("django")
+    required = sorted(_required(folder, problems))
+    found = applications(sources.trees)
+    if sources.is_cut:
+        problems.append(f"the folder has more than {MAX_FILES:,} files of Python, and only the first were looked at")
+    elif not found and not has_django:
+        problems += _without_application(required, sources)
+    if len(found) > 1:
+        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in found)
+        problems.append(f"there are {len(found)} applications ({places}): each that writes needs the lines below")
+    shown = {each.place.file for each in found} | ({settings.file} if settings else set())
+    is_prepared = any(uses_svc_pg(sources.trees[file]) for file in shown if file in sources.trees)
+    return Project(migrations, found, connections(sources.trees), settings, has_django, is_prepared, required, problems)
+
+
+def _without_application(required: Sequence[str], sources: SourceFiles) -> Iterator[str]:
+    below = next((file for file in sources.trees if file.name == "manage.py"), None)
+    if below is not None:
+        yield f"{below} is below this folder: run svc-pg there to have the lines for Django"
+    elif required:
+        yield f"{required[0]} is among the requirements, and no application object was found here"
+
+
+def _alembic(folder: Path, problems: list[str]) -> Iterator[Migrations]:
+    ini = alembic_ini(folder)
+    if ini is None:
+        return
+    name = ini.relative_to(folder)
+    text = read_text(ini)
+    if text is None:
+        problems.append(f"{name} cannot be read, so no migration is proposed")
+        return
+    reader = configparser.RawConfigParser()
+    try:
+        reader.read_string(text)
+    except configparser.Error as error:
+        problems.append(f"{name} is broken, so no migration is proposed: {error.message.splitlines()[0]}")
+        return
+    is_flask = ini.parent != folder
+    location = reader.get("alembic", "script_location", fallback="").strip() or _toml_location(folder)
+    if not location and (ini.parent / "env.py").exists() and is_flask:
+        location = "%(here)s"
+    if not location:
+        problems.append(f"{name} has no script_location, so no migration is proposed: add it to have one")
+        return
+    place = Path(location.replace("%(here)s", str(ini.parent)).replace("%%", "%"))
+    if ":" not in location and not (folder / place).is_dir():
+        problems.append(f"{name} names the folder {location}, which is not there, so no migration is proposed")
+        return
+    yield "flask-migrate" if is_flask else "alembic"
+
+
+def _toml_location(folder: Path) -> str:
+    found = _toml(folder)
+    table = found.get("tool", {}).get("alembic", {}) if isinstance(found, dict) else {}
+    location = table.get("script_location") if isinstance(table, dict) else None
+    return location if isinstance(location, str) else ""
+
+
+def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) -> Place | None:
+    tree = parsed(read_text(folder / "manage.py") or "")
+    named = _settings_module(tree) if tree else None
+    if named is None:
+        problems.append(f"manage.py names no settings ({_SETTINGS}), so add the lines below to yours")
+        return None
+    path = Path(*named.split("."))
+    candidates = [path.with_suffix(".py"), path / "__init__.py"]
+    beside = [file for file in sources.trees if file.parent in (path, path.parent) and file.parent.name == "settings"]
+    known = [file for file in (*candidates, *beside) if file in sources.trees]
+    if not known:
+        problems.append(f"manage.py names the settings {named}, and there is no such file here")
+        return None
+    for file in known:
+        if line := assigned_at(sources.trees[file], "MIDDLEWARE"):
+            return Place(file, line, "MIDDLEWARE", is_in_function=False)
+    problems.append(f"{known[0]} sets no MIDDLEWARE, so add the lines below where it is set")
+    return Place(known[0], 0, None, is_in_function=False)
+
+
+def _settings_module(tree: ast.Module) -> str | None:
+    """The second argument of ``os.environ.setdefault(DJANGO_SETTINGS_MODULE, ...)``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and len(node.args) == 2:
+            values = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+            if values[:1] == [_SETTINGS] and len(values) == 2 and all(map(str.isidentifier, values[1].split("."))):
+                return values[1]
+    return None
+
+
+def _required(folder: Path, problems: list[str]) -> set[str]:
+    """The frameworks among the requirements of the project."""
+    lines = [line for file in sorted(folder.glob("requirements*.txt")) for line in (read_text(file) or "").splitlines()]
+    try:
+        document = tomllib.loads(read_text(folder / "pyproject.toml") or "")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problems.append(f"pyproject.toml is not valid TOML, so its requirements are unknown: {error}")
+        document = {}
+    project, tool = document.get("project"), document.get("tool")
+    if isinstance(project, dict) and isinstance(project.get("dependencies"), list):
+        lines += [each for each in project["dependencies"] if isinstance(each, str)]
+    poetry = tool.get("poetry") if isinstance(tool, dict) else None
+    if isinstance(poetry, dict) and isinstance(poetry.get("dependencies"), dict):
+        lines += poetry["dependencies"]
+    names = {match[1].lower() for line in lines if (match := _REQUIREMENT.match(line))}
+    return {framework for name, framework in _FRAMEWORKS.items() if name in names}
+
+
+def _toml(folder: Path) -> Any:
+    try:
+        return tomllib.loads(read_text(folder / "pyproject.toml") or "")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
