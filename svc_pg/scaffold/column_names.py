@@ -9,16 +9,17 @@ from svc_pg.scaffold.sensitive import Sensitive
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
 _ABOUT_TEXT: Final = """
-    active age algorithm at attempts by changed clicked confirmed content count created date days domain enabled expires
-    expiry fk format hint id is kind label language last length limit model name on opened per policy prefix primary
-    provider required reset scope scopes sent set state status subject subscribed template text title total ttl type
-    updated uri url usage used valid validated verified version visible
+    active age algorithm at attempts by changed clicked confirmed content count created date days domain enabled
+    expires expiry fk format hint hours id is kind label language last length lifetime limit minutes model name
+    on opened per policy prefix primary provider required reset scope scopes seconds sent set state status
+    subject subscribed template text title total ttl type updated uri url usage used valid validated verified
+    version visible
 """
 _ABOUT: Final = frozenset(_ABOUT_TEXT.split())
 """Last words of names that tell something about such a value: token_type, email_verified_at."""
 _WHOLE: Final[Mapping[str, Sensitive]] = {
     **dict.fromkeys(("password", "passwd", "pwd", "passphrase", "passcode", "passwort", "salt"), Sensitive.password),
-    **dict.fromkeys(("token", "tokens", "secret", "secrets", "apikey", "otp", "totp", "jwt"), Sensitive.token),
+    **dict.fromkeys(("token", "tokens", "secret", "secrets", "apikey", "otp", "totp", "jwt", "jwk"), Sensitive.token),
     **dict.fromkeys(("credential", "credentials", "cookie", "cookies"), Sensitive.token),
     **dict.fromkeys(("cvv", "cvc", "cvv2", "cvc2"), Sensitive.card_code),
     **dict.fromkeys(("creditcard", "ccnum", "ccnumber", "cardnumber"), Sensitive.card),

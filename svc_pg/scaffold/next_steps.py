@@ -90,11 +90,24 @@ def _lines(framework: Framework, app: str, place: Place | None) -> Step:
 
 def _engines(project: Project) -> Iterator[Step]:
     words = "Let each transaction tell the database its actor"
+    places: dict[tuple[str, ...], list[Place]] = {}
     for each in project.connections:
-        yield Step(words, list(_engine(each, project.applications)), each.place)
+        lines = tuple(_engine(each, project.applications))
+        if each.is_flasks:  # its engine is made later, with the application
+            yield Step(f"{words}: after the application has its {each.place.target or 'db'}", lines)
+        else:
+            places.setdefault(lines, []).append(each.place)
+    for lines, found in places.items():
+        if len(found) == 1:
+            yield Step(words, lines, found[0])
+        else:
+            shown = ", ".join(f"{place.file}:{place.line}" for place in found)
+            yield Step(f"{words}: after each of these that the application uses ({shown})", lines)
     if not project.connections:
-        lines = ["from svc_pg.integrations.sqlalchemy import with_audit", "with_audit(engine)"]
-        yield Step(f"{words}: where an engine is made, or with svc_pg.integrations.psycopg a pool or connection", lines)
+        example = ["from svc_pg.integrations.sqlalchemy import with_audit", "with_audit(engine)"]
+        yield Step(
+            f"{words}: where an engine is made, or with svc_pg.integrations.psycopg a pool or connection", example
+        )
 
 
 def _engine(found: Connections, applications: Sequence[Application]) -> Iterator[str]:

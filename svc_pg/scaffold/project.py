@@ -116,7 +116,8 @@ def _toml_location(folder: Path) -> str:
 
 def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) -> Place | None:
     tree = parsed(read_text(folder / "manage.py") or "")
-    named = _settings_module(tree) if tree else None
+    elsewhere = {found for each in sources.trees.values() if (found := _settings_module(each))}
+    named = (_settings_module(tree) if tree else None) or (elsewhere.pop() if len(elsewhere) == 1 else None)
     if named is None:
         problems.append(f"manage.py names no settings ({_SETTINGS}), so add the lines below to yours")
         return None
@@ -125,7 +126,7 @@ def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) ->
     beside = [file for file in sources.trees if file.parent in (path, path.parent) and file.parent.name == "settings"]
     known = [file for file in (*candidates, *beside) if file in sources.trees]
     if not known:
-        problems.append(f"manage.py names the settings {named}, and there is no such file here")
+        problems.append(f"the settings of manage.py are {named}, and there is no such file here")
         return None
     for file in known:
         if line := assigned_at(sources.trees[file], "MIDDLEWARE"):

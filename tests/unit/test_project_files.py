@@ -101,9 +101,11 @@ def test_two_applications_are_both_told(tmp_path: Path) -> None:
         ({"pyproject.toml": "project = 1\ntool = 'x'\n"}, [], None),
         ({"manage.py": ""}, ["django"], "manage.py names no settings"),
         ({"manage.py": "def ("}, ["django"], "manage.py names no settings"),
-        ({"manage.py": MANAGE}, ["django"], "manage.py names the settings shop.settings, and there is no such file"),
+        ({"manage.py": MANAGE}, ["django"], "the settings of manage.py are shop.settings, and there is no such file"),
         ({"manage.py": MANAGE, "shop/settings.py": "X = 1\n"}, ["django"], "shop/settings.py sets no MIDDLEWARE"),
         ({"manage.py": MANAGE, "shop/settings.py": "MIDDLEWARE = [\n]\n"}, ["django"], None),
+        ({"manage.py": "import shop.cli", "shop/cli.py": MANAGE, "shop/settings.py": "MIDDLEWARE = []"},
+         ["django"], None),
         ({"src/manage.py": MANAGE}, [], "src/manage.py is below this folder"),
     ],
 )  # fmt: skip
@@ -152,3 +154,17 @@ def test_djangos_lines_are_those_of_its_tutorial(tmp_path: Path) -> None:
     assert step.lines[1] in shown
     assert "svc_pg.integrations.django" in step.lines[0]
     assert projects.read_project(tmp_path).has_django
+
+
+def test_engines_with_the_same_lines_are_one_step_and_that_of_flask_sqlalchemy_comes_after_its_application(
+    tmp_path: Path,
+) -> None:
+    engine = "from sqlalchemy import create_engine\nengine = create_engine('x')\n"
+    flask = "from flask import Flask\nfrom flask_sqlalchemy import SQLAlchemy\ndb = SQLAlchemy()\napp = Flask('x')\n"
+    write(tmp_path, **{"a.py": engine, "b.py": engine, "c.py": flask})
+    steps = [step for step in next_steps(read_project(tmp_path)) if "tell the database its actor" in step.words]
+    assert [step.words.partition(": ")[2] for step in steps] == [
+        "after the application has its db",
+        "after each of these that the application uses (a.py:2, b.py:2)",
+    ]
+    assert list(steps[0].lines)[1:] == ["with app.app_context():", "    with_audit(db.engine)"]

@@ -19,6 +19,7 @@ from svc_pg.scaffold.sensitive import Sensitive
         ("reset_password_token", "password"),
         ("refresh_token", "token"),
         ("totp_secret", "token"),
+        ("sign_jwk", "token"),
         ("card_number", "card"),
         ("CreditCard", "card"),
         ("cvv", "card_code"),
@@ -40,7 +41,7 @@ def test_the_name_of_a_column_tells_what_it_holds(column: str, kind: str) -> Non
     "column",
     ["", "_", "42", "name", "token_type", "email_verified", "password_changed_at", "card_count", "token_id",
      "api_key_id", "phone_model", "email_subject", "description", "mailbox", "discard", "author", "hash",
-     "tokenizer", "é"],
+     "tokenizer", "é", "refresh_token_lifetime_seconds"],
 )  # fmt: skip
 def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
     assert by_name(column) is None
