@@ -130,7 +130,7 @@ def test_psql_names_the_actor_of_its_session(connected: str, tmp_path: Path) -> 
 
 def test_a_management_command_of_a_new_project_names_its_actor(connected: str, tmp_path: Path) -> None:
     skip_unsupported(connected)
-    [app] = examples(PAGE, "Django's management commands")
+    [app] = examples(PAGE, "Django's management commands and shell")
     run = [sys.executable, "-m", "django", "startproject", "site_", str(tmp_path)]
     subprocess.run(run, check=True, capture_output=True, env=environment())
     found = libpq(connected)
