@@ -13,6 +13,7 @@ from svc_pg.capture.postgres import triggers as postgres
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable
 from svc_pg.config.audited_table import Redaction
+from svc_pg.database.dialects import Dialect
 from svc_pg.errors import RenderError
 from svc_pg.other_databases.capture.mysql import triggers as mysql
 from svc_pg.other_databases.capture.mysql.expressions import MySql
@@ -88,6 +89,24 @@ def is_of_member(test: Any) -> bool:
         operand.op == "eq" and isinstance(operand.expr, nodes.Const) and isinstance(operand.expr.value, str)
         for operand in test.find_all(nodes.Operand)
     )
+
+
+def test_a_mapping_of_databases_has_all_of_them() -> None:
+    """In the wing of the others all but PostgreSQL."""
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}": {
+            key.value for key in node.value.keys if isinstance(key, ast.Constant)
+        }
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.value, ast.Dict)
+        and "Mapping[Dialect," in ast.unparse(node.annotation)
+    }
+    assert len(found) >= 3
+    for place, databases in found.items():
+        others = {"postgresql"} if "other_databases" in place else set()
+        assert databases == set(get_args(Dialect)) - others, place
 
 
 def test_branches_of_a_template_for_the_members_of_a_set_refuse_any_other() -> None:
