@@ -3,7 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +15,8 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import Config, audit, schema
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.database.query import scalar
-from svc_pg.testing.databases import address_beside
 from tests.support.commands import running, svc_pg
-from tests.support.postgres import embedded_programs, new_database, restartable, standby
+from tests.support.postgres import new_database, replicated
 from tests.support.waiting import wait_until
 
 CONFIG: Final = Config()
@@ -25,18 +24,17 @@ CONFIG.audit.table("public.customer")
 SETTINGS: Final = {"SVC_CONSOLE_CONNECTION_TOKEN_HASH": "sha256:" + "ab" * 32}
 
 
+def prepare(primary: str) -> None:
+    with psycopg.connect(primary, autocommit=True) as conn:
+        conn.execute("create table customer (id integer primary key)")
+        schema.install(conn, CONFIG)
+        conn.execute("insert into customer values (1), (2)")
+
+
 @pytest.fixture(scope="module")
 def standby_url() -> Iterator[str]:
-    programs = embedded_programs()  # others may lack pg_basebackup
-    with ExitStack() as stack:
-        server = stack.enter_context(stack.enter_context(restartable(programs))())
-        primary = stack.enter_context(new_database(server))
-        with psycopg.connect(primary, autocommit=True) as conn:
-            conn.execute("create table customer (id integer primary key)")
-            schema.install(conn, CONFIG)
-            conn.execute("insert into customer values (1), (2)")
-        name = str(conninfo_to_dict(primary)["dbname"])
-        yield address_beside(stack.enter_context(standby(programs, server)), name)
+    with replicated(prepare) as (_, follower, _):
+        yield follower
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg.testing.databases import address_beside, create, drop
 from svc_pg.testing.databases import new_database as new_database
@@ -58,6 +58,7 @@ QUICK_SINCE_18: Final = ("--io_method=sync",)
 QUICK_INITDB_SINCE_18: Final = ("--no-data-checksums",)
 """The default of older versions."""
 
+Prepared = TypeVar("Prepared")
 Prepare = Callable[[str], object] | None
 """Takes the conninfo of a new database, and prepares it for the cases of a module."""
 
@@ -134,6 +135,19 @@ def standby(bin_folder: Path, primary: str) -> Iterator[str]:
         wait(run(programs / "pg_basebackup", *source, folder=folder, account=account), folder)
         with _started(programs, folder, data, account, port=free_port(), settings=QUICK) as conninfo:
             yield conninfo
+
+
+@contextmanager
+def replicated(prepare: Callable[[str], Prepared]) -> Iterator[tuple[str, str, Prepared]]:
+    """A database on the primary and on a standby that was made after ``prepare``, and what that returned.
+
+    Of the embedded programs, as others may lack pg_basebackup.
+    """
+    programs = embedded_programs()
+    with restartable(programs) as start, start() as server, new_database(server) as primary:
+        found = prepare(primary)
+        with standby(programs, server) as follower:
+            yield primary, address_beside(follower, str(conninfo_to_dict(primary)["dbname"])), found
 
 
 @contextmanager

@@ -2,13 +2,11 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 from typer.testing import CliRunner
 
 from cli.app import app
@@ -16,33 +14,29 @@ from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, InstallError
-from svc_pg.testing.databases import address_beside
 from tests.support.commands import PROGRAM, environment
-from tests.support.postgres import embedded_programs, new_database, restartable, standby
+from tests.support.postgres import replicated
 from tests.support.waiting import wait_until
 
 CONFIG = Config(audit=AuditConfig(tables=[AuditedTable(name="public.customer")]))
 
 
+def prepare(primary: str) -> None:
+    with psycopg.connect(primary, autocommit=True) as conn:
+        conn.execute("create table customer (id integer primary key)")
+        schema.install(conn, CONFIG)
+        conn.execute("insert into customer values (1), (2)")
+        conn.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation, record_id, timestamp)"
+            " values ('public.customer', 0, 'INSERT', '1', '2020-01-01')"
+        )
+        conn.execute("select svc.audit_ensure_partitions()")
+        audit.hold(conn, "public.customer", 2, reason="a case")
+
+
 @pytest.fixture(scope="module")
 def standby_url() -> Iterator[str]:
-    programs = embedded_programs()  # others may lack pg_basebackup
-    with ExitStack() as stack:
-        server = stack.enter_context(stack.enter_context(restartable(programs))())
-        primary = stack.enter_context(new_database(server))
-        with psycopg.connect(primary, autocommit=True) as conn:
-            conn.execute("create table customer (id integer primary key)")
-            schema.install(conn, CONFIG)
-            conn.execute("insert into customer values (1), (2)")
-            conn.execute(
-                "insert into svc.audit_logs (table_name, table_oid, operation, record_id, timestamp)"
-                " values ('public.customer', 0, 'INSERT', '1', '2020-01-01')"
-            )
-            conn.execute("select svc.audit_ensure_partitions()")
-            audit.hold(conn, "public.customer", 2, reason="a case")
-        follower = address_beside(
-            stack.enter_context(standby(programs, server)), str(conninfo_to_dict(primary)["dbname"])
-        )
+    with replicated(prepare) as (_, follower, _):
         yield follower
 
 

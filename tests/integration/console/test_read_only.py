@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,7 +9,6 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 from pydantic import SecretStr
 
 from svc_pg import audit, webhooks
@@ -19,12 +17,11 @@ from svc_pg.console.pages.routes import ROUTES
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
-from svc_pg.testing.databases import address_beside
 from tests.integration.console.browsing import OWN, Browser, Document, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, magic_settings, serving_magic, sign_in
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
-from tests.support.postgres import embedded_programs, new_database, restartable, standby
+from tests.support.postgres import new_database, replicated
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
@@ -41,29 +38,29 @@ class Servers:
     """The header with a session that the primary's console made."""
 
 
+def prepare(primary: str) -> dict[str, str]:
+    """Fill the database, and sign in to its console; returns the header of the session."""
+    with psycopg.connect(primary, autocommit=True) as conn:
+        conn.execute("create table orders (id integer primary key, state text)")
+        install(primary, CONFIG)
+        given = settings(encryption_keys=SecretStr(KEYS_TEXT))
+        webhooks.endpoints.create(
+            conn, url="http://127.0.0.1:9/hook", events=["*"], settings=given, config=CONFIG, tenant="acme"
+        )
+        conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+        with conn.transaction(), audit.actor(conn, "ann@corp.example"):
+            conn.execute("insert into orders values (7, 'new')")
+            conn.execute("update orders set state = 'paid'")
+            webhooks.send(conn, "order.created", {"id": 7}, tenant="acme")
+    mailbox = Mailbox()
+    with serving_magic(primary, mailbox) as client:
+        return sign_in(client, mailbox, "ann@corp.example")
+
+
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
-    programs = embedded_programs()  # others may lack pg_basebackup
-    with ExitStack() as stack:
-        server = stack.enter_context(stack.enter_context(restartable(programs))())
-        primary = stack.enter_context(new_database(server))
-        with psycopg.connect(primary, autocommit=True) as conn:
-            conn.execute("create table orders (id integer primary key, state text)")
-            install(primary, CONFIG)
-            given = settings(encryption_keys=SecretStr(KEYS_TEXT))
-            webhooks.endpoints.create(
-                conn, url="http://127.0.0.1:9/hook", events=["*"], settings=given, config=CONFIG, tenant="acme"
-            )
-            conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
-            with conn.transaction(), audit.actor(conn, "ann@corp.example"):
-                conn.execute("insert into orders values (7, 'new')")
-                conn.execute("update orders set state = 'paid'")
-                webhooks.send(conn, "order.created", {"id": 7}, tenant="acme")
-        mailbox = Mailbox()
-        with serving_magic(primary, mailbox) as client:
-            session = sign_in(client, mailbox, "ann@corp.example")
-        name = str(conninfo_to_dict(primary)["dbname"])
-        yield Servers(primary, address_beside(stack.enter_context(standby(programs, server)), name), session)
+    with replicated(prepare) as found:
+        yield Servers(*found)
 
 
 def new_console(database: str, **options: Any) -> Console:
