@@ -44,7 +44,7 @@ class ProposedTable:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What to audit in a database, in order, and the tables left out, each with its reason."""
+    """The tables to audit in a database, in order, and those left out, each with its reason."""
 
     tables: Sequence[ProposedTable]
     left_out: Mapping[TableName, str] = field(default_factory=dict)

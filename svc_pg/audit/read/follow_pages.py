@@ -23,9 +23,9 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
     """The entries after ``cursor`` that ``query`` selects, the oldest first, in the order of capture.
 
     ``next_cursor`` is never None: an empty page means that there are no more entries at the moment, or that none of the
-    200,000 that it looked at is selected. ``cursor`` is the
-    one before, or ``start``, or ``now``. An entry comes when all transactions that began before its own have ended, so
-    none is lost and none comes twice; after a restore of the log in the middle of a page's stretch, some may.
+    200,000 that it looked at is selected. ``cursor`` is the one before, or ``start``, or ``now``. An entry comes when
+    all transactions that began before its own have ended, so none is lost and none comes twice; after a restore of the
+    log in the middle of a page's stretch, some may.
 
     ``conn`` must be in a transaction, which a page that is cut ends. The order and cursor of the query are ignored.
     Raises QueryError if the cursor is none of this database, ConflictError if entries of another are copied in.
