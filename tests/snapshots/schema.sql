@@ -870,8 +870,8 @@ create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigi
 create function svc.audit_anonymous_key(p_key text)
     returns text language sql immutable parallel safe;
 
-create function svc.audit_as_of_keys(p_table text, p_time timestamp with time zone, p_after text, p_before text, p_limit integer, p_most integer)
-    returns TABLE(record_id text, is_there boolean) language plpgsql stable
+create function svc.audit_as_of_place(p_table text, p_record text, p_time timestamp with time zone)
+    returns TABLE(record_id text, "timestamp" timestamp with time zone, id bigint, is_after boolean, is_shared boolean) language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_bitmapscan=off
@@ -880,8 +880,18 @@ create function svc.audit_as_of_keys(p_table text, p_time timestamp with time zo
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.audit_as_of_record(p_table text, p_record text, p_time timestamp with time zone, p_truncated_at timestamp with time zone, p_incomplete_since timestamp with time zone)
+create function svc.audit_as_of_record(p_table text, p_record text, p_time timestamp with time zone)
     returns TABLE(record_id text, valid_from timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, redacted_fields text[], image jsonb) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_as_of_rows(p_table text, p_time timestamp with time zone, p_after text DEFAULT NULL::text, p_before text DEFAULT NULL::text, p_limit integer DEFAULT NULL::integer, p_most integer DEFAULT NULL::integer)
+    returns TABLE(record_id text, valid_from timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, redacted_fields text[], image jsonb, is_there boolean) language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_bitmapscan=off
@@ -1953,12 +1963,15 @@ grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_reader;
 grant execute on function svc.audit_anonymous_key to svc_writer;
-grant execute on function svc.audit_as_of_keys to svc_admin;
-grant execute on function svc.audit_as_of_keys to svc_reader;
-grant execute on function svc.audit_as_of_keys to svc_writer;
+grant execute on function svc.audit_as_of_place to svc_admin;
+grant execute on function svc.audit_as_of_place to svc_reader;
+grant execute on function svc.audit_as_of_place to svc_writer;
 grant execute on function svc.audit_as_of_record to svc_admin;
 grant execute on function svc.audit_as_of_record to svc_reader;
 grant execute on function svc.audit_as_of_record to svc_writer;
+grant execute on function svc.audit_as_of_rows to svc_admin;
+grant execute on function svc.audit_as_of_rows to svc_reader;
+grant execute on function svc.audit_as_of_rows to svc_writer;
 grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;

@@ -30,7 +30,7 @@ _RECORD: Final = SQL("""
   from {as_of}({time}, %s::text) past("svc key")""")
 # A join to what each row of a function gives keeps the order of these
 _TABLE: Final = SQL("""
-  from svc.audit_as_of_keys(%s, {time}, %s::text, %s::text, %s, %s) keys(record_id, is_there)
+  from svc.audit_as_of_rows(%s, {time}, %s::text, %s::text, %s, %s) keys
   left join lateral {as_of}({time}, keys.record_id) past("svc key") on keys.is_there""")
 _END: Final = SQL('select case when not keys.is_there then keys.record_id end as "svc end", ')
 _ROWS: Final = SQL("past.*")

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
 from typing import Any, Final, LiteralString
@@ -142,6 +142,38 @@ def test_pages_that_end_in_their_bound_skip_and_repeat_no_entry(
             page = ordered.before(page.prev_cursor).list(short)
             seen = [*(each.id for each in page), *seen]
         assert seen == (expected if len(seen) < MOST else expected[len(expected) - len(seen) :])
+
+
+@pytest.mark.parametrize("days", [1, 150])
+def test_a_table_as_of_a_time_has_the_rows_of_its_records_each_looked_up_alone(short: Connection, days: int) -> None:
+    text = """
+    with key as materialized (
+        select record_id from svc.audit_logs where table_name = 'public.t' and record_id is not null
+        union select moved_from from svc.audit_logs where table_name = 'public.t' and moved_from is not null
+    )
+    select r."svc key", r::text
+      from key cross join lateral svc.as_of_public_t(%(time)s, key.record_id) r("svc key")
+     order by r."svc key" collate "C"
+    """
+    whole: LiteralString = 'select r."svc key", r::text from svc.as_of_public_t(%(time)s) r("svc key")'
+    time = datetime.now(UTC) - timedelta(days=days)
+    each = short.execute(text, {"time": time}).fetchall()
+    assert len(each) > 300
+    assert short.execute(whole, {"time": time}).fetchall() == each
+    alone = [key for key, _ in each]
+    past = audit.as_of("t", time).limit(1000)
+    page = past.list(short)
+    found = [row.record_id for row in page.data]
+    while page.next_cursor is not None:
+        page = past.after(page.next_cursor).list(short)
+        found += [row.record_id for row in page.data]
+    assert found == alone
+    page = past.before(encode(("\U0010ffff",))).list(short)
+    found = [row.record_id for row in page.data]
+    while page.prev_cursor is not None:
+        page = past.before(page.prev_cursor).list(short)
+        found = [*(row.record_id for row in page.data), *found]
+    assert found == alone
 
 
 def test_the_states_and_the_entries_of_a_record_cost_what_they_show(conn: Connection) -> None:
