@@ -1,12 +1,13 @@
 """Make a database equal to a configuration, or free of svc-pg, in transactions that are each consistent."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from psycopg import Connection, Error
+from psycopg.sql import SQL, Identifier
 
 from svc_pg import __version__
 from svc_pg.capture.postgres.foreign_code import check_partition_keys
@@ -39,6 +40,9 @@ from svc_pg.schema.postgres.transactions import Patience, locked
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status
 
+_TOGETHER: Final = 25
+"""The tables of a transaction of many: a writer of one waits for the triggers of all, about a tenth of a second."""
+
 Result = TypeVar("Result")
 
 
@@ -53,10 +57,11 @@ def install(
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
-    One transaction for the schema, then one for each audited table, one that notes the names of all of them, and one
-    for removals. ``conn`` must be outside a transaction and is left so. Two installs at a time wait for each other.
-    Objects that the configuration no longer names are removed only with ``prune``. The lock of a table is tried three
-    times, ``wait_for_table`` each.
+    One transaction for the schema, then those of the audited tables, one that notes the names of all of them, and one
+    for removals. New tables are installed together, unless one of them is in use; each other one in a transaction of
+    its own. ``conn`` must be outside a transaction and is left so. Two installs at a time wait for each other. Objects
+    that the configuration no longer names are removed only with ``prune``. The lock of a table is tried three times,
+    ``wait_for_table`` each.
 
     With ``roles`` everything belongs to the roles of ``svc_pg.schema.postgres.roles``, made if missing; without them to
     the installer, so that every connection as that role can disable the log's guards. Default: as it was installed, and
@@ -70,14 +75,19 @@ def install(
     the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
     the finished tables stay, and the next install continues.
     """
-    unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
+    patience = Patience(for_install=wait_for_install, for_table=wait_for_table)
+    unit = partial(_unit, conn, patience)
     plan, done = unit(lambda: install_schema(conn, config, prune=prune, with_roles=roles))
     rights = [step for step in plan.steps if step.kind == "access"]  # taken with the others, and last in the plan
     left = [table for table in plan.target.tables if table in plan.by_table]
+    new = [table for table in left if plan.is_all_new(table)]
+    plan, taken = _install_together(conn, config, plan, new, patience)
+    done += taken
+    left = [table for table in left if table in plan.by_table]
     failures: dict[str, InstallError] = {}
     for table in list(left):
         try:
-            plan, taken = unit(partial(_install_table, conn, config, plan, table), table=table)
+            plan, taken = unit(partial(_install_tables, conn, config, plan, [table]), table=table)
         except InstallError as error:
             failures[table] = error
             if conn.closed:
@@ -96,9 +106,15 @@ def install(
     return done + rights + later
 
 
-def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
+def _unit(
+    conn: Connection[Any],
+    patience: Patience,
+    work: Callable[[], Result],
+    *,
+    table: str | None = None,
+    tries: int = TRIES,
+) -> Result:
     """Do ``work`` in a transaction that holds the install lock; try again if others are in the way."""
-    tries = TRIES
     while True:
         tries -= 1
         try:
@@ -161,24 +177,72 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
     return revision
 
 
-def _install_table(conn: Connection[Any], config: Config, plan: Plan, table: str) -> tuple[Plan, list[Status]]:
-    plan = plan.next(conn)
-    conn.execute(scope.FEW, prepare=False)
-    done = take(conn, plan.by_table.get(table, []))
-    if (anew := _made_anew(conn, config, plan, table)) is not None:
-        plan, taken = anew, {(step.kind, step.identity) for step in done}
-        again = take(conn, plan.by_table.get(table, []))
-        done += [step for step in again if (step.kind, step.identity) not in taken]
-    gaps.note(conn, [table])
-    if names := Scope.of([step.item for step in done if step.item is not None]).names:
-        access.apply(conn, plan.target.access, names=names)
+def _install_together(
+    conn: Connection[Any], config: Config, plan: Plan, tables: Sequence[str], patience: Patience
+) -> tuple[Plan, list[Status]]:
+    """Install what can be of new tables in transactions of many; what fails there is left to one of its own.
+
+    First functions and views, which no table waits for; then the triggers, for which all tables are locked at once, or
+    none, so that nobody who holds one waits for another.
+    """
+    done: list[Status] = []
+    for some in (tables[first : first + _TOGETHER] for first in range(0, len(tables), _TOGETHER)):
+        for work in (_install_objects, _install_tables):
+            try:
+                plan, taken = _unit(conn, patience, partial(work, conn, config, plan, some), tries=1)
+            except InstallError as error:
+                if conn.closed:
+                    left = [table for table in plan.target.tables if table in plan.by_table]
+                    raise unfinished(left, {f"{some[0]} or another": error}) from error
+                break
+            done += taken
+            plan = plan.after(taken)
     return plan, done
 
 
-def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) -> Plan | None:
-    """A new plan if the table changed during the wait for its lock, which is held now; else None."""
+def _install_objects(
+    conn: Connection[Any],
+    _: Config,
+    plan: Plan,
+    tables: Sequence[str],
+) -> tuple[Plan, list[Status]]:
+    """Create the functions and views of tables."""
+    plan = plan.next(conn)
+    conn.execute(scope.FEW, prepare=False)
+    done = take(conn, [step for step in plan.of_tables(tables) if step.kind != "trigger"])
+    _apply_rights(conn, plan, done)
+    return plan, done
+
+
+def _install_tables(
+    conn: Connection[Any], config: Config, plan: Plan, tables: Sequence[str]
+) -> tuple[Plan, list[Status]]:
+    """Take all steps of tables. Does not wait for the lock of one if there are others."""
+    plan = plan.next(conn)
+    conn.execute(scope.FEW, prepare=False)
+    if len(tables) > 1:
+        names = SQL(", ").join(Identifier(*TableName.parse(table)) for table in tables)
+        conn.execute(SQL("lock table {} in share row exclusive mode nowait").format(names))
+    done = take(conn, plan.of_tables(tables))
+    if (anew := _made_anew(conn, config, plan, tables)) is not None:
+        plan, taken = anew, {(step.kind, step.identity) for step in done}
+        again = take(conn, plan.of_tables(tables))
+        done += [step for step in again if (step.kind, step.identity) not in taken]
+    gaps.note(conn, tables)
+    _apply_rights(conn, plan, done)
+    return plan, done
+
+
+def _apply_rights(conn: Connection[Any], plan: Plan, done: Sequence[Status]) -> None:
+    """Correct the rights of the functions and views that were made."""
+    if names := Scope.of([step.item for step in done if step.item is not None]).names:
+        access.apply(conn, plan.target.access, names=names)
+
+
+def _made_anew(conn: Connection[Any], config: Config, plan: Plan, tables: Sequence[str]) -> Plan | None:
+    """A new plan if a table changed during the wait for its lock, which is held now; else None."""
     try:
-        if not plan.target.has_changed(conn, table):
+        if not plan.target.has_changed(conn, tables):
             return None
         present = installation.read_installation(conn, look_around(conn))
         return Plan.of(conn, present, target_of(conn, present, config))

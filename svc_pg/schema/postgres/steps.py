@@ -1,5 +1,6 @@
 """The steps of an install, found by one look at the database, and taken in few statements."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal, assert_never
@@ -56,6 +57,23 @@ class Plan:
             if step.action == "remove" and not step.is_overload and _table(step, self.target) not in self.target.tables
             if prune or not step.needs_prune
         ]
+
+    def of_tables(self, tables: Iterable[str]) -> list[Status]:
+        """The steps of these tables."""
+        return [step for table in tables for step in self.by_table.get(table, [])]
+
+    def is_all_new(self, table: str) -> bool:
+        """True if all objects of a table are missing, and there are no others."""
+        return all(step.state == "missing" and step.kind in OBJECT_KINDS for step in self.of_tables([table]))
+
+    def after(self, taken: Sequence[Status]) -> "Plan":
+        """The plan after these steps of tables."""
+        done = {(step.kind, step.identity) for step in taken}
+        left = {
+            table: [step for step in steps if (step.kind, step.identity) not in done]
+            for table, steps in self.by_table.items()
+        }
+        return replace(self, by_table={table: steps for table, steps in left.items() if steps})
 
     def next(self, conn: Connection[Any]) -> "Plan":
         """The plan for the next transaction, which is counted; a new one if another install ran meanwhile."""

@@ -1,6 +1,6 @@
 """The target of an install: the functions, views, triggers and event types that a configuration asks for."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -62,10 +62,10 @@ class Target:
     indexes: Sequence[str] = log_indexes.ALWAYS
     facts: Mapping[str, Table] = field(default_factory=dict)
 
-    def has_changed(self, conn: Connection[Any], table: str) -> bool:
-        """True if the table has changed since its objects were made. Raises UnknownTableError if it is gone."""
-        known = self.facts.get(table)
-        return known is not None and read_tables(conn, [known.name]) != {known.name: known}
+    def has_changed(self, conn: Connection[Any], tables: Iterable[str]) -> bool:
+        """True if a table has changed since its objects were made. Raises UnknownTableError if one is gone."""
+        known = {facts.name: facts for table in tables if (facts := self.facts.get(table)) is not None}
+        return bool(known) and read_tables(conn, [*known]) != known
 
     @property
     def objects(self) -> list[SchemaObject]:
