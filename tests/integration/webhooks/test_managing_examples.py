@@ -108,11 +108,13 @@ def test_the_examples_import_nothing_from_the_inside(document: str, section: str
     assert set(imported) == {"svc_pg"}
 
 
-def test_the_calls_of_the_readme_send_to_the_endpoint_that_they_make(
+def test_the_calls_of_the_first_page_send_to_the_endpoint_that_they_make(
     database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SVC_ENCRYPTION_KEYS", KEYS_TEXT)
-    example = next(text for text in examples("start.md", "Webhooks") if "webhooks.endpoints.create" in text)
+    example = next(
+        text for text in examples("webhooks.md", "Send, and add a receiver") if "webhooks.endpoints.create" in text
+    )
     with psycopg.connect(database) as conn:
         schema.install(conn, CONFIG)
         exec(example, {"webhooks": webhooks, "Settings": Settings, "conn": conn})
