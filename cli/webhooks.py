@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Unpack
+from typing import Annotated, Final, Unpack
 
 import typer
 
@@ -36,10 +36,34 @@ from .json_text import printable
 from .lists import show_list
 from .operator import EndpointId, change, operator
 from .options import After, Json, Limit, PostgresUrl, duration
+from .panels import paneled
 from .webhook_endpoints import show_secret
 
+PANELS: Final = {
+    "Endpoints": [
+        "list",
+        "show",
+        "add",
+        "update",
+        "ping",
+        "pause",
+        "resume",
+        "disable",
+        "delete",
+        "rotate-secret",
+        "portal-link",
+    ],
+    "Deliveries": ["deliveries", "delivery", "retry", "recover", "cancel", "request"],
+    "Messages": ["messages", "message", "replay"],
+    "Health": ["health", "traffic"],
+    "Maintenance": ["prune", "reencrypt"],
+}
+"""The commands in the order of the help: by their subject, and those used most come first."""
+
 app = typer.Typer()
-_webhooks = typer.Typer(help="Manage webhook endpoints and their deliveries.", no_args_is_help=True)
+_webhooks = typer.Typer(
+    help="Manage webhook endpoints and their deliveries.", cls=paneled(PANELS), no_args_is_help=True
+)
 app.add_typer(_webhooks, name="webhooks")
 _webhooks.add_typer(webhook_endpoints.app)
 _webhooks.add_typer(webhook_deliveries.app)
