@@ -1,13 +1,16 @@
-"""Print deliveries, and the reason that those of an endpoint wait."""
+"""Print deliveries, the commands that end a wait, and the reason that those of an endpoint wait."""
+
+from collections.abc import Iterable, Iterator
 
 from svc_pg.database.query import fetch_one
+from svc_pg.formats import human_times
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import stats
 
 from . import output, records
 from .database import connect
-from .format_difference import time_text
 from .json_text import printable
 
 
@@ -17,7 +20,13 @@ def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
     attempts = f"{counting}/{delivery.max_attempts} attempts"
     attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
     attempts += f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else ""
-    words = [delivery.id, time_text(delivery.created_at), printable(delivery.event_name), delivery.status, attempts]
+    words = [
+        delivery.id,
+        human_times.second(delivery.created_at),
+        printable(delivery.event_name),
+        delivery.status,
+        attempts,
+    ]
     output.data("  ".join(words))
     name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
     words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
@@ -27,8 +36,26 @@ def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
 def _when(delivery: Delivery) -> str:
     """The time at which it ended, or is due."""
     if delivery.finished_at is not None:
-        return f"{delivery.status} {time_text(delivery.finished_at)}"
-    return "" if delivery.next_attempt_at is None else f"due {time_text(delivery.next_attempt_at)}"
+        return f"{delivery.status} {human_times.second(delivery.finished_at)}"
+    return "" if delivery.next_attempt_at is None else f"due {human_times.second(delivery.next_attempt_at)}"
+
+
+def advices(delivery: Delivery, reasons: Iterable[DeliveryReason]) -> Iterator[str]:
+    """The commands that end a wait."""
+    for each in reasons:
+        match each.reason:
+            case "later":
+                yield f"To send it now: svc-pg webhooks retry {delivery.id}"
+            case "failed" | "canceled":
+                yield f"To try it again: svc-pg webhooks retry {delivery.id}"
+            case "blocking":
+                yield f"To let the others pass: svc-pg webhooks cancel {delivery.id}"
+            case "paused" | "broken" | "throttled" | "disabled":
+                yield f"To send to the endpoint again: svc-pg webhooks resume {delivery.endpoint_id}"
+            case "key":
+                yield f"To see what that one waits for: svc-pg webhooks why {each.other_delivery_id}"
+            case "no_worker":
+                yield "To run a worker: svc-pg worker"
 
 
 def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:

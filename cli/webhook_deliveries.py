@@ -11,7 +11,7 @@ from svc_pg import Config, Settings
 from svc_pg.database.query import Query, fetch, fetch_one
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
-from svc_pg.webhooks.deliveries import delivery_request
+from svc_pg.webhooks.deliveries import delivery_reasons, delivery_request
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
@@ -21,7 +21,7 @@ from svc_pg.webhooks.secrets import KeyRing
 from . import output, records
 from .database import connect
 from .filter_options import filter_options, names
-from .format_delivery import show_delivery, tell_of_breaker
+from .format_delivery import advices, show_delivery, tell_of_breaker
 from .json_text import printable
 from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
@@ -77,6 +77,21 @@ def show_one(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Js
     for attempt in attempts:
         output.data("")
         records.show(attempt)
+
+
+@app.command("why")
+def tell_why(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+    """Tell in sentences what a delivery waits for, or how it has ended."""
+    with connect(database_url) as conn:
+        row = fetch_one(conn, deliveries.get(delivery))
+        reasons = fetch(conn, delivery_reasons.why(delivery))
+    if json:
+        records.show_json({"delivery": row, "reasons": reasons})
+        return
+    for reason in reasons:
+        output.data(printable(reason.sentence))
+    for advice in dict.fromkeys(advices(row, reasons)):
+        output.words(advice)
 
 
 @app.command()

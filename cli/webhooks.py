@@ -53,7 +53,7 @@ PANELS: Final = {
         "rotate-secret",
         "portal-link",
     ],
-    "Deliveries": ["deliveries", "delivery", "retry", "recover", "cancel", "request"],
+    "Deliveries": ["deliveries", "delivery", "why", "retry", "recover", "cancel", "request"],
     "Messages": ["messages", "message", "replay"],
     "Health": ["health", "traffic"],
     "Maintenance": ["prune", "reencrypt"],

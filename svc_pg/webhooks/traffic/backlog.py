@@ -18,7 +18,8 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-_READ: Final = statement("queries/webhooks/backlog.sql")
+WORKER_SEEN: Final = statement("queries/webhooks/worker_seen.sql").strip()
+_READ: Final = statement("queries/webhooks/backlog.sql").replace("{worker_seen}", WORKER_SEEN)
 _WAITING: Final = statement("queries/webhooks/waiting_deliveries.sql")
 
 

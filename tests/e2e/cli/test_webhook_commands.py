@@ -74,6 +74,32 @@ def test_an_endpoint_of_an_unknown_tenant_is_refused_or_said_to_be_its_first(
     assert [row["tenant"] for row in json.loads(run("list", "--json"))] == ["acme", "acme"]
 
 
+def test_a_delivery_says_why_it_waits_and_which_command_ends_that(run: Run, database: str, tmp_path: Path) -> None:
+    endpoint = added(run, "http://127.0.0.1:9/hook", "--ordering", "key")["id"]
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {}, key="order 7", delay=timedelta(hours=1))
+        webhooks.send(conn, "order.created", {}, key="order 7")
+        conn.commit()
+        second, first = (each.id for each in webhooks.deliveries.list(conn))
+    told = svc_pg("webhooks", "why", second, folder=tmp_path, variables={"DATABASE_URL": database})
+    assert told.stdout.splitlines() == [
+        f"An older message of its key comes first: delivery {first}.",
+        "No worker is seen: it waits until one runs.",
+    ]
+    assert told.stderr.splitlines() == [
+        f"To see what that one waits for: svc-pg webhooks why {first}",
+        "To run a worker: svc-pg worker",
+    ]
+    run("pause", endpoint)
+    found = json.loads(run("why", first, "--json"))
+    assert found["delivery"]["id"] == first
+    assert [each["reason"] for each in found["reasons"]] == ["later", "paused", "no_worker"]
+    assert found["reasons"][0]["until"] == found["delivery"]["nextAttemptAt"]
+    run("cancel", first)
+    assert re.match(r"It was canceled 2.*Z: canceled by hand\.\n", run("why", first))
+    assert "no delivery has the id" in run("why", endpoint, returncode=1)
+
+
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
     endpoint = added(run, "http://127.0.0.1:9/hook", "--header", "Authorization: Bearer x")["id"]
     paused = {name: value for name, _, value in (line.partition("  ") for line in run("pause", endpoint).splitlines())}
