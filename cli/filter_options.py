@@ -10,25 +10,35 @@ import typer
 from svc_pg.database.filters import ListFilter, some_filters
 
 from .completion import events, one_of
+from .options import Between, period_of
 
 Command = Callable[..., None]
 
+_BETWEEN: Final = Parameter("between", Parameter.KEYWORD_ONLY, default=None, annotation=Between)
 _TIME: Final = ": 1h, 7d, or 2026-01-31T12:00:00Z"
 
 
 def filter_options(declaration: type, *, without: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Give a command an option for each filter of a TypedDict; the given options become its keywords."""
+    """Give a command an option for each filter of a TypedDict; the given options become its keywords.
+
+    If it has since and until, ``--between`` gives both.
+    """
     wanted = some_filters(declaration, without=without)
+    has_period = {each.name for each in wanted} >= {"since", "until"}
 
     def decorated(command: Command) -> Command:
         @wraps(command)
         def called(**given: Any) -> None:
             values = {each: given.pop(each.name) for each in wanted}
             used = {each: value for each, value in values.items() if value not in (None, False, [])}
-            command(**given, **{each.name: _read(each, value) for each, value in used.items()})
+            read = {each.name: _read(each, value) for each, value in used.items()}
+            if has_period:
+                given_period = period_of(given.pop("between"), since=read.get("since"), until=read.get("until"))
+                read |= given_period._asdict() if given_period else {}
+            command(**given, **read)
 
         own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        options = [_option(each) for each in wanted]
+        options = [*map(_option, wanted), *([_BETWEEN] if has_period else [])]
         arguments = [each for each in own if each.kind is not Parameter.KEYWORD_ONLY]
         parameters = [*arguments, *options, *(each for each in own if each not in arguments)]
         called.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,13 @@ def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, datab
     traffic = json.loads(run("traffic", "--by", "minute", "--endpoint", endpoint["id"], "--json"))
     assert (traffic["sent"], traffic["isEstimate"]) == (2, False)
     assert "2 sent, 0 delivered, 0 failed, 0 attempts failed" in run("traffic", "--by", "day", "--since", "1s")
+    now = datetime.now(UTC)
+    ends = [(now + timedelta(hours=n)).isoformat(timespec="seconds") for n in (-1, 1)]
+    period = " to ".join(ends)
+    assert "2 sent, 0 delivered" in run("traffic", "--between", period)
+    assert len(json.loads(run("messages", "--between", period, "--json"))) == 2
+    for command in ("deliveries", "messages"):
+        assert json.loads(run(command, "--between", "2020-01-31 10:00 to 11:00", "--json")) == []
     assert "'week' is not a step" in run("traffic", "--by", "week", returncode=1)
     assert "no message has the id" in run("message", "seven", returncode=1)
 
