@@ -16,10 +16,7 @@ from .json_text import printable
 
 def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
     """Print its state and attempts; in a second line its endpoint, the time of its end or next try, and its error."""
-    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
-    attempts = f"{counting}/{delivery.max_attempts} attempts"
-    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
-    attempts += f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else ""
+    attempts = _attempts(delivery)
     words = [
         delivery.id,
         human_times.second(delivery.created_at),
@@ -31,6 +28,22 @@ def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
     name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
     words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
     output.data("    " + "  ".join(filter(None, words)))
+
+
+def result_of(delivery: Delivery, endpoint: Endpoint | None) -> str:
+    """One line: its event and endpoint, its state with the time, and its error if it has not arrived."""
+    name = "an endpoint that was deleted" if endpoint is None else printable(endpoint.description or endpoint.url)
+    error = "" if delivery.status == "delivered" or not delivery.last_error else f": {printable(delivery.last_error)}"
+    state = _when(delivery) if delivery.status != "pending" else f"pending, {_when(delivery)}"
+    told = f"{printable(delivery.event_name)} to {name}, {state}, {_attempts(delivery)}{error}"
+    return f"{told}  [delivery {delivery.id}]"
+
+
+def _attempts(delivery: Delivery) -> str:
+    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
+    attempts = f"{counting}/{delivery.max_attempts} attempts"
+    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
+    return attempts + (f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else "")
 
 
 def _when(delivery: Delivery) -> str:

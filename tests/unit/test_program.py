@@ -53,6 +53,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
     assert panels() == {
         "Database": ["init", "install", "plan", "status", "uninstall", "migrate"],
         "Audit": [
+            "ask",
             "log",
             "history",
             "as-of",
