@@ -8,8 +8,8 @@ from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.formats.human_times import second
 from svc_pg.formats.plurals import counted
+from svc_pg.status.worker_seen import WORKER_SEEN
 from svc_pg.webhooks.ids import delivery_key
-from svc_pg.webhooks.traffic.backlog import WORKER_SEEN
 
 Reason = Literal[
     "delivered",
