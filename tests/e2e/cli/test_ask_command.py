@@ -91,8 +91,8 @@ def test_changes_and_what_became_of_their_messages_are_one_answer(run: Run, data
         ("UPDATE", "bob"),
         ("INSERT", "alice"),
     ]
-    sent = {each["message"]["eventName"]: [one["status"] for one in each["deliveries"]] for each in answer["sent"]}
-    assert {name: sorted(states) for name, states in sent.items()} == {
+    states = {each["message"]["eventName"]: [one["status"] for one in each["deliveries"]] for each in answer["sent"]}
+    assert {name: sorted(each) for name, each in states.items()} == {
         "order.paid": ["delivered", "failed"],
         "order.created": [],
     }
