@@ -10,6 +10,7 @@ import typer
 from svc_pg.database.filters import ListFilter, some_filters
 
 from .completion import events, one_of
+from .named_ids import endpoint_id, tenant_id
 from .options import Between, period_of
 
 Command = Callable[..., None]
@@ -31,7 +32,7 @@ def filter_options(declaration: type, *, without: Collection[str] = ()) -> Calla
         def called(**given: Any) -> None:
             values = {each: given.pop(each.name) for each in wanted}
             used = {each: value for each, value in values.items() if value not in (None, False, [])}
-            read = {each.name: _read(each, value) for each, value in used.items()}
+            read = {each.name: _found(each, _read(each, value), given["database_url"]) for each, value in used.items()}
             if has_period:
                 given_period = period_of(given.pop("between"), since=read.get("since"), until=read.get("until"))
                 read |= given_period._asdict() if given_period else {}
@@ -76,6 +77,14 @@ def _read(wanted: ListFilter, value: Any) -> object:
         raise typer.BadParameter(str(error), param_hint=f"'--{wanted.option}'") from error
 
 
+def _found(wanted: ListFilter, value: Any, database_url: str | None) -> object:
+    """The value, with the ids of endpoints and tenants in place of their names."""
+    find = _BY_NAME.get(wanted.name)
+    if find is None:
+        return value
+    return [find(each, database_url) for each in value] if isinstance(value, list) else find(value, database_url)
+
+
 def _metavar(wanted: ListFilter) -> str:
     match wanted.kind:
         case "time":
@@ -103,4 +112,9 @@ def _written(wanted: ListFilter) -> str:
             assert_never(wanted.kind)
 
 
+_BY_NAME: Final[Mapping[str, Callable[[str, str | None], str]]] = {
+    "endpoint": endpoint_id,
+    "tenant": tenant_id,
+    "not_tenant": tenant_id,
+}
 _COMPLETIONS: Final[Mapping[str, Callable[..., Any]]] = {"event": events}

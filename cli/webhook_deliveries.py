@@ -23,7 +23,8 @@ from .database import connect
 from .filter_options import filter_options, names
 from .format_delivery import advices, show_delivery, tell_of_breaker
 from .json_text import printable
-from .operator import EndpointId, acting_as_operator, change
+from .named_ids import EndpointName, endpoint_id
+from .operator import acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
 
 app = typer.Typer()
@@ -171,7 +172,7 @@ def _check(delivery: str | None, which: DeliveryFilter, *, dry_run: bool) -> Non
 @app.command()
 @filter_options(CreatedWithin)
 def recover(
-    endpoint: EndpointId,
+    endpoint: EndpointName,
     *,
     dry_run: DryRun = False,
     database_url: PostgresUrl = None,
@@ -179,10 +180,11 @@ def recover(
     **which: Unpack[CreatedWithin],
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
-    batch = deliveries.recover(endpoint, **which, dry_run=dry_run)
+    key = endpoint_id(endpoint, database_url)
+    batch = deliveries.recover(key, **which, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
-        tell_of_breaker(endpoint, database_url)
+        tell_of_breaker(key, database_url)
 
 
 def _change_many(

@@ -19,6 +19,7 @@ from .database import connect
 from .filter_options import filter_options
 from .json_text import printable
 from .lists import show_list
+from .named_ids import endpoint_id
 from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
 
 app = typer.Typer()
@@ -81,9 +82,10 @@ def show_traffic(
     start, end = period_of(between, since=since, until=until) or (
         None if each is None else durations.point_in_time(each) for each in (since, until)
     )
+    key = None if endpoint is None else endpoint_id(endpoint, database_url)
     with connect(database_url) as conn:
         now = fetch_one(conn, traffic_queries.now()).time
-        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, until=end, endpoint=endpoint))
+        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, until=end, endpoint=key))
     if json:
         records.show_json(found)
         return

@@ -100,6 +100,49 @@ def test_a_delivery_says_why_it_waits_and_which_command_ends_that(run: Run, data
     assert "no delivery has the id" in run("why", endpoint, returncode=1)
 
 
+def test_endpoints_are_named_by_what_people_call_them(run: Run, database: str) -> None:
+    shop = added(run, "http://127.0.0.1:9/shop", "--description", "The shop")["id"]
+    other = added(run, "http://127.0.0.1:9/other")["id"]
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {})
+    assert json.loads(run("show", "the shop", "--json"))["endpoint"]["id"] == shop
+    for command in ("pause", "resume", "disable", "resume", "update"):
+        options = ["--timeout", "9s"] if command == "update" else []
+        assert json.loads(run(command, "127.0.0.1:9/other", *options, "--json"))["id"] == other
+    assert json.loads(run("rotate-secret", "the shop", "--json"))["id"] == shop
+    assert json.loads(run("ping", "the shop", "--json"))["endpointId"] == shop
+    for options in (["deliveries"], ["cancel", "--dry-run"], ["replay", "--dry-run", "--since", "1h"]):
+        assert run(*options, "--endpoint", "The shop", "--json") == run(*options, "--endpoint", shop, "--json")
+    assert {each["endpointId"] for each in json.loads(run("deliveries", "--endpoint", "the shop", "--json"))} == {shop}
+    assert json.loads(run("traffic", "--endpoint", "the shop", "--json"))["sent"] == 2
+    assert json.loads(run("recover", "the shop", "--dry-run", "--json"))["count"] == 0
+    ambiguous = run("delete", "127.0.0.1", returncode=1)
+    assert "error: '127.0.0.1' may be one of several endpoints\n" in ambiguous
+    assert f"{shop} (The shop, http://127.0.0.1:9/shop), {other} (http://127.0.0.1:9/other)" in ambiguous
+    assert "no endpoint has the id 'nowhere', or is called so" in run(
+        "deliveries", "--endpoint", "nowhere", returncode=1
+    )
+    assert json.loads(run("delete", "The shop", "--json"))["id"] == shop
+
+
+def test_tenants_are_named_by_their_names(run: Run, database: str, tmp_path: Path) -> None:
+    with psycopg.connect(database) as conn:
+        tenant = str(scalar(conn, "insert into svc.tenants (name) values ('Acme'), ('ACME'), ('Other') returning id"))
+        other = str(scalar(conn, "select id from svc.tenants where name = 'Other'"))
+    made = added(run, "http://127.0.0.1:9/hook", "--tenant", "Acme")
+    assert json.loads(run("show", made["id"], "--json"))["endpoint"]["tenant"] == tenant
+    variables = {"DATABASE_URL": database}
+    listed = svc_pg("webhooks", "list", "--tenant", "other", folder=tmp_path, variables=variables)
+    assert listed.stderr == f"Other is the tenant {other}.\nNo endpoint matches.\n"
+    sent = svc_pg("send", "order.created", "{}", "--tenant", "Acme", folder=tmp_path, variables=variables)
+    assert sent.returncode == 0
+    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Acme", "--json"))] == [tenant]
+    assert svc_pg("log", "--tenant", "Other", "--tenant", "x", folder=tmp_path, variables=variables).returncode == 0
+    ambiguous = run("list", "--tenant", "acme", returncode=1)
+    assert "error: 'acme' may be one of several tenants" in ambiguous
+    assert f"{tenant} (Acme)" in ambiguous
+
+
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
     endpoint = added(run, "http://127.0.0.1:9/hook", "--header", "Authorization: Bearer x")["id"]
     paused = {name: value for name, _, value in (line.partition("  ") for line in run("pause", endpoint).splitlines())}
