@@ -1,10 +1,11 @@
 """Print deliveries, the commands that end a wait, and the reason that those of an endpoint wait."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from svc_pg.database.query import fetch_one
 from svc_pg.formats import human_times
-from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason, Reason
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import stats
@@ -12,6 +13,21 @@ from svc_pg.webhooks.endpoints.endpoint_stats import stats
 from . import output, records
 from .database import connect
 from .json_text import printable
+
+_RESUME: Final = "To send to the endpoint again: svc-pg webhooks resume {endpoint}"
+_AGAIN: Final = "To try it again: svc-pg webhooks retry {delivery}"
+_ADVICES: Final[Mapping[Reason, str]] = {
+    "failed": _AGAIN,
+    "canceled": _AGAIN,
+    "blocking": "To let the others pass: svc-pg webhooks cancel {delivery}",
+    "later": "To send it now: svc-pg webhooks retry {delivery}",
+    "paused": _RESUME,
+    "disabled": _RESUME,
+    "broken": _RESUME,
+    "throttled": _RESUME,
+    "key": "To see what that one waits for: svc-pg webhooks why {other}",
+    "no_worker": "To run a worker: svc-pg worker",
+}
 
 
 def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
@@ -56,19 +72,8 @@ def _when(delivery: Delivery) -> str:
 def advices(delivery: Delivery, reasons: Iterable[DeliveryReason]) -> Iterator[str]:
     """The commands that end a wait."""
     for each in reasons:
-        match each.reason:
-            case "later":
-                yield f"To send it now: svc-pg webhooks retry {delivery.id}"
-            case "failed" | "canceled":
-                yield f"To try it again: svc-pg webhooks retry {delivery.id}"
-            case "blocking":
-                yield f"To let the others pass: svc-pg webhooks cancel {delivery.id}"
-            case "paused" | "broken" | "throttled" | "disabled":
-                yield f"To send to the endpoint again: svc-pg webhooks resume {delivery.endpoint_id}"
-            case "key":
-                yield f"To see what that one waits for: svc-pg webhooks why {each.other_delivery_id}"
-            case "no_worker":
-                yield "To run a worker: svc-pg worker"
+        if advice := _ADVICES.get(each.reason):
+            yield advice.format(delivery=delivery.id, endpoint=delivery.endpoint_id, other=each.other_delivery_id)
 
 
 def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:

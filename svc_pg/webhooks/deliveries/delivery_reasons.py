@@ -39,6 +39,7 @@ Reason = Literal[
 MOST_COUNTED: Final = 1000  # in the function too
 
 _WHY: Final = statement("queries/webhooks/why.sql").replace("{worker_seen}", WORKER_SEEN)
+_OLDER: Final = {"pending": "comes first", "under way": "is under way", "failed": "failed and blocks the key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _sentence(reason: Reason, *, since: str, until: str, other: str, number: int
         case "throttled":
             return f"The receiver asked to send nothing until {until}."
         case "key":
-            return _key(other, detail)
+            return f"An older message of its key {_OLDER[detail]}: delivery {other}."
         case "probed":
             return f"After {_failures(number, detail)} its endpoint gets one attempt at a time, and one is under way."
         case "full":
@@ -131,15 +132,6 @@ def _sentence(reason: Reason, *, since: str, until: str, other: str, number: int
             return "No worker is seen: it waits until one runs."
         case _:
             assert_never(reason)
-
-
-def _key(other: str, how: str) -> str:
-    match how:
-        case "under way":
-            return f"An older message of its key is under way: delivery {other}."
-        case "failed":
-            return f"An older message of its key failed and blocks the key: delivery {other}."
-    return f"An older message of its key comes first: delivery {other}."
 
 
 def _because(detail: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID, uuid4
 
 import psycopg
@@ -14,6 +14,7 @@ from svc_pg.database.query import scalar
 from svc_pg.errors import NotFoundError
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason, Reason
+from tests.support.documents import ROOT
 from tests.support.hooks import endpoint, hooks_config, working
 from tests.support.postgres import replicated
 from tests.support.queue import end_leases
@@ -263,6 +264,12 @@ def test_a_standby_says_that_the_workers_of_its_primary_deliver() -> None:
     with replicated(prepare) as (_, follower, delivery), psycopg.connect(follower) as conn:
         [found] = deliveries.why(conn, delivery)
         assert found.sentence == "This server is a standby: the workers of its primary deliver."
+
+
+def test_each_reason_of_the_function_has_a_sentence() -> None:
+    text = (ROOT / "sql" / "webhooks" / "webhook_why.sql.j2").read_text(encoding="utf-8")
+    found = {*re.findall(r"(?:true|false), '([a-z]+)'", text), *re.findall(r"select 0, '([a-z]+)'", text)}
+    assert found | {"delivered", "failed", "canceled", "no_worker"} == {*get_args(Reason)}
 
 
 def test_one_that_does_not_exist_is_an_error(db: Connection) -> None:
