@@ -25,16 +25,24 @@ from .options import After, Json, PostgresUrl
 
 app = typer.Typer()
 
-_MOST_SENT: Final = 20  # messages, and deliveries, of one transaction
-_MOST_ENDPOINTS: Final = 1000
+_MOST_CHANGES: Final = 50
+_MOST_SENT: Final = 20  # messages, and deliveries, of one transaction: of all together up to a page of endpoints
 
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A message that a transaction sent, and its deliveries."""
+    """A message, and its deliveries that are on record."""
 
     message: Message
     deliveries: Sequence[Delivery]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The messages that a transaction sent; if it is not complete, there are more of them, or more deliveries."""
+
+    messages: Sequence[SentMessage]
+    is_complete: bool
 
 
 @app.command()
@@ -48,7 +56,9 @@ def ask(
         ),
     ],
     *,
-    limit: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="The number of changes, newest first.")] = 10,
+    limit: Annotated[
+        int, typer.Option(min=1, max=_MOST_CHANGES, metavar="N", help="The number of changes, newest first.")
+    ] = 10,
     after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
@@ -59,43 +69,42 @@ def ask(
         tell_other_names(conn, table)
         changes = audit.query().resource(table).record(key).limit(limit)
         page = (changes if after is None else changes.after(after)).list(conn)
-        sent = _sent_by(conn, page)
+        ids = dict.fromkeys(entry.xact_id for entry in page if entry.xact_id is not None)
+        sent = {xact_id: _sent_by(conn, xact_id) for xact_id in ids}
         endpoints = _endpoints_of(conn, sent.values())
     if json:
-        shown = [each for messages in sent.values() for each in messages]
+        shown = [
+            {"xactId": xact_id, "messages": each.messages, "isComplete": each.is_complete}
+            for xact_id, each in sent.items()
+        ]
         records.show_json(
             {"table": table, "recordId": key, "changes": page.data, "sent": shown, "nextCursor": page.next_cursor}
         )
         return
     output.data(f"{printable(table)} {printable(key)}")
-    told = set[str]()
     for entry in page:
         output.data(_change(entry))
-        xact_id = entry.xact_id or ""
-        for line in () if xact_id in told else _lines(sent.get(xact_id, ()), endpoints):
+        by_it = sent.pop(entry.xact_id or "", None)  # below the newest of its changes
+        for line in _lines(by_it.messages, endpoints) if by_it else ():
             output.data(f"    {line}")
-        if len(sent.get(xact_id, ())) == _MOST_SENT and xact_id not in told:
-            output.words(f"There may be more that it sent: svc-pg webhooks deliveries --transaction {xact_id}")
-        told.add(xact_id)
+        if by_it and not by_it.is_complete:
+            output.words(f"The transaction sent more: svc-pg webhooks deliveries --transaction {entry.xact_id}")
     output.more(page.next_cursor)
 
 
-def _sent_by(conn: Connection[Any], entries: Iterable[Entry]) -> Mapping[str, Sequence[SentMessage]]:
-    """The messages of the transactions that wrote the entries, as the page of a record has them."""
-    found: dict[str, Sequence[SentMessage]] = {}
-    for xact_id in dict.fromkeys(entry.xact_id for entry in entries if entry.xact_id is not None):
-        messages = webhooks.messages.list(conn, transaction=int(xact_id), limit=_MOST_SENT)
-        deliveries = webhooks.deliveries.list(conn, transaction=int(xact_id), limit=_MOST_SENT)
-        found[xact_id] = [
-            SentMessage(message, [each for each in deliveries if each.message_id == message.id]) for message in messages
-        ]
-    return found
+def _sent_by(conn: Connection[Any], xact_id: str) -> Sent:
+    """What the transaction sent, as the page of a record has it."""
+    messages = webhooks.messages.list(conn, transaction=int(xact_id), limit=_MOST_SENT)
+    deliveries = webhooks.deliveries.list(conn, transaction=int(xact_id), limit=_MOST_SENT)
+    found = [SentMessage(each, [one for one in deliveries if one.message_id == each.id]) for each in messages]
+    if deliveries.next_cursor is not None:  # others may have deliveries too
+        found = [each for each in found if each.deliveries]
+    return Sent(found, is_complete=messages.next_cursor is None and deliveries.next_cursor is None)
 
 
-def _endpoints_of(conn: Connection[Any], sent: Iterable[Sequence[SentMessage]]) -> Mapping[str, Endpoint]:
-    ids = {delivery.endpoint_id for messages in sent for each in messages for delivery in each.deliveries}
-    some = sorted(ids)[:_MOST_ENDPOINTS]
-    return {each.id: each for each in webhooks.endpoints.list(conn, ids=some, limit=len(some))} if some else {}
+def _endpoints_of(conn: Connection[Any], sent: Iterable[Sent]) -> Mapping[str, Endpoint]:
+    ids = sorted({delivery.endpoint_id for each in sent for one in each.messages for delivery in one.deliveries})
+    return {each.id: each for each in webhooks.endpoints.list(conn, ids=ids, limit=len(ids))} if ids else {}
 
 
 def _change(entry: Entry) -> str:
@@ -113,6 +122,6 @@ def _change(entry: Entry) -> str:
 def _lines(sent: Iterable[SentMessage], endpoints: Mapping[str, Endpoint]) -> Iterator[str]:
     for each in sent:
         if not each.deliveries:
-            yield f"sent {printable(each.message.event_name)}, to nobody"
+            yield f"sent {printable(each.message.event_name)}, no delivery on record"
         for delivery in each.deliveries:
             yield f"sent {result_of(delivery, endpoints.get(delivery.endpoint_id))}"

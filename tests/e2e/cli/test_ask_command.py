@@ -11,6 +11,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from svc_pg import audit, webhooks
+from svc_pg.database.query import scalar
 from svc_pg.webhooks import deliveries
 from tests.support.commands import svc_pg
 from tests.support.hooks import endpoint, hooks_config, working
@@ -84,14 +85,16 @@ def test_changes_and_what_became_of_their_messages_are_one_answer(run: Run, data
             ]
         )
         assert created.startswith('TIME  alice  INSERT    card: "1234", id: 17, status: "new"  [entry ')
-        assert nobody == "    sent order.created, to nobody"
+        assert nobody == "    sent order.created, no delivery on record"
     answer = json.loads(run("ask", "--json", "orders/17").stdout)
     assert (answer["table"], answer["recordId"], answer["nextCursor"]) == ("public.orders", "17", None)
     assert [(each["operation"], each["actorId"]) for each in answer["changes"]] == [
         ("UPDATE", "bob"),
         ("INSERT", "alice"),
     ]
-    states = {each["message"]["eventName"]: [one["status"] for one in each["deliveries"]] for each in answer["sent"]}
+    assert [each["xactId"] for each in answer["sent"]] == [each["xactId"] for each in answer["changes"]]
+    messages = [each for sent in answer["sent"] for each in sent["messages"]]
+    states = {each["message"]["eventName"]: [one["status"] for one in each["deliveries"]] for each in messages}
     assert {name: sorted(each) for name, each in states.items()} == {
         "order.paid": ["delivered", "failed"],
         "order.created": [],
@@ -114,6 +117,24 @@ def test_what_is_pending_says_so_and_a_long_past_goes_on_after_a_cursor(run: Run
     assert [line.split()[2] for line in without_times(run("ask", "order 17", "--after", cursor[1]).stdout)[1:2]] == [
         "INSERT"
     ]
+
+
+def test_a_transaction_that_sent_many_messages_shows_some_and_says_so(run: Run, database: str) -> None:
+    for _ in range(3):
+        endpoint(database, CONFIG, "http://127.0.0.1:9/hook", events=["order.paid"])
+    with psycopg.connect(database) as conn:
+        conn.execute("update orders set status = 'paid' where id = 17")
+        conn.execute("update orders set status = 'sent' where id = 17")
+        webhooks.send_many(conn, "order.paid", [{}] * 15)
+        xact_id = scalar(conn, "select txid_current()")
+    done = run("ask", "order 17", "--limit", "2")
+    _, newest, *sent, older = without_times(done.stdout)
+    assert ('"paid" -> "sent"' in newest, '"new" -> "paid"' in older) == (True, True)
+    assert len(sent) == 20
+    assert all("order.paid to http://127.0.0.1:9/hook, pending" in line for line in sent)
+    assert f"The transaction sent more: svc-pg webhooks deliveries --transaction {xact_id}\n" in done.stderr
+    [answer] = json.loads(run("ask", "order 17", "--limit", "2", "--json").stdout)["sent"]
+    assert (answer["xactId"], answer["isComplete"]) == (str(xact_id), False)
 
 
 def test_a_name_that_may_mean_several_records_or_none_is_an_error_with_the_candidates(run: Run) -> None:
