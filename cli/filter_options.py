@@ -32,11 +32,11 @@ def filter_options(declaration: type, *, without: Collection[str] = ()) -> Calla
         def called(**given: Any) -> None:
             values = {each: given.pop(each.name) for each in wanted}
             used = {each: value for each, value in values.items() if value not in (None, False, [])}
-            read = {each.name: _found(each, _read(each, value), given["database_url"]) for each, value in used.items()}
+            read = {each.name: _read(each, value) for each, value in used.items()}
             if has_period:
-                given_period = period_of(given.pop("between"), since=read.get("since"), until=read.get("until"))
-                read |= given_period._asdict() if given_period else {}
-            command(**given, **read)
+                period = period_of(given.pop("between"), since=read.get("since"), until=read.get("until"))
+                read |= period._asdict() if period else {}
+            command(**given, **{name: _found(name, value, given["database_url"]) for name, value in read.items()})
 
         own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         options = [*map(_option, wanted), *([_BETWEEN] if has_period else [])]
@@ -77,9 +77,9 @@ def _read(wanted: ListFilter, value: Any) -> object:
         raise typer.BadParameter(str(error), param_hint=f"'--{wanted.option}'") from error
 
 
-def _found(wanted: ListFilter, value: Any, database_url: str | None) -> object:
-    """The value, with the ids of endpoints and tenants in place of their names."""
-    find = _BY_NAME.get(wanted.name)
+def _found(name: str, value: Any, database_url: str | None) -> object:
+    """The value of a filter, with the ids of endpoints and tenants in place of their names."""
+    find = _BY_NAME.get(name)
     if find is None:
         return value
     return [find(each, database_url) for each in value] if isinstance(value, list) else find(value, database_url)

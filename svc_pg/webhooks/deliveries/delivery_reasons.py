@@ -93,11 +93,11 @@ def _sentence(reason: Reason, *, since: str, until: str, other: str, number: int
         case "blocking":
             return f'It blocks its key "{detail}", and with it {_counted(number, "later delivery")}.'
         case "sending":
-            return f"Worker {detail} has sent it since {since}, as attempt {number}, and its lease ends {until}."
+            return f"Worker {detail} has been sending it since {since}, as attempt {number}; its lease ends {until}."
         case "lost":
-            return f"Worker {detail} began attempt {number} {since} and told no result: its lease ended {until}."
+            return f"Worker {detail} began attempt {number} {since} and gave no result: its lease ended {until}."
         case "due":
-            return f"It is due since {since}, and the next claim of a worker takes it if its turn comes."
+            return f"It has been due since {since}: the next claim of a worker takes it if its turn comes."
         case "deleted":
             return "Its endpoint was deleted: the next claim of a worker cancels it."
         case "disabled":

@@ -113,11 +113,11 @@ def test_one_under_way_names_its_worker_and_the_end_of_its_lease(database: str, 
     endpoint(database, CONFIG, URL)
     delivery = send(db)
     claim(db)
-    expected = "Worker worker has sent it since TIME, as attempt 1, and its lease ends TIME."
+    expected = "Worker worker has been sending it since TIME, as attempt 1; its lease ends TIME."
     assert sentence(db, delivery, "sending") == expected
     assert len(deliveries.why(db, delivery)) == 1, "a lease shows a worker"
     end_leases(db)
-    expected = "Worker worker began attempt 1 TIME and told no result: its lease ended TIME."
+    expected = "Worker worker began attempt 1 TIME and gave no result: its lease ended TIME."
     assert sentence(db, delivery, "lost") == expected
     assert is_claimed(db, delivery)
 
