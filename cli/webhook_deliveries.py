@@ -78,6 +78,8 @@ def show_one(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Js
     for attempt in attempts:
         output.data("")
         records.show(attempt)
+    if row.status == "pending":
+        output.words(f"To see what it waits for: svc-pg webhooks why {row.id}")
 
 
 @app.command("why")

@@ -90,6 +90,8 @@ def test_a_delivery_says_why_it_waits_and_which_command_ends_that(run: Run, data
         f"To see what that one waits for: svc-pg webhooks why {first}",
         "To run a worker: svc-pg worker",
     ]
+    shown = svc_pg("webhooks", "delivery", second, folder=tmp_path, variables={"DATABASE_URL": database})
+    assert shown.stderr == f"To see what it waits for: svc-pg webhooks why {second}\n"
     run("pause", endpoint)
     found = json.loads(run("why", first, "--json"))
     assert found["delivery"]["id"] == first
