@@ -82,8 +82,8 @@ def change(conn: Connection, random: Random, ids: list[str], under_way: list[Cla
             end_leases(conn)
             under_way.clear()
         case 5:
-            for each in deliveries.list(conn, status="failed", limit=2):
-                deliveries.retry(conn, each.id)
+            for failed in deliveries.list(conn, status="failed", limit=2):
+                deliveries.retry(conn, failed.id)
 
 
 @pytest.mark.parametrize("seed", range(6))
