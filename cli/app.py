@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "status": Summary("Database", "schema", "Show what is installed and what differs."),
     "uninstall": Summary("Database", "schema", "Remove triggers, views and functions, and the data if asked."),
     "migrate": Summary("Database", "migrate", "Write an SQL script, or an Alembic or Django migration."),
+    "ask": Summary("Audit", "ask", "Tell who changed a record, when and what, and who was told of it."),
     "log": Summary("Audit", "log", "Show the newest entries of the audit log."),
     "history": Summary("Audit", "time_travel", "Show the states of one record."),
     "as-of": Summary("Audit", "time_travel", "Show a record or a table as it was at a time."),

@@ -9,10 +9,11 @@ from svc_pg import audit
 from svc_pg.audit.read.audit_query import entry as entry_of
 from svc_pg.database.query import fetch
 from svc_pg.errors import NotFoundError
+from svc_pg.formats import human_times
 
 from . import output, records
 from .database import connect, log_instead
-from .format_difference import ERASED, actor_text, field_text, time_text
+from .format_difference import ERASED, actor_text, field_text
 from .format_entry import table_text
 from .json_text import printable
 from .options import Json, PostgresUrl
@@ -80,7 +81,7 @@ def _show_difference(entry: audit.Entry) -> None:
         "  ".join(
             part
             for part in (
-                time_text(entry.timestamp),
+                human_times.second(entry.timestamp),
                 actor_text(entry.actor_id, entry.db_user),
                 entry.operation,
                 table_text(entry),

@@ -24,6 +24,7 @@ from .console_tokens import tokens
 from .database import connect
 from .json_text import printable
 from .lists import show_list
+from .named_ids import tenant_id
 from .operator import operator
 from .options import Json, PostgresUrl
 
@@ -108,6 +109,7 @@ def revoke(
     database_url: PostgresUrl = None,
 ) -> None:
     """End a session, an unopened link to the portal, or all of a tenant. The next call is refused."""
+    tenant = None if tenant is None else tenant_id(tenant, database_url)
     with connect(database_url) as conn:
         match session_id, tenant:
             case None, str():

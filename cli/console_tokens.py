@@ -15,6 +15,7 @@ from .confirming import Yes, end_once, over
 from .database import connect
 from .json_text import printable
 from .lists import show_list
+from .named_ids import tenant_id
 from .operator import operator
 from .options import Json, PostgresUrl, duration
 
@@ -32,6 +33,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Make a token, and print it. It is not shown again."""
+    tenant = None if tenant is None else tenant_id(tenant, database_url)
     with connect(database_url) as conn, operator(conn):
         if tenant is not None:
             known_tenants.refuse_unknown(conn, tenant)

@@ -121,7 +121,7 @@ def _check(
     if follow and form not in (None, ExportFormat.ndjson):
         raise typer.BadParameter(f"--follow writes ndjson, because a file of {form} has an end")
     if follow and "until" in which:
-        raise typer.BadParameter("--follow has no end, so leave out --until")
+        raise typer.BadParameter("--follow has no end, so leave out --until and --between")
     if follow and unsettled:
         raise typer.BadParameter("--follow writes what is settled, so leave out --unsettled")
     if form is ExportFormat.parquet and to == STANDARD_OUTPUT and sys.stdout.isatty():

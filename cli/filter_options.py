@@ -10,25 +10,36 @@ import typer
 from svc_pg.database.filters import ListFilter, some_filters
 
 from .completion import events, one_of
+from .named_ids import endpoint_id, tenant_id
+from .options import Between, period_of
 
 Command = Callable[..., None]
 
+_BETWEEN: Final = Parameter("between", Parameter.KEYWORD_ONLY, default=None, annotation=Between)
 _TIME: Final = ": 1h, 7d, or 2026-01-31T12:00:00Z"
 
 
 def filter_options(declaration: type, *, without: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Give a command an option for each filter of a TypedDict; the given options become its keywords."""
+    """Give a command an option for each filter of a TypedDict; the given options become its keywords.
+
+    If it has since and until, ``--between`` gives both.
+    """
     wanted = some_filters(declaration, without=without)
+    has_period = {each.name for each in wanted} >= {"since", "until"}
 
     def decorated(command: Command) -> Command:
         @wraps(command)
         def called(**given: Any) -> None:
             values = {each: given.pop(each.name) for each in wanted}
             used = {each: value for each, value in values.items() if value not in (None, False, [])}
-            command(**given, **{each.name: _read(each, value) for each, value in used.items()})
+            read = {each.name: _read(each, value) for each, value in used.items()}
+            if has_period:
+                period = period_of(given.pop("between"), since=read.get("since"), until=read.get("until"))
+                read |= period._asdict() if period else {}
+            command(**given, **{name: _found(name, value, given["database_url"]) for name, value in read.items()})
 
         own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        options = [_option(each) for each in wanted]
+        options = [*map(_option, wanted), *([_BETWEEN] if has_period else [])]
         arguments = [each for each in own if each.kind is not Parameter.KEYWORD_ONLY]
         parameters = [*arguments, *options, *(each for each in own if each not in arguments)]
         called.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -66,6 +77,14 @@ def _read(wanted: ListFilter, value: Any) -> object:
         raise typer.BadParameter(str(error), param_hint=f"'--{wanted.option}'") from error
 
 
+def _found(name: str, value: Any, database_url: str | None) -> object:
+    """The value of a filter, with the ids of endpoints and tenants in place of their names."""
+    find = _BY_NAME.get(name)
+    if find is None:
+        return value
+    return [find(each, database_url) for each in value] if isinstance(value, list) else find(value, database_url)
+
+
 def _metavar(wanted: ListFilter) -> str:
     match wanted.kind:
         case "time":
@@ -93,4 +112,9 @@ def _written(wanted: ListFilter) -> str:
             assert_never(wanted.kind)
 
 
+_BY_NAME: Final[Mapping[str, Callable[[str, str | None], str]]] = {
+    "endpoint": endpoint_id,
+    "tenant": tenant_id,
+    "not_tenant": tenant_id,
+}
 _COMPLETIONS: Final[Mapping[str, Callable[..., Any]]] = {"event": events}

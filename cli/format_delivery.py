@@ -1,34 +1,79 @@
-"""Print deliveries, and the reason that those of an endpoint wait."""
+"""Print deliveries, the commands that end a wait, and the reason that those of an endpoint wait."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from svc_pg.database.query import fetch_one
+from svc_pg.formats import human_times
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason, Reason
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import stats
 
 from . import output, records
 from .database import connect
-from .format_difference import time_text
 from .json_text import printable
+
+_RESUME: Final = "To send to the endpoint again: svc-pg webhooks resume {endpoint}"
+_AGAIN: Final = "To try it again: svc-pg webhooks retry {delivery}"
+_ADVICES: Final[Mapping[Reason, str]] = {
+    "failed": _AGAIN,
+    "canceled": _AGAIN,
+    "blocking": "To let the others pass: svc-pg webhooks cancel {delivery}",
+    "later": "To send it now: svc-pg webhooks retry {delivery}",
+    "paused": _RESUME,
+    "disabled": _RESUME,
+    "broken": _RESUME,
+    "throttled": _RESUME,
+    "key": "To see what that one waits for: svc-pg webhooks why {other}",
+    "no_worker": "To run a worker: svc-pg worker",
+}
 
 
 def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
     """Print its state and attempts; in a second line its endpoint, the time of its end or next try, and its error."""
-    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
-    attempts = f"{counting}/{delivery.max_attempts} attempts"
-    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
-    attempts += f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else ""
-    words = [delivery.id, time_text(delivery.created_at), printable(delivery.event_name), delivery.status, attempts]
+    attempts = _attempts(delivery)
+    words = [
+        delivery.id,
+        human_times.second(delivery.created_at),
+        printable(delivery.event_name),
+        delivery.status,
+        attempts,
+    ]
     output.data("  ".join(words))
     name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
     words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
     output.data("    " + "  ".join(filter(None, words)))
 
 
+def result_of(delivery: Delivery, endpoint: Endpoint | None) -> str:
+    """One line: its event and endpoint, its state with the time, and its error if it has not arrived."""
+    name = "an endpoint that was deleted" if endpoint is None else printable(endpoint.description or endpoint.url)
+    error = "" if delivery.status == "delivered" or not delivery.last_error else f": {printable(delivery.last_error)}"
+    state = _when(delivery) if delivery.status != "pending" else f"pending, {_when(delivery)}"
+    told = f"{printable(delivery.event_name)} to {name}, {state}, {_attempts(delivery)}{error}"
+    return f"{told}  [delivery {delivery.id}]"
+
+
+def _attempts(delivery: Delivery) -> str:
+    counting = delivery.attempts - delivery.lost_attempts - delivery.throttled_attempts
+    attempts = f"{counting}/{delivery.max_attempts} attempts"
+    attempts += f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
+    return attempts + (f", {delivery.throttled_attempts} throttled" if delivery.throttled_attempts else "")
+
+
 def _when(delivery: Delivery) -> str:
     """The time at which it ended, or is due."""
     if delivery.finished_at is not None:
-        return f"{delivery.status} {time_text(delivery.finished_at)}"
-    return "" if delivery.next_attempt_at is None else f"due {time_text(delivery.next_attempt_at)}"
+        return f"{delivery.status} {human_times.second(delivery.finished_at)}"
+    return "" if delivery.next_attempt_at is None else f"due {human_times.second(delivery.next_attempt_at)}"
+
+
+def advices(delivery: Delivery, reasons: Iterable[DeliveryReason]) -> Iterator[str]:
+    """The commands that end a wait."""
+    for each in reasons:
+        if advice := _ADVICES.get(each.reason):
+            yield advice.format(delivery=delivery.id, endpoint=delivery.endpoint_id, other=each.other_delivery_id)
 
 
 def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:

@@ -1,6 +1,5 @@
 """A difference of the audit log as text for a terminal."""
 
-from datetime import UTC, datetime
 from typing import Final
 
 from svc_pg.audit import Entry, FieldDiff, RecordState, Snapshot, diff
@@ -63,8 +62,3 @@ def actor_text(actor_id: str | None, db_user: str | None) -> str:
     """The actor, or else the user of the database, with a warning about a name that may imitate another."""
     name = printable(actor_id or (f"({db_user})" if db_user else "(nobody named)"))
     return f"{name} (letters of several scripts)" if is_mixed(actor_id or "") else name
-
-
-def time_text(time: datetime) -> str:
-    """A time in UTC, to the second."""
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"

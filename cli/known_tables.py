@@ -65,6 +65,15 @@ def tell_other_names(conn: Connection[Any], table: str) -> None:
         output.words(f'"{name}" was the name of what is {shown} now: its entries from then count here too')
 
 
+def audited_tables(conn: Connection[Any]) -> Sequence[str] | None:
+    """The audited tables of PostgreSQL; None if the role may not read the record of the installation.
+
+    A reader of the log need not have access to it.
+    """
+    nothing: Sequence[str] | None = None
+    return optional_read(conn, lambda conn: scalar(conn, _AUDITED) or [], nothing)
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The existence of a table without entries, and the audited tables; None if the role may not read them."""
@@ -91,9 +100,7 @@ def _in_postgresql(conn: Connection[Any], name: TableName) -> _Found | None:
         if scalar(conn, _HAS_ENTRIES, (str(name),)):
             return None
         exists = bool(scalar(conn, _EXISTS, (name.schema, name.table)))
-    # a reader of the log need not have access to the record of the installation
-    nothing: Sequence[str] | None = None
-    return _Found(exists, optional_read(conn, lambda conn: scalar(conn, _AUDITED) or [], nothing))
+    return _Found(exists, audited_tables(conn))
 
 
 def _elsewhere(conn: Any, name: TableName) -> _Found | None:

@@ -42,7 +42,9 @@ def log(
     """Show the newest entries of the audit log, the newest last."""
     wanted = selected(which, no_actor=no_actor, all_databases=all_databases).limit(limit)
     if follow and "until" in which:
-        raise typer.BadParameter("what is followed has no end", param_hint="--until")
+        raise typer.BadParameter(
+            "what is followed has no end, so leave out --until and --between", param_hint="--follow"
+        )
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))

@@ -5,9 +5,8 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-import typer
 from psycopg import Connection
 
 from svc_pg import audit
@@ -21,8 +20,6 @@ Row = TypeVar("Row")
 
 _CONTEXT: Final = {"program": "svc-pg"}
 _ACT: Final = "select set_config('svc.actor_id', %s, false), set_config('svc.context', %s, false)"
-
-EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The endpoint's id.", show_default=False)]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import typer
 from typer.models import OptionInfo
 
 from svc_pg.formats import durations
+from svc_pg.formats.periods import Period, period
 
 DatabaseUrl = Annotated[
     str | None,
@@ -36,6 +37,16 @@ After = Annotated[
     str | None, typer.Option(metavar="CURSOR", help="Continue after this cursor, which the last list printed.")
 ]
 
+Between = Annotated[
+    str | None,
+    typer.Option(
+        "--between",
+        metavar="PERIOD",
+        help="In place of --since and --until: '10:00 to 11:00' of today, '2026-01-31 10:00 to 11:00' or "
+        "'2026-01-31 to 2026-02-01'. UTC, unless the times have zones.",
+    ),
+]
+
 _ZERO: Final = re.compile("0[smhdw]?")
 
 
@@ -58,6 +69,19 @@ def point_in_time(*, meaning: str) -> OptionInfo:
     """An option with a text for ``svc_pg.formats.durations.point_in_time``."""
     option: OptionInfo = typer.Option(callback=readable_time, metavar="DURATION|TIME", help=meaning)
     return option
+
+
+def period_of(between: str | None, *, since: object, until: object) -> Period | None:
+    """The period of the option ``--between``, if it is given. Raises wrong usage, also beside the other two."""
+    if between is None:
+        return None
+    for name, value in (("since", since), ("until", until)):
+        if value is not None:
+            raise typer.BadParameter(f"it has a beginning and an end, so leave out --{name}", param_hint="'--between'")
+    try:
+        return period(between)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="'--between'") from error
 
 
 def readable_time(text: str | None) -> str | None:

@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from svc_pg.formats import durations
+from svc_pg.formats import durations, human_times
 from svc_pg.formats.json_writer import encode
 
 from . import json_text, output
@@ -28,7 +28,7 @@ def text(value: object) -> str:
     """A value as text for people."""
     match value:
         case datetime():
-            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+            return human_times.second(value)
         case timedelta():
             return durations.text(value)
         case bool():

@@ -21,6 +21,7 @@ from svc_pg.formats.plurals import counted
 from . import json_text, output, records
 from .completion import events
 from .database import connect
+from .named_ids import tenant_id
 from .options import Json, PostgresUrl, duration
 
 app = typer.Typer()
@@ -61,6 +62,7 @@ def send(
     """Send an event to every endpoint that subscribes to it, and print the message's id. Workers deliver it."""
     text = _standard_input() if payload == "-" else payload
     _check(text, hint=None if payload == "-" else _QUOTE)
+    tenant = None if tenant is None else tenant_id(tenant, database_url)
     with connect(database_url) as conn:
         try:
             message = webhooks.send(

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
-from svc_pg.formats import durations
+from svc_pg.formats import durations, human_times
 
 from . import output, records
 from .database import connect, log_instead
-from .format_difference import ERASED, actor_text, differences, time_text, value_text
+from .format_difference import ERASED, actor_text, differences, value_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records
 from .options import After, Json, Limit, PostgresUrl, readable_time
@@ -49,7 +49,7 @@ def history(
     for state in page:
         end = "" if state.moved_to is None else f"now {printable(state.moved_to)}"
         _line(
-            time_text(state.valid_from),
+            human_times.second(state.valid_from),
             actor_text(state.actor_id, state.db_user),
             state.operation.ljust(8),
             end or (ERASED if state.is_erased else differences(state)),
@@ -124,11 +124,11 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
     for origin in origins:
         value = "(redacted)" if origin.is_redacted else value_text(origin.value)
         if origin.changed_at is None:
-            since = "" if origin.known_since is None else f" before {time_text(origin.known_since)}"
+            since = "" if origin.known_since is None else f" before {human_times.second(origin.known_since)}"
             who = [f"not known{since}"]
         else:
             actor = actor_text(origin.actor_id, origin.db_user)
-            who = [time_text(origin.changed_at), actor, str(origin.operation), f"[entry {origin.entry_id}]"]
+            who = [human_times.second(origin.changed_at), actor, str(origin.operation), f"[entry {origin.entry_id}]"]
         _line(printable(origin.field).ljust(width), value, *who)
 
 
@@ -140,7 +140,7 @@ def _show_row(row: audit.PastRow) -> None:
         output.words(f"also recorded, redacted or of other columns than those of now: {printable(row.other_data.text)}")
     if row.valid_from is not None:
         actor = actor_text(row.actor_id, row.db_user)
-        output.words(f"since {time_text(row.valid_from)}, by {actor}, {row.operation}, entry {row.entry_id}")
+        output.words(f"since {human_times.second(row.valid_from)}, by {actor}, {row.operation}, entry {row.entry_id}")
 
 
 def _row_json(row: audit.PastRow) -> Mapping[str, object]:

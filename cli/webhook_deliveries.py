@@ -11,7 +11,7 @@ from svc_pg import Config, Settings
 from svc_pg.database.query import Query, fetch, fetch_one
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
-from svc_pg.webhooks.deliveries import delivery_request
+from svc_pg.webhooks.deliveries import delivery_reasons, delivery_request
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
@@ -21,9 +21,10 @@ from svc_pg.webhooks.secrets import KeyRing
 from . import output, records
 from .database import connect
 from .filter_options import filter_options, names
-from .format_delivery import show_delivery, tell_of_breaker
+from .format_delivery import advices, show_delivery, tell_of_breaker
 from .json_text import printable
-from .operator import EndpointId, acting_as_operator, change
+from .named_ids import EndpointName, endpoint_id
+from .operator import acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
 
 app = typer.Typer()
@@ -77,6 +78,23 @@ def show_one(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Js
     for attempt in attempts:
         output.data("")
         records.show(attempt)
+    if row.status == "pending":
+        output.words(f"To see what it waits for: svc-pg webhooks why {row.id}")
+
+
+@app.command("why")
+def tell_why(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+    """Tell in sentences what a delivery waits for, or how it has ended."""
+    with connect(database_url) as conn:
+        row = fetch_one(conn, deliveries.get(delivery))
+        reasons = fetch(conn, delivery_reasons.why(delivery))
+    if json:
+        records.show_json({"delivery": row, "reasons": reasons})
+        return
+    for reason in reasons:
+        output.data(printable(reason.sentence))
+    for advice in dict.fromkeys(advices(row, reasons)):
+        output.words(advice)
 
 
 @app.command()
@@ -156,7 +174,7 @@ def _check(delivery: str | None, which: DeliveryFilter, *, dry_run: bool) -> Non
 @app.command()
 @filter_options(CreatedWithin)
 def recover(
-    endpoint: EndpointId,
+    endpoint: EndpointName,
     *,
     dry_run: DryRun = False,
     database_url: PostgresUrl = None,
@@ -164,10 +182,11 @@ def recover(
     **which: Unpack[CreatedWithin],
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
-    batch = deliveries.recover(endpoint, **which, dry_run=dry_run)
+    key = endpoint_id(endpoint, database_url)
+    batch = deliveries.recover(key, **which, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
-        tell_of_breaker(endpoint, database_url)
+        tell_of_breaker(key, database_url)
 
 
 def _change_many(

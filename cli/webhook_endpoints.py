@@ -19,7 +19,8 @@ from svc_pg.webhooks.secrets import KeyRing
 from . import new_tenant, output, records
 from .completion import events, one_of
 from .database import connect
-from .operator import EndpointId, change, operator
+from .named_ids import EndpointName, endpoint_id, tenant_id
+from .operator import change, operator
 from .options import ConfigReference, Json, PostgresUrl, duration
 
 app = typer.Typer()
@@ -118,6 +119,7 @@ def add(
         url_by=url_by,
     )
     guard = Guard.of(Config.find(config).webhooks)
+    tenant = None if tenant is None else tenant_id(tenant, database_url)
     new = endpoints.create(**fields, tenant=tenant, keys=KeyRing.of(Settings.load()), guard=guard)
     with connect(database_url) as conn, operator(conn):
         is_first = tenant is not None and new_tenant.is_new(conn, tenant)
@@ -128,7 +130,7 @@ def add(
 
 @app.command()
 def update(
-    endpoint: EndpointId,
+    endpoint: EndpointName,
     *,
     url: Annotated[str | None, Url] = None,
     event: Annotated[list[str] | None, Events] = None,
@@ -180,7 +182,8 @@ def update(
         changes = cast(Changes, {**changes, field: _REMOVED[name]})
     keys = KeyRing.of(Settings.load()) if needs_keys(changes) else None
     guard = Guard.of(Config.find(config).webhooks)
-    change(endpoints.update(endpoint, keys=keys, guard=guard, **changes), database_url, as_json=json)
+    key = endpoint_id(endpoint, database_url)
+    change(endpoints.update(key, keys=keys, guard=guard, **changes), database_url, as_json=json)
 
 
 def show_secret(endpoint: EndpointWithSecret, *, as_json: bool) -> None:

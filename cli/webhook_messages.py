@@ -19,7 +19,8 @@ from .database import connect
 from .filter_options import filter_options
 from .json_text import printable
 from .lists import show_list
-from .options import After, Json, Limit, PostgresUrl, point_in_time
+from .named_ids import endpoint_id
+from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
 
 app = typer.Typer()
 
@@ -72,15 +73,19 @@ def show_traffic(
         point_in_time(meaning="The beginning. Default: the last hour by minute, day by hour, week by day."),
     ] = None,
     until: Annotated[str | None, point_in_time(meaning="The end, written as for --since. Default: now.")] = None,
+    between: Between = None,
     endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")] = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show the number of deliveries sent over time, one for each message and endpoint, and their results."""
-    start, end = (None if each is None else durations.point_in_time(each) for each in (since, until))
+    start, end = period_of(between, since=since, until=until) or (
+        None if each is None else durations.point_in_time(each) for each in (since, until)
+    )
+    key = None if endpoint is None else endpoint_id(endpoint, database_url)
     with connect(database_url) as conn:
         now = fetch_one(conn, traffic_queries.now()).time
-        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, until=end, endpoint=endpoint))
+        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, until=end, endpoint=key))
     if json:
         records.show_json(found)
         return

@@ -10,6 +10,7 @@ from svc_pg.database.query import fetch_one
 from . import new_tenant, output, records
 from .console_address import Url, base_of, warn_of
 from .database import connect
+from .named_ids import tenant_id
 from .operator import operator
 from .options import PostgresUrl, duration
 
@@ -29,6 +30,7 @@ def portal_link(
     from svc_pg.console.sign_in import known_tenants, portal_links
 
     base = base_of(url)
+    tenant = tenant_id(tenant, database_url)
     wanted = portal_links.link(tenant, lifetime=expires)
     with connect(database_url) as conn, operator(conn):
         known_tenants.refuse_unknown(conn, tenant)

@@ -17,6 +17,7 @@ from . import output, records
 from .completion import one_of
 from .database import connect
 from .filter_options import filter_options
+from .named_ids import endpoint_id
 from .operator import acting_as_operator
 from .options import Json, PostgresUrl
 
@@ -52,7 +53,7 @@ def replay(
     **which: Unpack[ReplayFilter],
 ) -> None:
     """Deliver messages to an endpoint once more, or messages that it never got."""
-    batch = partial(replay_queries.replay, endpoint, **which, by=by, new_ids=new_ids)
+    batch = partial(replay_queries.replay, endpoint_id(endpoint, database_url), **which, by=by, new_ids=new_ids)
     with connect(database_url) as conn, acting_as_operator(conn):
         with conn.transaction():
             start = fetch_one(conn, batch(after=after, batch=0)).next_cursor

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Unpack
+from typing import Annotated, Final, Unpack
 
 import typer
 
@@ -34,12 +34,25 @@ from .filter_options import filter_options
 from .format_delivery import show_delivery
 from .json_text import printable
 from .lists import show_list
-from .operator import EndpointId, change, operator
+from .named_ids import EndpointName, endpoint_id
+from .operator import change, operator
 from .options import After, Json, Limit, PostgresUrl, duration
+from .panels import paneled
 from .webhook_endpoints import show_secret
 
+PANELS: Final = {
+    "Endpoints": "list show add update ping pause resume disable delete rotate-secret portal-link",
+    "Deliveries": "deliveries delivery why retry recover cancel request",
+    "Messages": "messages message replay",
+    "Health": "health traffic",
+    "Maintenance": "prune reencrypt",
+}
+"""The commands in the order of the help: by their subject, and those used most come first."""
+
 app = typer.Typer()
-_webhooks = typer.Typer(help="Manage webhook endpoints and their deliveries.", no_args_is_help=True)
+_webhooks = typer.Typer(
+    help="Manage webhook endpoints and their deliveries.", cls=paneled(PANELS), no_args_is_help=True
+)
 app.add_typer(_webhooks, name="webhooks")
 _webhooks.add_typer(webhook_endpoints.app)
 _webhooks.add_typer(webhook_deliveries.app)
@@ -72,10 +85,11 @@ def _endpoint(endpoint: Endpoint) -> Iterator[str]:
 
 
 @_webhooks.command()
-def show(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+def show(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show an endpoint, its health and its deliveries of the last day."""
+    key = endpoint_id(endpoint, database_url)
     with connect(database_url) as conn:
-        row, health = fetch_one(conn, endpoints.get(endpoint)), fetch_one(conn, stats(endpoint))
+        row, health = fetch_one(conn, endpoints.get(key)), fetch_one(conn, stats(key))
     if json:
         records.show_json({"endpoint": row, "stats": health})
         return
@@ -125,38 +139,39 @@ def health(
 
 
 @_webhooks.command()
-def pause(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+def pause(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Stop sending to an endpoint for now. Pending deliveries wait."""
-    change(endpoints.pause(endpoint), database_url, as_json=json)
+    change(endpoints.pause(endpoint_id(endpoint, database_url)), database_url, as_json=json)
 
 
 @_webhooks.command()
-def resume(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+def resume(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Make a paused or disabled endpoint active again, and forget its failures."""
-    change(endpoints.resume(endpoint), database_url, as_json=json)
+    change(endpoints.resume(endpoint_id(endpoint, database_url)), database_url, as_json=json)
 
 
 @_webhooks.command()
 def disable(
-    endpoint: EndpointId,
+    endpoint: EndpointName,
     *,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for people.")] = "disabled by hand",
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Stop sending to an endpoint, and cancel its pending deliveries."""
-    change(endpoints.disable(endpoint, reason=reason), database_url, as_json=json)
+    key = endpoint_id(endpoint, database_url)
+    change(endpoints.disable(key, reason=reason), database_url, as_json=json)
 
 
 @_webhooks.command()
-def delete(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+def delete(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Delete an endpoint, and cancel its pending deliveries. All its deliveries stay on record."""
-    change(endpoints.delete(endpoint), database_url, as_json=json)
+    change(endpoints.delete(endpoint_id(endpoint, database_url)), database_url, as_json=json)
 
 
 @_webhooks.command()
 def rotate_secret(
-    endpoint: EndpointId,
+    endpoint: EndpointName,
     *,
     overlap: Annotated[
         timedelta, duration(meaning="How long the old secret signs as well; 0 ends it at once.", or_zero=True)
@@ -165,15 +180,17 @@ def rotate_secret(
     json: Json = False,
 ) -> None:
     """Give an endpoint a new secret, and print it. It is not shown again."""
-    new = endpoints.rotate_secret(endpoint, keys=KeyRing.of(Settings.load()), overlap=overlap)
+    new = endpoints.rotate_secret(
+        endpoint_id(endpoint, database_url), keys=KeyRing.of(Settings.load()), overlap=overlap
+    )
     with connect(database_url) as conn, operator(conn):
         show_secret(fetch_one(conn, new), as_json=json)
 
 
 @_webhooks.command()
-def ping(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+def ping(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Send the event webhook.ping to an endpoint."""
-    change(deliveries.ping(endpoint), database_url, as_json=json, show=show_delivery)
+    change(deliveries.ping(endpoint_id(endpoint, database_url)), database_url, as_json=json, show=show_delivery)
 
 
 @_webhooks.command()

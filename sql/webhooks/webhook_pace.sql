@@ -5,7 +5,7 @@
 -- 30 ms before it is due, so that a claim that is a little late loses nothing. As 0.97 * (1 s + 30 ms) is less than
 -- 1 s, no more than p_rate start within any second, and no more than 3 % of it, or one, at once. At a high rate a
 -- claim starts none until it can start half as many, so that workers need not claim for each.
--- access: admin
+-- access: reader, admin
 create or replace function svc.webhook_pace(
     p_rate integer, p_spent_until timestamptz, p_now timestamptz, p_started integer,
     out startable integer, out spent_until timestamptz, out full_until timestamptz

@@ -1,6 +1,6 @@
 """Points in time for people: relative to now, exact under the pointer, and for machines."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 _UNITS: Final = (("day", 86_400), ("hr", 3600), ("min", 60), ("sec", 1))
@@ -21,6 +21,11 @@ def relative(then: datetime, now: datetime) -> str:
 def exact(then: datetime) -> str:
     """For example ``12 Mar 2026, 14:32:08 UTC``, given a time in UTC."""
     return f"{then.day} {then:%b %Y, %H:%M:%S} UTC"
+
+
+def second(then: datetime) -> str:
+    """For example ``2026-03-12 14:32:08Z``, as commands show it."""
+    return f"{then.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def instant(then: datetime) -> str:

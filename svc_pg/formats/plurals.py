@@ -2,7 +2,13 @@
 
 from typing import Final
 
-_IRREGULAR: Final = {"delivery": "deliveries", "entry": "entries", "newer entry": "newer entries", "index": "indexes"}
+_IRREGULAR: Final = {
+    "delivery": "deliveries",
+    "later delivery": "later deliveries",
+    "entry": "entries",
+    "newer entry": "newer entries",
+    "index": "indexes",
+}
 
 
 def plural(noun: str) -> str:

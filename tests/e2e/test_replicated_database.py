@@ -186,6 +186,9 @@ def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgrad
         ):
             with pytest.raises(psycopg.DatabaseError, match=words):
                 target.execute(statement)
+        for delivery in webhooks.deliveries.list(target, status="pending", limit=1):
+            [*_, reason] = webhooks.deliveries.why(target, delivery.id)
+            assert reason.sentence == "This is a copy that a subscription keeps: the workers of the publisher deliver."
         for call in (
             lambda: audit.purge(target, config=CONFIG.audit, unsealed=True),
             lambda: audit.erase(target, "public.t", 2),

@@ -17,8 +17,9 @@ from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres import installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
+from svc_pg.webhooks.deliveries import delivery_reasons
 from svc_pg.webhooks.endpoints import endpoint_queries
-from svc_pg.webhooks.traffic import traffic_samples
+from svc_pg.webhooks.traffic import backlog, traffic_samples
 from tests.support.documents import ROOT
 
 FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "sql" / "queries").rglob("*.sql"))
@@ -40,9 +41,11 @@ FILLED: Final[dict[str, str]] = {
     "queries/seals/leaves.sql": leaf_queries._LEAVES,
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,
     "queries/webhooks/activity.sql": traffic_samples.ACTIVITY,
+    "queries/webhooks/backlog.sql": backlog._READ,
     "queries/webhooks/rotate_secret.sql": endpoint_queries._ROTATE,
     "queries/webhooks/traffic.sql": traffic_samples.TRAFFIC,
     "queries/webhooks/traffic_samples.sql": traffic_samples.TRAFFIC,
+    "queries/webhooks/why.sql": delivery_reasons._WHY,
 }
 """The whole statement of a file with holes, or of one that fills such a hole."""
 

@@ -1948,6 +1948,18 @@ create function svc.webhook_unpark(p_now timestamp with time zone)
 create function svc.webhook_uuid7()
     returns uuid language sql parallel safe;
 
+create function svc.webhook_why(p_delivery uuid, p_now timestamp with time zone DEFAULT clock_timestamp())
+    returns TABLE(reason text, since timestamp with time zone, until timestamp with time zone, other_id uuid, number integer, detail text) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 -- Rights
 
 grant usage on schema svc to svc_admin;
@@ -2310,6 +2322,7 @@ grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
 grant execute on function svc.webhook_pace to svc_admin;
+grant execute on function svc.webhook_pace to svc_reader;
 grant execute on function svc.webhook_park to svc_admin;
 grant delete, insert, select, update on table svc.webhook_parked_endpoints to svc_admin;
 grant select on table svc.webhook_parked_endpoints to svc_reader;
@@ -2343,3 +2356,5 @@ grant execute on function svc.webhook_tell_outages to svc_admin;
 grant execute on function svc.webhook_unblock to svc_admin;
 grant execute on function svc.webhook_unpark to svc_admin;
 grant execute on function svc.webhook_uuid7 to svc_admin;
+grant execute on function svc.webhook_why to svc_admin;
+grant execute on function svc.webhook_why to svc_reader;

@@ -22,6 +22,7 @@ MANNERS: Final = {
     *("conn", "config", "database_url", "json", "help", "dry_run", "do", "progress", "reason", "lift"),
     *("order", "only", "fields", "time", "format", "bucket", "to", "follow", "rebind", "unsettled"),
     "all",  # without the filter that a command has by itself
+    "between",  # since and until in one
 }
 """Parameters of the call and of the rows' look: none of them selects rows."""
 SAME: Final = {
@@ -220,6 +221,10 @@ def test_no_list_is_left_out() -> None:
 @pytest.mark.parametrize("found", [HTTP, OPTIONS, PAGES_OF], ids=["http", "command", "page"])
 def test_what_has_a_beginning_in_time_has_an_end(found: Mapping[str, set[str]]) -> None:
     assert [name for name, names in found.items() if "since" in names and "until" not in names] == []
+
+
+def test_each_command_with_a_beginning_and_an_end_has_both_in_one_option() -> None:
+    assert [name for name, names in OPTIONS.items() if ("since" in names) != ("between" in names)] == []
 
 
 @pytest.mark.parametrize("name", [each.command for each in LISTS.values() if each.command])

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from cli import main
 from cli.app import COMMANDS, app, load
+from cli.webhooks import PANELS
 
 
 def all_below(command: Any, *path: str) -> Iterator[tuple[str, Any]]:
@@ -32,17 +33,27 @@ def shown(*arguments: str) -> str:
     return done.output
 
 
-def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
-    panels: dict[str, list[str]] = {}
-    for line in shown("--help").splitlines():
+def panels(*arguments: str) -> dict[str, list[str]]:
+    """The panels of a help with the first word of each line, without the options and without the rest of texts."""
+    found: dict[str, list[str]] = {}
+    for line in shown(*arguments, "--help").splitlines():
         if title := re.match(r"╭─ (\w+) ", line):
-            names = panels.setdefault(title[1], [])
-        elif line.startswith("│"):
+            names = found.setdefault(title[1], [])
+        elif line.startswith("│") and line[2] != " ":
             names.append(line[2:].partition(" ")[0])
-    panels.pop("Options")
-    assert panels == {
+    found.pop("Options")
+    return found
+
+
+def test_the_help_of_webhooks_groups_its_commands_by_their_subjects() -> None:
+    assert panels("webhooks") == {panel: names.split() for panel, names in PANELS.items()}
+
+
+def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
+    assert panels() == {
         "Database": ["init", "install", "plan", "status", "uninstall", "migrate"],
         "Audit": [
+            "ask",
             "log",
             "history",
             "as-of",

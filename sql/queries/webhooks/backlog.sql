@@ -29,11 +29,7 @@ select (
        and not exists (select from svc.webhook_rates w -- a second longer, until the next claim
                         where w.endpoint_id = e.id and w.full_until > now() - interval '1 s')
 ) as oldest_due_seconds, (
-    pg_is_in_recovery() -- whose primary has the workers
-    or exists (select from svc.webhook_leases l where l.lease_until > now())
-    or exists (select from pg_stat_activity a
-                where a.datname = current_database() and starts_with(a.application_name, 'svc-pg worker')
-                  and a.pid <> pg_backend_pid())
+    {worker_seen}
 ) as is_worker_seen, e.*, (
     select coalesce(max(age(x.xmin)), 0) from (
         select a.backend_xmin from pg_stat_activity a

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.pages.findings import Finding, More, Reading
@@ -31,7 +32,6 @@ _MOST_TABLES: Final = 500
 _MOST_SHOWN: Final = 8
 _MOST_PROBED: Final = 30
 _WORDS: Final = {"actor": ("Actor", "people"), "label": ("Label", "tag"), "compliance": ("Tag", "tag")}
-_RECORD: Final = re.compile(r"(?P<table>\S+?)(?:\s+|/|#|:)(?P<record>\S.*)")
 _FACT: Final = re.compile(r"(?=.*[0-9])(?=.*[^0-9])[\w.:/+=@-]{4,128}")  # the id of a request, an address
 NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
@@ -94,16 +94,17 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
         if problem.code not in ("not_supported", "access_denied"):
             raise
         return  # of an audit log elsewhere, whose user may not look at triggers
-    named, key = list[str](), text
-    if typed := _RECORD.fullmatch(text):
-        named, key = [each.name for each in page if _is_named(each.name, typed["table"])], typed["record"]
-    if not named:  # a key alone, which may have a blank or a slash in it too
-        named, key = [each.name for each in page if not each.name.startswith("svc.")], text
-    for name in named[:_MOST_PROBED]:
+    tables, key = list[str](), text
+    if typed := split_name(text):
+        table, key = typed
+        tables = [name for surely in named((each.name for each in page), table) for name in surely]
+    if not tables:  # a key alone, which may have a blank or a slash in it too
+        tables, key = [each.name for each in page if not each.name.startswith("svc.")], text
+    for name in tables[:_MOST_PROBED]:
         if about := await _changed(request, resource=name, record=key):
             yield Finding("Record", "tag", f"{name} {key}", request.to.record(name, key), about)
-    for table in _matching(page.data, text, lambda each: each.name):
-        yield Finding("Table", "system", table.name, request.to.entries(resource=table.name), "all of its changes")
+    for each in _matching(page.data, text, lambda each: each.name):
+        yield Finding("Table", "system", each.name, request.to.entries(resource=each.name), "all of its changes")
 
 
 async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding]:
@@ -239,9 +240,3 @@ async def _first(request: PageRequest, shape: type[Shape], text: str, *path: str
 def _matching(rows: Sequence[Shape], text: str, words: Callable[[Shape], str]) -> Sequence[Shape]:
     wanted = text.casefold()
     return [row for row in rows if wanted in words(row).casefold()][:_MOST_SHOWN]
-
-
-def _is_named(table: str, typed: str) -> bool:
-    """True if this is the table's name, with its schema or without, or the beginning of it, such as its singular."""
-    name = table.casefold()
-    return name.startswith(typed.casefold()) or name.rpartition(".")[2].startswith(typed.casefold())

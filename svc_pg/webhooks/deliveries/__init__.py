@@ -12,9 +12,10 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.pagination import DEFAULT_SIZE, Page
 from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
-from svc_pg.webhooks.deliveries import delivery_queries, delivery_request, replay_queries
+from svc_pg.webhooks.deliveries import delivery_queries, delivery_reasons, delivery_request, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter, ReplayFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost, HttpHeader
 from svc_pg.webhooks.deliveries.delivery_rows import (
     BulkResult,
@@ -37,6 +38,7 @@ __all__ = [
     "DeliveryDetail",
     "DeliveryFilter",
     "DeliveryPost",
+    "DeliveryReason",
     "HttpHeader",
     "ReplayOptions",
     "ReplayResult",
@@ -51,6 +53,7 @@ __all__ = [
     "aretry",
     "aretry_all",
     "attempts",
+    "awhy",
     "cancel",
     "cancel_all",
     "count",
@@ -60,6 +63,7 @@ __all__ = [
     "request",
     "retry",
     "retry_all",
+    "why",
 ]
 
 
@@ -127,6 +131,19 @@ def attempts(conn: Connection[Any], delivery_id: str) -> Sequence[DeliveryAttemp
 async def aattempts(conn: AsyncConnection[Any], delivery_id: str) -> Sequence[DeliveryAttempt]:
     """As ``attempts``."""
     return await afetch(conn, delivery_queries.attempts(delivery_id))
+
+
+def why(conn: Connection[Any], delivery_id: str) -> Sequence[DeliveryReason]:
+    """The reasons for which a delivery waits now, each in a sentence, by the conditions of a worker's claim.
+
+    If it has ended, how it has.
+    """
+    return fetch(conn, delivery_reasons.why(delivery_id))
+
+
+async def awhy(conn: AsyncConnection[Any], delivery_id: str) -> Sequence[DeliveryReason]:
+    """As ``why``."""
+    return await afetch(conn, delivery_reasons.why(delivery_id))
 
 
 def request(conn: Connection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryPost:

@@ -8,6 +8,7 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.query import Query, afetch_one, fetch_one
 from svc_pg.database.statements import statement
+from svc_pg.status.worker_seen import WORKER_SEEN
 
 MOST_COUNTED: Final = 10_000  # in the statement too
 _LATE_UNSEEN: Final = timedelta(minutes=1)  # a worker that is deployed anew is back by then
@@ -18,7 +19,7 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-_READ: Final = statement("queries/webhooks/backlog.sql")
+_READ: Final = statement("queries/webhooks/backlog.sql").replace("{worker_seen}", WORKER_SEEN)
 _WAITING: Final = statement("queries/webhooks/waiting_deliveries.sql")
 
 

@@ -89,6 +89,8 @@ def test_an_export_of_nothing_is_an_empty_array(run: Run) -> None:
         (["--compliance", "gdpr", "--compliance", "soc2"], ["DELETE"]),
         (["--until", "2020-01-01T00:00:00Z"], []),
         (["--since", "2020-01-01T00:00:00+01:00"], ["INSERT", "UPDATE", "DELETE"]),
+        (["--between", "2020-01-01 to 9999-12-31"], ["INSERT", "UPDATE", "DELETE"]),
+        (["--between", "2020-01-01 10:00 to 11:00"], []),
     ],
 )
 def test_an_export_is_filtered(run: Run, options: list[str], expected: list[str]) -> None:

@@ -2,7 +2,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,77 @@ def test_an_endpoint_of_an_unknown_tenant_is_refused_or_said_to_be_its_first(
     assert [row["tenant"] for row in json.loads(run("list", "--json"))] == ["acme", "acme"]
 
 
+def test_a_delivery_says_why_it_waits_and_which_command_ends_that(run: Run, database: str, tmp_path: Path) -> None:
+    endpoint = added(run, "http://127.0.0.1:9/hook", "--ordering", "key")["id"]
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {}, key="order 7", delay=timedelta(hours=1))
+        webhooks.send(conn, "order.created", {}, key="order 7")
+        conn.commit()
+        second, first = (each.id for each in webhooks.deliveries.list(conn))
+    told = svc_pg("webhooks", "why", second, folder=tmp_path, variables={"DATABASE_URL": database})
+    assert told.stdout.splitlines() == [
+        f"An older message of its key comes first: delivery {first}.",
+        "No worker is seen: it waits until one runs.",
+    ]
+    assert told.stderr.splitlines() == [
+        f"To see what that one waits for: svc-pg webhooks why {first}",
+        "To run a worker: svc-pg worker",
+    ]
+    shown = svc_pg("webhooks", "delivery", second, folder=tmp_path, variables={"DATABASE_URL": database})
+    assert shown.stderr == f"To see what it waits for: svc-pg webhooks why {second}\n"
+    run("pause", endpoint)
+    found = json.loads(run("why", first, "--json"))
+    assert found["delivery"]["id"] == first
+    assert [each["reason"] for each in found["reasons"]] == ["later", "paused", "no_worker"]
+    assert found["reasons"][0]["until"] == found["delivery"]["nextAttemptAt"]
+    run("cancel", first)
+    assert re.match(r"It was canceled 2.*Z: canceled by hand\.\n", run("why", first))
+    assert "no delivery has the id" in run("why", endpoint, returncode=1)
+
+
+def test_endpoints_are_named_by_what_people_call_them(run: Run, database: str) -> None:
+    shop = added(run, "http://127.0.0.1:9/shop", "--description", "The shop")["id"]
+    other = added(run, "http://127.0.0.1:9/other")["id"]
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {})
+    assert json.loads(run("show", "the shop", "--json"))["endpoint"]["id"] == shop
+    for command in ("pause", "resume", "disable", "resume", "update"):
+        options = ["--timeout", "9s"] if command == "update" else []
+        assert json.loads(run(command, "127.0.0.1:9/other", *options, "--json"))["id"] == other
+    assert json.loads(run("rotate-secret", "the shop", "--json"))["id"] == shop
+    assert json.loads(run("ping", "the shop", "--json"))["endpointId"] == shop
+    for options in (["deliveries"], ["cancel", "--dry-run"], ["replay", "--dry-run", "--since", "1h"]):
+        assert run(*options, "--endpoint", "The shop", "--json") == run(*options, "--endpoint", shop, "--json")
+    assert {each["endpointId"] for each in json.loads(run("deliveries", "--endpoint", "the shop", "--json"))} == {shop}
+    assert json.loads(run("traffic", "--endpoint", "the shop", "--json"))["sent"] == 2
+    assert json.loads(run("recover", "the shop", "--dry-run", "--json"))["count"] == 0
+    ambiguous = run("delete", "127.0.0.1", returncode=1)
+    assert "error: '127.0.0.1' may be one of several endpoints\n" in ambiguous
+    assert f"{shop} (The shop, http://127.0.0.1:9/shop), {other} (http://127.0.0.1:9/other)" in ambiguous
+    assert "no endpoint has the id 'nowhere', or is called so" in run(
+        "deliveries", "--endpoint", "nowhere", returncode=1
+    )
+    assert json.loads(run("delete", "The shop", "--json"))["id"] == shop
+
+
+def test_tenants_are_named_by_their_names(run: Run, database: str, tmp_path: Path) -> None:
+    with psycopg.connect(database) as conn:
+        tenant = str(scalar(conn, "insert into svc.tenants (name) values ('Acme'), ('ACME'), ('Other') returning id"))
+        other = str(scalar(conn, "select id from svc.tenants where name = 'Other'"))
+    made = added(run, "http://127.0.0.1:9/hook", "--tenant", "Acme")
+    assert json.loads(run("show", made["id"], "--json"))["endpoint"]["tenant"] == tenant
+    variables = {"DATABASE_URL": database}
+    listed = svc_pg("webhooks", "list", "--tenant", "other", folder=tmp_path, variables=variables)
+    assert listed.stderr == f"Other is the tenant {other}.\nNo endpoint matches.\n"
+    sent = svc_pg("send", "order.created", "{}", "--tenant", "Acme", folder=tmp_path, variables=variables)
+    assert sent.returncode == 0
+    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Acme", "--json"))] == [tenant]
+    assert svc_pg("log", "--tenant", "Other", "--tenant", "x", folder=tmp_path, variables=variables).returncode == 0
+    ambiguous = run("list", "--tenant", "acme", returncode=1)
+    assert "error: 'acme' may be one of several tenants" in ambiguous
+    assert f"{tenant} (Acme)" in ambiguous
+
+
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
     endpoint = added(run, "http://127.0.0.1:9/hook", "--header", "Authorization: Bearer x")["id"]
     paused = {name: value for name, _, value in (line.partition("  ") for line in run("pause", endpoint).splitlines())}
@@ -117,6 +188,13 @@ def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, datab
     traffic = json.loads(run("traffic", "--by", "minute", "--endpoint", endpoint["id"], "--json"))
     assert (traffic["sent"], traffic["isEstimate"]) == (2, False)
     assert "2 sent, 0 delivered, 0 failed, 0 attempts failed" in run("traffic", "--by", "day", "--since", "1s")
+    now = datetime.now(UTC)
+    ends = [(now + timedelta(hours=n)).isoformat(timespec="seconds") for n in (-1, 1)]
+    period = " to ".join(ends)
+    assert "2 sent, 0 delivered" in run("traffic", "--between", period)
+    assert len(json.loads(run("messages", "--between", period, "--json"))) == 2
+    for command in ("deliveries", "messages"):
+        assert json.loads(run(command, "--between", "2020-01-31 10:00 to 11:00", "--json")) == []
     assert "'week' is not a step" in run("traffic", "--by", "week", returncode=1)
     assert "no message has the id" in run("message", "seven", returncode=1)
 

@@ -88,6 +88,24 @@ def test_a_retry_a_breaker_and_a_lost_lease_wait_no_longer_than_they_would_have(
         assert scalar(conn, "select mended from svc.webhook_follow_clock(1000)") == 0, "once is enough"
 
 
+def test_a_delivery_says_that_the_clock_was_set_back_until_a_worker_has_followed_it(
+    postgres_choice: str | None,
+) -> None:
+    with database_an_hour_ahead(postgres_choice) as (conninfo, clock), psycopg.connect(conninfo) as conn:
+        conn.autocommit = True
+        endpoint(conninfo, CONFIG, "http://127.0.0.1:9/")
+        send(conninfo, 1, delay=timedelta(minutes=1))
+        [delivery] = webhooks.deliveries.list(conn)
+        clock.set("+0")
+        [later, set_back, _no_worker] = webhooks.deliveries.why(conn, delivery.id)
+        assert (later.reason, set_back.reason) == ("later", "clock")
+        assert set_back.sentence.startswith("The clock of the database's server was set back, to before 2")
+        assert maintain(conn, CONFIG)
+        [later, _no_worker] = webhooks.deliveries.why(conn, delivery.id)
+        assert later.until is not None
+        assert later.until < datetime.now(UTC) + timedelta(minutes=2)
+
+
 def written_ahead(conn: psycopg.Connection, number: int, by: timedelta) -> None:
     """Deliveries as an earlier clock wrote them, that was ahead by that."""
     for each in range(number):

@@ -1,0 +1,67 @@
+"""The ids of endpoints and tenants that people name in other words."""
+
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+from psycopg import Connection
+
+from svc_pg.database.conninfo import Conninfo
+from svc_pg.errors import QueryError
+from svc_pg.webhooks.endpoints.endpoint_names import id_of
+
+from . import output
+from .database import address, connect
+from .json_text import printable
+from .optional_read import optional_read
+
+EndpointName = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENDPOINT",
+        help="The endpoint: its id, its description or its URL, or how one of these begins.",
+        show_default=False,
+    ),
+]
+_TENANTS: Final = "select id::text, name from svc.tenants where id::text = %s or lower(name) = lower(%s) limit 10"
+
+
+def endpoint_id(text: str, database_url: str | None) -> str:
+    """The id of the endpoint that a text names. Raises NotFoundError and QueryError as ``id_of``."""
+    if _is_id(text):
+        return text
+    with connect(database_url) as conn:
+        return id_of(conn, text)
+
+
+def tenant_id(text: str, database_url: str | None) -> str:
+    """The id of the tenant in svc.tenants that has this name, whatever its case; else the text, which is an id itself.
+
+    Raises QueryError if several have it.
+    """
+    if _is_id(text) or not isinstance(address(database_url), Conninfo):
+        return text
+    nothing: list[tuple[str, str]] = []
+    with connect(database_url) as conn:
+        found = optional_read(conn, lambda conn: _tenants(conn, text), nothing)
+    if not found or text in [key for key, _ in found]:
+        return text
+    exact = [each for each in found if each[1] == text] or found
+    if len(exact) > 1:
+        listed = ", ".join(f"{key} ({name})" for key, name in exact)
+        raise QueryError(f"{text!r} may be one of several tenants", hint=f"Write its id: {listed}.")
+    [(key, name)] = exact
+    output.words(f"{printable(name)} is the tenant {key}.")
+    return key
+
+
+def _tenants(conn: Connection[Any], text: str) -> list[tuple[str, str]]:
+    return conn.execute(_TENANTS, (text, text)).fetchall()
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,45 @@
+"""Periods as people write them, from one time to another: ``10:00 to 11:00``, ``2026-01-31 to 2026-02-01``."""
+
+import re
+from datetime import UTC, date, datetime
+from typing import Final, NamedTuple
+
+_TIME: Final = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})?"
+    r"(?:(?(date)(?:T| +))(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+_TO: Final = re.compile(r"\s+to\s+", re.IGNORECASE)
+_FORMS: Final = "write 10:00 to 11:00, 2026-01-31 10:00 to 11:00, 2026-01-31 to 2026-02-01, or times with their zones"
+
+
+class Period(NamedTuple):
+    """The times from ``since`` on, before ``until``."""
+
+    since: datetime
+    until: datetime
+
+
+def period(text: str, *, today: date | None = None) -> Period:
+    """Read a period. Raises ValueError if it is none, or does not end after it begins.
+
+    Times without a zone are in UTC, in which commands show times. A date is its beginning. A time without a date is of
+    the same date as the beginning, or of ``today``, which by default is today in UTC.
+    """
+    first, last = (_TIME.fullmatch(each) for each in [*_TO.split(text.strip(), maxsplit=1), ""][:2])
+    if not first or not first[0] or not last or not last[0]:
+        raise ValueError(f"{text!r} is not a period; {_FORMS}")
+    if last["date"] and not first["date"]:
+        raise ValueError(f"{text!r} has no date at its beginning, but at its end; {_FORMS}")
+    day = first["date"] or (today or datetime.now(UTC).date()).isoformat()
+    try:
+        since, until = _read(first, day), _read(last, day)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text!r} is not a period: {error}; {_FORMS}") from error
+    if until <= since:
+        raise ValueError(f"{text!r} does not end after it begins; {_FORMS}")
+    return Period(since, until)
+
+
+def _read(found: re.Match[str], day: str) -> datetime:
+    hour, _, rest = (found["time"] or "0:00").partition(":")
+    return datetime.fromisoformat(f"{found['date'] or day}T{hour:0>2}:{rest}{found['zone'] or 'Z'}").astimezone(UTC)
