@@ -27,7 +27,9 @@ def constraints() -> list[str]:
 
 def requirements() -> list[str]:
     """The packages of the extra ``test`` that can be installed beside the oldest ones."""
-    return [each.split(";")[0].strip() for each in _PROJECT["optional-dependencies"]["test"] if _name(each) not in NEWER]
+    return [
+        each.split(";")[0].strip() for each in _PROJECT["optional-dependencies"]["test"] if _name(each) not in NEWER
+    ]
 
 
 def _name(requirement: str) -> str:

@@ -96,14 +96,14 @@ def main() -> int:
         pairs: dict[str, dict[str, Cost]] = {}
         for state in sorted(STATES, key=["analyzed when small", "right", "never analyzed"].index):
             know(conn, state)
-            for found, reads in ((singles, {**_lists(), **_others()}), (pairs, _pairs())):
+            for found, reads in ((singles, {**lists(), **others()}), (pairs, _pairs())):
                 for name, cost in asyncio.run(_measured(conninfo, state, reads)).items():
                     found.setdefault(name, {})[state] = cost
     figures = _figures(options.entries, singles, pairs)
     saved.save(options.save, "bounds", figures, versions)
     command.output().print(shown(figures), soft_wrap=True, markup=False)
-    lists = [figures["pairs"], *(each for name, each in figures["reads"].items() if name in _lists())]
-    return int(any(cost["pages"] > MOST for states in lists for cost in states.values()))
+    bounded = [figures["pairs"], *(each for name, each in figures["reads"].items() if name in lists())]
+    return int(any(cost["pages"] > MOST for states in bounded for cost in states.values()))
 
 
 def shown(figures: Mapping[str, Any]) -> str:
@@ -137,12 +137,12 @@ def _figures(
     return {"entries": entries, "numberOfPairs": len(pairs), "reads": reads, "pairs": worst}
 
 
-def _lists() -> dict[str, Read]:
+def lists() -> dict[str, Read]:
     """A page of 50 by each filter, from both ends."""
-    lists: dict[str, Filter] = {"no filter": lambda query: query, **FILTERS}
+    selections: dict[str, Filter] = {"no filter": lambda query: query, **FILTERS}
     return {
         name if order == "newest" else f"{name}, the oldest first": _list(selected(audit.query()).order(order))
-        for name, selected in lists.items()
+        for name, selected in selections.items()
         for order in ("newest", "oldest")
     }
 
@@ -161,7 +161,7 @@ def _list(query: AuditQuery) -> Read:
     return query.limit(50).alist
 
 
-def _others() -> dict[str, Read]:
+def others() -> dict[str, Read]:
     """The other reads of the log, at their worst: of the record and the transaction with the most entries."""
     past = audit.as_of("t", timedelta(days=200)).limit(50)
     history = audit.history("t", HOT).limit(100)
