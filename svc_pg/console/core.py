@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -15,20 +15,19 @@ from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 
 from svc_pg.console import cors
+from svc_pg.console.api_document import OPENAPI, ApiDocument
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
-from svc_pg.console.openapi import Route, document, product_routes
+from svc_pg.console.openapi import Route, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem, read_only
 from svc_pg.console.responses import encoded, started
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.stream_guard import until_ended
 from svc_pg.console.tokens import Session
-from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
-from svc_pg.formats.json_writer import encode
 from svc_pg.settings import Permission
 
 ConsoleHandler = Callable[[ConsoleRequest], ConsoleResponse | Awaitable[ConsoleResponse]]
@@ -40,8 +39,7 @@ _CONVENTIONS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-_OPENAPI: Final = Documentation(summary="This document", response=dict[str, Any])
-_SERVER_URL: Final = "{server}"
+_CONSOLE_WORDS: Final = "The state of the console, and the ways to sign in."
 _ENCODERS: Final = 4  # threads that take turns on the interpreter
 
 _Request = TypeVar("_Request", bound=ConsoleRequest)
@@ -73,55 +71,51 @@ class Core:
         self._on_refusal = on_refusal
         self._encoders = CapacityLimiter(_ENCODERS)
         self._allowed_origins = allowed_origins
-        self._title = title
         self._console_path = console_path
         self._is_read_only = is_read_only
         self._console_routes: Router[ConsoleHandler] = Router()
         self._product_routes: Router[ProductEndpoint] = Router()
         self._product_ids: list[str] = []
-        self.routes: list[Route] = []
-        """All routes with their documentation, in the order of registration."""
-        self._document: str | None = None
-        self.add_route("GET", "/openapi.json", self._openapi, _OPENAPI)
+        self._document = ApiDocument(title)
+        self.add_route("GET", "/openapi.json", self._document.answer, OPENAPI)
 
     @property
     def product_ids(self) -> Sequence[str]:
         """The ids of the products, in the order of registration."""
         return list(self._product_ids)
 
+    @property
+    def routes(self) -> Sequence[Route]:
+        """All routes with their documentation, in the order of registration."""
+        return self._document.routes
+
     def openapi(self, *, server_url: str) -> Mapping[str, JsonValue]:
         """The OpenAPI document of all routes."""
-        return document(self.routes, title=self._title, server_url=server_url)
-
-    async def _openapi(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Answer with the document, made once because anybody may ask for it. Only the path of the mount may differ."""
-        if self._document is None:
-            self._document = encode(self.openapi(server_url=_SERVER_URL)).decode()
-        server_url = encode(request.base_path or "/").decode()
-        return ConsoleResponse(200, RawJson(self._document.replace(f'"{_SERVER_URL}"', server_url, 1)))
+        return self._document.document(server_url=server_url)
 
     def add_route(
         self, method: str, path: str, handler: ConsoleHandler, documentation: Documentation = UNDOCUMENTED
     ) -> None:
         """Add a route below ``console_path``."""
-        self._document = None
         whole = self._console_path + path
         self._console_routes.add(method, whole, handler)
-        self.routes.append(Route(method=method, path=whole, documentation=documentation, tag="Console"))
+        self._document.add(
+            [Route(method=method, path=whole, documentation=documentation, tag="Console")], description=_CONSOLE_WORDS
+        )
 
     def add_product(self, product: Product, *, below: str | None = None, is_built_in: bool = False) -> None:
-        """Add a product's routes, by default below its id. Raises ConfigError if the id or a route is taken."""
+        """Add a product's routes, by default below its id. Raises ConfigError if the id, a name or a route is taken."""
         if product.id in RESERVED_IDS and not is_built_in:
             raise ConfigError(f"product id {product.id!r} is reserved for the console")
         if product.id in self._product_ids:
             raise ConfigError(f"product {product.id!r} is registered already")
-        self._document = None
         routes = product_routes(product, below=f"/{product.id}" if below is None else below)
+        self._document.refuse_taken(routes)
         self._product_routes.add_all(
             (endpoint.method, route.path, endpoint) for route, endpoint in zip(routes, product.endpoints, strict=True)
         )
         self._product_ids.append(product.id)
-        self.routes += routes
+        self._document.add(routes, description=product.description)
 
     async def handle(
         self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack

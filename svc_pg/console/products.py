@@ -50,11 +50,12 @@ class ProductEndpoint(Documentation):
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """A group of routes under ``/<id>/``. ``name`` is for people."""
+    """A group of routes under ``/<id>/``. ``name`` and ``description`` are for people."""
 
     id: str
     name: str
     endpoints: Sequence[ProductEndpoint]
+    description: str = ""
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):

@@ -15,6 +15,7 @@ from svc_pg.console.built_in.webhook_bodies import (
     chosen,
 )
 from svc_pg.console.built_in.webhook_resources import (
+    OF_ENDPOINT,
     REFUSED_ENDPOINT,
     UNKNOWN_ENDPOINT,
     as_problems,
@@ -56,6 +57,8 @@ class EndpointActionRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/disable",
+                operation_id="endpoints.disable",
+                path_parameters=OF_ENDPOINT,
                 handler=self._disable,
                 required_permission="write",
                 serves_tenants=True,
@@ -67,6 +70,8 @@ class EndpointActionRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/rotate-secret",
+                operation_id="endpoints.rotate_secret",
+                path_parameters=OF_ENDPOINT,
                 handler=self._rotate_secret,
                 required_permission="write",
                 serves_tenants=True,
@@ -79,6 +84,8 @@ class EndpointActionRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/ping",
+                operation_id="endpoints.ping",
+                path_parameters=OF_ENDPOINT,
                 handler=self._ping,
                 required_permission="write",
                 serves_tenants=True,
@@ -90,6 +97,8 @@ class EndpointActionRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/recover",
+                operation_id="endpoints.recover",
+                path_parameters=OF_ENDPOINT,
                 handler=self._recover,
                 required_permission="write",
                 serves_tenants=True,
@@ -102,6 +111,8 @@ class EndpointActionRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/replay",
+                operation_id="endpoints.replay",
+                path_parameters=OF_ENDPOINT,
                 handler=self._replay,
                 required_permission="write",
                 serves_tenants=True,
@@ -127,6 +138,8 @@ class EndpointActionRoutes:
         return ProductEndpoint(
             method="POST",
             path=f"/endpoints/:id/{verb}",
+            operation_id=f"endpoints.{verb}",
+            path_parameters=OF_ENDPOINT,
             handler=handle,
             required_permission="write",
             serves_tenants=True,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, LiteralString
+from typing import Annotated, Final, LiteralString
 
 from psycopg.errors import UntranslatableCharacter
 
@@ -19,6 +19,7 @@ from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import PayloadError
 from svc_pg.webhooks.events.event_types import EventType, event_types
 from svc_pg.webhooks.events.sending import asend
+from svc_pg.webhooks.field_docs import MESSAGE_ID
 
 # json -> keeps the text as it was written; a parsed number would not
 _PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"
@@ -26,7 +27,7 @@ _KEY_BYTES: Final = 1024
 _IDEMPOTENCY_KEY: Final = Parameter(
     name="Idempotency-Key",
     description="a repetition with the same key sends nothing, and answers with the id of the first message",
-    schema={"type": "string", "minLength": 1, "maxLength": _KEY_BYTES},
+    schema={"type": "string", "minLength": 1, "maxLength": _KEY_BYTES, "examples": ["order-7-created"]},
 )
 
 
@@ -34,7 +35,7 @@ _IDEMPOTENCY_KEY: Final = Parameter(
 class SentEvent:
     """The message that a sent event became."""
 
-    id: str
+    id: Annotated[str, MESSAGE_ID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class EventRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/event-types",
+                operation_id="event_types.list",
                 handler=self._event_types,
                 is_compressed=True,
                 serves_tenants=True,
@@ -63,6 +65,7 @@ class EventRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/events",
+                operation_id="events.send",
                 handler=self._send,
                 required_permission="write",
                 summary="Send an event",
