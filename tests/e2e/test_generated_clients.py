@@ -46,6 +46,7 @@ from shop.models import (
     CreateEndpointRequest,
     CreateEndpointRequestUrlby,
     Problem,
+    RegisteredEndpoint,
     RotateSecretRequest,
     UpdateEndpointRequest,
 )
@@ -63,6 +64,8 @@ def ask(route, *arguments, **more):
 with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
     ask(endpoints_list)
     made = ask(endpoints_create, body=CreateEndpointRequest(url="https://9.9.9.9/hook", events=["order.*"]))
+    later = RegisteredEndpoint.from_dict({**made.to_dict(), "status": "quarantined", "addedLater": {"a": 1}})
+    assert later.status == "quarantined"
     ask(endpoints_get, made.id)
     ask(endpoints_stats, made.id)
     ask(endpoints_update, made.id, body=UpdateEndpointRequest(description="Orders"))
@@ -102,7 +105,9 @@ const body: components["schemas"]["CreateEndpointRequest"] = { url: "https://9.9
 noted(await client.GET("/webhooks/endpoints"))
 const { id } = noted(await client.POST("/webhooks/endpoints", { body }))
 const params = { path: { id } }
-noted(await client.GET("/webhooks/endpoints/{id}", { params }))
+const found_one = noted(await client.GET("/webhooks/endpoints/{id}", { params }))
+const later: typeof found_one = { ...found_one, status: "quarantined" }
+if (later.status !== "quarantined") throw new Error("a value of a later version")
 noted(await client.GET("/webhooks/endpoints/{id}/stats", { params }))
 noted(await client.PATCH("/webhooks/endpoints/{id}", { params, body: { description: "Orders" } }))
 const ping = noted(await client.POST("/webhooks/endpoints/{id}/ping", { params }))

@@ -156,7 +156,7 @@ def test_a_response_is_described_as_it_is_encoded(made: Any) -> None:
                 "x-extensible-enum": ["a", "b"],
             },
         ),
-        (Literal["a"], {"type": "string", "enum": ["a"]}),
+        (Literal[1], {"type": "integer", "format": "int64", "enum": [1]}),
         (Annotated[float, "of something"], {"type": "number"}),
         (
             list[int] | str,

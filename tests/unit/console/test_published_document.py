@@ -107,6 +107,26 @@ def test_every_tag_and_security_scheme_is_described() -> None:
     }
 
 
+def test_no_answer_closes_a_list_of_texts_that_may_grow() -> None:
+    """Only bodies and parameters have an ``enum``: what the server takes it knows."""
+    names = {name for _, operation in operations() for name in schemas_of(operation["responses"])}
+    answers = {name: DOCUMENT["components"]["schemas"][name] for name in names}
+    inline = {name: operation["responses"] for name, operation in operations()}
+    assert len(answers) > 60
+    assert [path for path, node in nodes({**answers, **inline}) if "enum" in node] == []
+
+
+def schemas_of(node: Any) -> set[str]:
+    """The names of the components to which a part of the document leads."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        refs = {each["$ref"].rsplit("/", 1)[1] for _, each in nodes(waiting.pop()) if "$ref" in each} - found
+        found |= refs
+        waiting += [DOCUMENT["components"]["schemas"][name] for name in refs]
+    return found
+
+
 def test_every_text_and_number_has_an_example() -> None:
     found = [*properties(), *((path, each["schema"]) for path, each in parameters())]
     assert [path for path, schema in found if needs_example(schema) and not has_example(schema)] == []
