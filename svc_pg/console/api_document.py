@@ -6,11 +6,12 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from svc_pg.console.documentation import Documentation
-from svc_pg.console.openapi import Route, document, operation_id
+from svc_pg.console.openapi import EVENTS_TAG, Route, document, operation_id
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse
 from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
 from svc_pg.formats.json_writer import encode
+from svc_pg.webhooks.events.own_events import OWN_EVENTS
 
 OPENAPI: Final = Documentation(
     operation_id="openapi.get",
@@ -27,7 +28,7 @@ class ApiDocument:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._tags: dict[str, str] = {}
+        self._tags: dict[str, str] = {EVENTS_TAG: "The events that svc-pg itself sends to endpoints."}
         self._made: str | None = None
         self.routes: list[Route] = []
         """In the order in which they were added."""
@@ -51,7 +52,7 @@ class ApiDocument:
 
     def document(self, *, server_url: str) -> Mapping[str, JsonValue]:
         """The document of all routes."""
-        return document(self.routes, title=self._title, server_url=server_url, tags=self._tags)
+        return document(self.routes, title=self._title, server_url=server_url, tags=self._tags, events=OWN_EVENTS)
 
     async def answer(self, request: ConsoleRequest) -> ConsoleResponse:
         """Answer with the document, made once because anybody may ask for it. Only the path of the mount may differ."""

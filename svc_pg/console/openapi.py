@@ -11,10 +11,13 @@ from pydantic import BaseModel, JsonValue
 from svc_pg.console.documentation import Documentation, Parameter
 from svc_pg.console.json_schema import Schema, Schemas, described_class
 from svc_pg.console.openapi_problems import PROBLEM_SCHEMA, problems
+from svc_pg.console.openapi_webhooks import webhooks
 from svc_pg.console.products import Product
 from svc_pg.settings import Permission
+from svc_pg.webhooks.events.own_events import OwnEvent
 
 JSON: Final = "application/json"
+EVENTS_TAG: Final = "Events"
 
 _SESSION: Final = "session"
 _DEVICE: Final = "device"
@@ -70,9 +73,14 @@ def product_routes(product: Product, *, below: str) -> list[Route]:
 
 
 def document(
-    routes: Sequence[Route], *, title: str, server_url: str, tags: Mapping[str, str] | None = None
+    routes: Sequence[Route],
+    *,
+    title: str,
+    server_url: str,
+    tags: Mapping[str, str] | None = None,
+    events: Sequence[OwnEvent] = (),
 ) -> dict[str, JsonValue]:
-    """The document as a JSON value; ``tags`` are the descriptions of the tags that have one.
+    """The document as a JSON value. ``tags`` has the descriptions of tags, ``events`` go to receivers of webhooks.
 
     Raises ConfigError if a response has a type that JSON lacks.
     """
@@ -85,13 +93,19 @@ def document(
         "openapi": "3.1.0",
         "info": {"title": title, "version": "1", "description": _CONVENTIONS},
         "servers": [{"url": server_url}],
-        "tags": [_tag(tag, (tags or {}).get(tag, "")) for tag in dict.fromkeys(route.tag for route in routes)],
+        "tags": [_tag(tag, (tags or {}).get(tag, "")) for tag in dict.fromkeys(_tags(routes, events))],
         "paths": dict(paths),
+        **({"webhooks": webhooks(events, schemas, tag=EVENTS_TAG)} if events else {}),
         "components": {
             "schemas": dict(schemas.components),
             "securitySchemes": dict(_SECURITY_SCHEMES),
         },
     }
+
+
+def _tags(routes: Iterable[Route], events: Sequence[OwnEvent]) -> Iterable[str]:
+    yield from (route.tag for route in routes)
+    yield from [EVENTS_TAG] if events else []
 
 
 def _tag(name: str, description: str) -> JsonValue:

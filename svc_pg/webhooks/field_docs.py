@@ -17,8 +17,12 @@ THROTTLED_UNTIL: Final = Doc("The time until which its receiver asked to send no
 LAST_SUCCESS_AT: Final = Doc("The time of the last success, within 10 seconds; null if there was none.")
 LAST_FAILURE_AT: Final = Doc("The time of the last failure; null if there was none.")
 LAST_FAILURE: Final = Doc("The error of the last failure; null if there was none.", "the endpoint answered 503")
-MESSAGE_ID: Final = Doc("The id of the message: the header `webhook-id`.", "0198d3f0-2b1c-7a55-8d0e-4f6a1b2c3d4e")
-DELIVERY_ID: Final = Doc("The id of the delivery.", "0198d3f1-7d20-7e11-a3c4-5b6d7e8f9a01")
+MESSAGE_ID: Final = Doc(
+    "The id of the message: `id` in the body of its requests.", "0198d3f0-2b1c-7a55-8d0e-4f6a1b2c3d4e"
+)
+DELIVERY_ID: Final = Doc(
+    "The id of the delivery: the header `webhook-id` of its requests.", "0198d3f1-7d20-7e11-a3c4-5b6d7e8f9a01"
+)
 EVENT_NAME: Final = Doc("The name of the event.", "order.created")
 MESSAGE_TENANT: Final = Doc("The tenant of the message; null if it has none.", "acme")
 IDEMPOTENCY_KEY: Final = Doc("The key by which the sender made it once; null if it gave none.", "order-7-created")
