@@ -1,5 +1,6 @@
 """The OpenAPI document without a server, a database or an environment: the contract that integrators read."""
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -24,3 +25,8 @@ def published_document() -> Mapping[str, JsonValue]:
     )
     register_tenants(console)
     return console.openapi()
+
+
+def published_text() -> str:
+    """The document as docs/openapi.json has it."""
+    return json.dumps(published_document(), indent=2, ensure_ascii=False) + "\n"
