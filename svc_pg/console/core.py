@@ -1,26 +1,26 @@
 """The core handler: find the route, authenticate, check the permission, call the handler, recover from errors."""
 
-import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
-from starlette.concurrency import run_in_threadpool
 
 from svc_pg.console import cors
 from svc_pg.console.api_document import OPENAPI, ApiDocument
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
+from svc_pg.console.calling import call as called
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
-from svc_pg.console.openapi import Route, product_routes
+from svc_pg.console.openapi import API_DATE, Route, product_routes
+from svc_pg.console.page_links import linked
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem, read_only
 from svc_pg.console.responses import encoded, started
@@ -38,11 +38,10 @@ _CONVENTIONS: Final = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Svc-Pg-Version": API_DATE,
 }
 _CONSOLE_WORDS: Final = "The state of the console, and the ways to sign in."
 _ENCODERS: Final = 4  # threads that take turns on the interpreter
-
-_Request = TypeVar("_Request", bound=ConsoleRequest)
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -175,14 +174,15 @@ class Core:
         self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
     ) -> ConsoleResponse:
         if console := self._console_routes.find(request.method, request.segments):
-            return await _call(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
+            return await called(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
         product = self._product_of(request)
         session = await self._session_of(request)
         self._require_permission(request, session, product.target)
         if not product.target.is_stream:
             await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
-        response = await _call(product.target.handler, complete.authenticated(session, product.params))
+        asked = complete.authenticated(session, product.params)
+        response = linked(request, await called(product.target.handler, asked))
         if not isinstance(response.body, AsyncIterator):
             return response
         still = partial(self._still, request, product.target)
@@ -195,18 +195,20 @@ class Core:
         """Answer a call of the console's own pages, whose session is known and has a turn. Raises Problem."""
         complete = replace(request, body=parse_json(request.content))
         if console := self._console_routes.find(request.method, request.segments):
-            return await _call(console.target, complete)
+            return await called(console.target, complete)
         product = self._product_of(request)
         if session is None:
             raise Problem(401, "not_authenticated", "Sign in.")
         self._require_permission(request, session, product.target)
-        response = await _call(product.target.handler, complete.authenticated(session, product.params))
+        response = await called(product.target.handler, complete.authenticated(session, product.params))
         return await started(response, request.request_id)
 
     def _product_of(self, request: ConsoleRequest) -> Match[ProductEndpoint]:
         if product := self._product_routes.find(request.method, request.segments):
             return product
-        raise Problem(404, "not_found", "No route has this method and path.")
+        methods = {*self._product_routes.methods(request.segments), *self._console_routes.methods(request.segments)}
+        allow = {"Allow": ", ".join(sorted({*methods, "OPTIONS"}))} if methods else {}  # 404, as the specification says
+        raise Problem(404, "not_found", "No route has this method and path.", headers=allow)
 
     def _require_permission(self, request: ConsoleRequest, session: Session, endpoint: ProductEndpoint) -> None:
         if session.tenant is not None and not endpoint.serves_tenants:
@@ -232,13 +234,3 @@ def _insufficient_scope(permission: Permission) -> Problem:
         headers={"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{permission}"'},
         required_permission=permission,
     )
-
-
-async def _call(handler: Callable[[_Request], object], request: _Request) -> ConsoleResponse:
-    is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
-    response = handler(request) if is_async else await run_in_threadpool(handler, request)
-    if inspect.isawaitable(response):
-        response = await response
-    if not isinstance(response, ConsoleResponse):
-        raise TypeError(f"the handler returned {type(response).__name__}, not a ConsoleResponse")
-    return response

@@ -5,7 +5,9 @@ from typing import Final
 
 from svc_pg.settings import Settings, addresses
 
-EXPOSED_HEADERS: Final = "Retry-After, Location, Content-Disposition, ETag, X-Request-Id, WWW-Authenticate"
+EXPOSED_HEADERS: Final = (
+    "Retry-After, Location, Content-Disposition, ETag, X-Request-Id, WWW-Authenticate, Link, Allow, Svc-Pg-Version"
+)
 """The headers of responses that a browser would not show to the page without this."""
 PREFLIGHT_HEADERS: Final[Mapping[str, str]] = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, PUT, OPTIONS",

@@ -12,10 +12,14 @@ from svc_pg.console.documentation import Documentation, Parameter
 from svc_pg.console.json_schema import Schema, Schemas, described_class
 from svc_pg.console.openapi_problems import PROBLEM_SCHEMA, problems
 from svc_pg.console.openapi_webhooks import webhooks
+from svc_pg.console.page_links import MOST_CHARACTERS
 from svc_pg.console.products import Product
+from svc_pg.database.pagination import Page
 from svc_pg.settings import Permission
 from svc_pg.webhooks.events.own_events import OwnEvent
 
+API_DATE: Final = "2026-11-27"
+"""The day of the last change of the API that could break a client: the version of the document, and a header."""
 JSON: Final = "application/json"
 EVENTS_TAG: Final = "Events"
 
@@ -34,11 +38,22 @@ _PARAMETER: Final = re.compile(r"(?<=/):(\w+)")
 _LOCATION: Final[JsonValue] = {
     "Location": {"description": "The path of the new resource.", "schema": {"type": "string"}}
 }
+_LINK: Final[JsonValue] = {
+    "Link": {
+        "description": "The addresses of the pages after and before it, if there are any (RFC 8288). Longer ones than "
+        f"{MOST_CHARACTERS} characters are left out.",
+        "schema": {
+            "type": "string",
+            "examples": ['</.well-known/svc/webhooks/endpoints?limit=20&cursor=eyJpIjo3fQ>; rel="next"'],
+        },
+    }
+}
 _CONVENTIONS: Final = """\
-Every answer has the header `X-Request-Id`. An error is a problem document (RFC 9457): decide by its `code`, and \
-accept codes that you do not know. A list is a page: its `nextCursor` is the value of `cursor` for the next one. Times \
-are RFC 3339 in UTC, durations are seconds, and ids are texts. Later versions add members to answers, and values to \
-those that `x-extensible-enum` lists: ignore the former, and accept the latter."""
+Every answer has the headers `X-Request-Id` and `Svc-Pg-Version`, the version of this document. An error is a problem \
+document (RFC 9457): decide by its `code`, and accept codes that you do not know. A list is a page: its `nextCursor` \
+is the value of `cursor` for the next one, and the header `Link` has its address. Times are RFC 3339 in UTC, durations \
+are seconds, and ids are texts. Later versions add members to answers, and values to those that `x-extensible-enum` \
+lists: ignore the former, and accept the latter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +106,7 @@ def document(
         paths.setdefault(_PARAMETER.sub(r"{\1}", route.path), {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": "1", "description": _CONVENTIONS},
+        "info": {"title": title, "version": API_DATE, "description": _CONVENTIONS},
         "servers": [{"url": server_url}],
         "tags": [_tag(tag, (tags or {}).get(tag, "")) for tag in dict.fromkeys(_tags(routes, events))],
         "paths": dict(paths),
@@ -187,6 +202,8 @@ def _success(documentation: Documentation, schemas: Schemas) -> JsonValue:
     response: dict[str, JsonValue] = {"description": f"{phrase}. {_words(documentation)}".strip()}
     if documentation.status == HTTPStatus.CREATED:
         response["headers"] = _LOCATION
+    if get_origin(documentation.response) is Page:
+        response["headers"] = _LINK
     if documentation.response is not None:
         content = _content(schemas.of(documentation.response), documentation.response_example)
         response["content"] = dict.fromkeys(documentation.media_types, content)
