@@ -22,6 +22,7 @@ from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import API_DATE, Route, product_routes
 from svc_pg.console.page_links import linked
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
+from svc_pg.console.repeated_calls import RepeatedCalls
 from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem, read_only
 from svc_pg.console.responses import encoded, started
 from svc_pg.console.routing import Match, Router
@@ -59,6 +60,7 @@ class Core:
         still_of: SessionOf | None = None,
         turns: Turns,
         on_refusal: Callable[[ConsoleRequest, Session], None],
+        repeats: RepeatedCalls,
         allowed_origins: frozenset[str],
         title: str,
         console_path: str = "/console",
@@ -68,6 +70,7 @@ class Core:
         self._still_of = still_of or session_of
         self._turns = turns
         self._on_refusal = on_refusal
+        self._repeats = repeats
         self._encoders = CapacityLimiter(_ENCODERS)
         self._allowed_origins = allowed_origins
         self._console_path = console_path
@@ -131,7 +134,9 @@ class Core:
             response = encoded(ConsoleResponse(204, headers=preflight))
         else:
             response = await self._recovered(request, body, until_sent)
-        response.headers.update({**_CONVENTIONS, **cors.origin_headers(origin, self._allowed_origins)})
+        response.headers.update(
+            {**_CONVENTIONS, **cors.origin_headers(origin, self._allowed_origins)}
+        )
         response.headers["X-Request-Id"] = request.request_id
         response.headers.add_vary_header("Origin")
         return response
@@ -182,7 +187,9 @@ class Core:
             await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
         asked = complete.authenticated(session, product.params)
-        response = linked(request, await called(product.target.handler, asked))
+        handle = partial(called, product.target.handler)
+        keeps_answer = product.target.keeps_answer
+        response = linked(request, await (self._repeats.answered(asked, handle) if keeps_answer else handle(asked)))
         if not isinstance(response.body, AsyncIterator):
             return response
         still = partial(self._still, request, product.target)

@@ -14,6 +14,7 @@ from svc_pg.console.openapi_problems import PROBLEM_SCHEMA, problems
 from svc_pg.console.openapi_webhooks import webhooks
 from svc_pg.console.page_links import MOST_CHARACTERS
 from svc_pg.console.products import Product
+from svc_pg.console.repeated_calls import IDEMPOTENCY_KEY, REFUSED_REPETITION, REPLAYED
 from svc_pg.database.pagination import Page
 from svc_pg.settings import Permission
 from svc_pg.webhooks.events.own_events import OwnEvent
@@ -35,10 +36,8 @@ _SECURITY_SCHEMES: Final[Schema] = {
     _DEVICE: {"type": "http", "scheme": "bearer", "description": "The deviceToken of the sign-in that is asked about."},
 }
 _PARAMETER: Final = re.compile(r"(?<=/):(\w+)")
-_LOCATION: Final[JsonValue] = {
-    "Location": {"description": "The path of the new resource.", "schema": {"type": "string"}}
-}
-_LINK: Final[JsonValue] = {
+_LOCATION: Final[Schema] = {"Location": {"description": "The path of the new resource.", "schema": {"type": "string"}}}
+_LINK: Final[Schema] = {
     "Link": {
         "description": "The addresses of the pages after and before it, if there are any (RFC 8288). Longer ones than "
         f"{MOST_CHARACTERS} characters are left out.",
@@ -46,6 +45,12 @@ _LINK: Final[JsonValue] = {
             "type": "string",
             "examples": ['</.well-known/svc/webhooks/endpoints?limit=20&cursor=eyJpIjo3fQ>; rel="next"'],
         },
+    }
+}
+_REPLAYED: Final[Schema] = {
+    REPLAYED: {
+        "description": "Only true: the answer is that of an earlier call with the same Idempotency-Key.",
+        "schema": {"type": "string", "examples": ["true"]},
     }
 }
 _CONVENTIONS: Final = """\
@@ -61,7 +66,7 @@ class Route:
     """One route of a document. ``path`` is below the server's, with parameters such as ``:id``.
 
     ``permission`` is None if no session is needed. Routes with one ``tag`` belong together. Sessions of one tenant are
-    refused unless it ``serves_tenants``.
+    refused unless it ``serves_tenants``. One that ``keeps_answer`` takes an Idempotency-Key.
     """
 
     method: str
@@ -70,6 +75,7 @@ class Route:
     tag: str
     permission: Permission | None = None
     serves_tenants: bool = False
+    keeps_answer: bool = False
 
 
 def product_routes(product: Product, *, below: str) -> list[Route]:
@@ -82,6 +88,7 @@ def product_routes(product: Product, *, below: str) -> list[Route]:
             tag=product.name,
             permission=endpoint.required_permission,
             serves_tenants=endpoint.serves_tenants,
+            keeps_answer=endpoint.keeps_answer,
         )
         for endpoint in product.endpoints
     ]
@@ -141,12 +148,16 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, JsonValue]:
         "parameters": [
             *(_parameter(parameter, position="path") for parameter in _path_parameters(route)),
             *(_parameter(parameter, position="query") for parameter in documentation.query),
-            *(_parameter(parameter, position="header") for parameter in documentation.headers),
+            *(_parameter(parameter, position="header") for parameter in _headers(route)),
         ],
         "responses": {
-            str(documentation.status): _success(documentation, schemas),
+            str(documentation.status): _success(route, schemas),
             **problems(
-                documentation, method=route.method, permission=route.permission, serves_tenants=route.serves_tenants
+                documentation,
+                more=REFUSED_REPETITION if route.keeps_answer else {},
+                method=route.method,
+                permission=route.permission,
+                serves_tenants=route.serves_tenants,
             ),
         },
     }
@@ -180,6 +191,12 @@ def _security(route: Route) -> JsonValue:
     return [{_DEVICE: []}] if route.documentation.needs_device_token else []
 
 
+def _headers(route: Route) -> Iterable[Parameter]:
+    yield from route.documentation.headers
+    if route.keeps_answer:
+        yield IDEMPOTENCY_KEY
+
+
 def _path_parameters(route: Route) -> Iterable[Parameter]:
     described = {parameter.name: parameter for parameter in route.documentation.path_parameters}
     for name in _PARAMETER.findall(route.path):
@@ -197,13 +214,17 @@ def _parameter(parameter: Parameter, *, position: Literal["path", "query", "head
     }
 
 
-def _success(documentation: Documentation, schemas: Schemas) -> JsonValue:
+def _success(route: Route, schemas: Schemas) -> JsonValue:
+    documentation = route.documentation
     phrase = HTTPStatus(documentation.status).phrase
     response: dict[str, JsonValue] = {"description": f"{phrase}. {_words(documentation)}".strip()}
-    if documentation.status == HTTPStatus.CREATED:
-        response["headers"] = _LOCATION
-    if get_origin(documentation.response) is Page:
-        response["headers"] = _LINK
+    headers: dict[str, JsonValue] = {
+        **(_LOCATION if documentation.status == HTTPStatus.CREATED else {}),
+        **(_LINK if get_origin(documentation.response) is Page else {}),
+        **(_REPLAYED if route.keeps_answer else {}),
+    }
+    if headers:
+        response["headers"] = headers
     if documentation.response is not None:
         content = _content(schemas.of(documentation.response), documentation.response_example)
         response["content"] = dict.fromkeys(documentation.media_types, content)

@@ -118,11 +118,16 @@ PROBLEM_SCHEMA: Final[Schema] = {
 
 
 def problems(
-    documentation: Documentation, *, method: str, permission: Permission | None, serves_tenants: bool
+    documentation: Documentation,
+    *,
+    more: Mapping[str, int],
+    method: str,
+    permission: Permission | None,
+    serves_tenants: bool,
 ) -> dict[str, JsonValue]:
     """The responses of a route that are problems, by their status. ``permission`` is None if it needs no session."""
     has_session = permission is not None
-    codes: dict[str, int] = {**_ALWAYS, **documentation.errors}
+    codes: dict[str, int] = {**_ALWAYS, **documentation.errors, **more}
     codes |= _WITH_SESSION if has_session else {}
     codes |= _WITH_CHANGE if has_session and method != "GET" else {}
     codes |= _WITHOUT_TENANTS if has_session and not serves_tenants else {}

@@ -82,6 +82,7 @@ class TokenRoutes:
                 method="POST",
                 path="/tokens",
                 operation_id="tokens.create",
+                keeps_answer=True,
                 handler=self._add,
                 required_permission="admin",
                 summary="Make a token for a program; the answer holds it, this once",

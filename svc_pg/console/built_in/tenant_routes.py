@@ -71,6 +71,7 @@ class TenantRoutes:
                 method="POST",
                 path="/tenants",
                 operation_id="tenants.create",
+                keeps_answer=True,
                 handler=self._add,
                 required_permission="write",
                 summary="Add a tenant",

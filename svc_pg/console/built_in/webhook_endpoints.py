@@ -93,6 +93,7 @@ class EndpointRoutes:
                 method="POST",
                 path="/endpoints",
                 operation_id="endpoints.create",
+                keeps_answer=True,
                 handler=self._create,
                 required_permission="write",
                 serves_tenants=True,

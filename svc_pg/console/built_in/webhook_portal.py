@@ -106,6 +106,7 @@ class PortalRoutes:
                 method="POST",
                 path="/portal-sessions",
                 operation_id="portal_sessions.create",
+                keeps_answer=True,
                 handler=self._add,
                 required_permission="admin",
                 summary="Make a link to the portal of a tenant, to be opened once within ten minutes",
