@@ -12,7 +12,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
-from svc_pg.console import cors
+from svc_pg.console import cors, quotas
 from svc_pg.console.api_document import OPENAPI, ApiDocument
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
@@ -126,6 +126,7 @@ class Core:
 
         The caller closes ``until_sent`` when the answer is sent: it keeps the session's turn until then.
         """
+        quotas.begin()
         origins = request.headers.getlist("origin")
         origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
@@ -135,7 +136,7 @@ class Core:
         else:
             response = await self._recovered(request, body, until_sent)
         response.headers.update(
-            {**_CONVENTIONS, **cors.origin_headers(origin, self._allowed_origins)}
+            {**_CONVENTIONS, **quotas.headers(), **cors.origin_headers(origin, self._allowed_origins)}
         )
         response.headers["X-Request-Id"] = request.request_id
         response.headers.add_vary_header("Origin")

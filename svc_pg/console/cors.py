@@ -7,7 +7,7 @@ from svc_pg.settings import Settings, addresses
 
 EXPOSED_HEADERS: Final = (
     "Retry-After, Location, Content-Disposition, ETag, X-Request-Id, WWW-Authenticate, Link, Allow, Svc-Pg-Version"
-    ", Idempotency-Replayed"
+    ", Idempotency-Replayed, RateLimit, RateLimit-Policy"
 )
 """The headers of responses that a browser would not show to the page without this."""
 PREFLIGHT_HEADERS: Final[Mapping[str, str]] = {

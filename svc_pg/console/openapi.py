@@ -10,9 +10,9 @@ from pydantic import BaseModel, JsonValue
 
 from svc_pg.console.documentation import Documentation, Parameter
 from svc_pg.console.json_schema import Schema, Schemas, described_class
+from svc_pg.console.openapi_headers import COUNTED, HEADERS, headers
 from svc_pg.console.openapi_problems import PROBLEM_SCHEMA, problems
 from svc_pg.console.openapi_webhooks import webhooks
-from svc_pg.console.page_links import MOST_CHARACTERS
 from svc_pg.console.products import Product
 from svc_pg.console.repeated_calls import IDEMPOTENCY_KEY, REFUSED_REPETITION, REPLAYED
 from svc_pg.database.pagination import Page
@@ -36,23 +36,6 @@ _SECURITY_SCHEMES: Final[Schema] = {
     _DEVICE: {"type": "http", "scheme": "bearer", "description": "The deviceToken of the sign-in that is asked about."},
 }
 _PARAMETER: Final = re.compile(r"(?<=/):(\w+)")
-_LOCATION: Final[Schema] = {"Location": {"description": "The path of the new resource.", "schema": {"type": "string"}}}
-_LINK: Final[Schema] = {
-    "Link": {
-        "description": "The addresses of the pages after and before it, if there are any (RFC 8288). Longer ones than "
-        f"{MOST_CHARACTERS} characters are left out.",
-        "schema": {
-            "type": "string",
-            "examples": ['</.well-known/svc/webhooks/endpoints?limit=20&cursor=eyJpIjo3fQ>; rel="next"'],
-        },
-    }
-}
-_REPLAYED: Final[Schema] = {
-    REPLAYED: {
-        "description": "Only true: the answer is that of an earlier call with the same Idempotency-Key.",
-        "schema": {"type": "string", "examples": ["true"]},
-    }
-}
 _CONVENTIONS: Final = """\
 Every answer has the headers `X-Request-Id` and `Svc-Pg-Version`, the version of this document. An error is a problem \
 document (RFC 9457): decide by its `code`, and accept codes that you do not know. A list is a page: its `nextCursor` \
@@ -120,6 +103,7 @@ def document(
         **({"webhooks": webhooks(events, schemas, tag=EVENTS_TAG)} if events else {}),
         "components": {
             "schemas": dict(schemas.components),
+            "headers": HEADERS,
             "securitySchemes": dict(_SECURITY_SCHEMES),
         },
     }
@@ -218,13 +202,14 @@ def _success(route: Route, schemas: Schemas) -> JsonValue:
     documentation = route.documentation
     phrase = HTTPStatus(documentation.status).phrase
     response: dict[str, JsonValue] = {"description": f"{phrase}. {_words(documentation)}".strip()}
-    headers: dict[str, JsonValue] = {
-        **(_LOCATION if documentation.status == HTTPStatus.CREATED else {}),
-        **(_LINK if get_origin(documentation.response) is Page else {}),
-        **(_REPLAYED if route.keeps_answer else {}),
-    }
-    if headers:
-        response["headers"] = headers
+    names = [
+        *(["Location"] if documentation.status == HTTPStatus.CREATED else []),
+        *(["Link"] if get_origin(documentation.response) is Page else []),
+        *([REPLAYED] if route.keeps_answer else []),
+        *(COUNTED if route.permission is not None else []),
+    ]
+    if names:
+        response["headers"] = headers(*names)
     if documentation.response is not None:
         content = _content(schemas.of(documentation.response), documentation.response_example)
         response["content"] = dict.fromkeys(documentation.media_types, content)

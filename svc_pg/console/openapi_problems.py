@@ -9,20 +9,13 @@ from pydantic import JsonValue
 from svc_pg.console import database
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.json_schema import REF_TEMPLATE, Schema
+from svc_pg.console.openapi_headers import headers
 from svc_pg.settings import Permission
 
 PROBLEM: Final = "application/problem+json"
 CODES: Final = "x-codes"
 """The member of a response with the codes of its problems. A schema that allowed no others would make clients that are
 generated fail at a code of a later version, or of the application."""
-
-_RETRY_AFTER: Final[JsonValue] = {
-    "Retry-After": {
-        "description": "The seconds to wait before the next try.",
-        "schema": {"type": "integer"},
-        "example": 30,
-    }
-}
 
 # The problems of every route, and the further ones of routes with a session, a query and a body: codes and status
 _ALWAYS: Final = {"rate_limited": 429, "internal_error": 500}
@@ -147,5 +140,5 @@ def _problem(status: int, codes: list[str]) -> JsonValue:
         "content": {PROBLEM: {"schema": {"$ref": REF_TEMPLATE.format(model="Problem")}}},
     }
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
-        problem["headers"] = _RETRY_AFTER
+        problem["headers"] = headers("Retry-After")
     return problem

@@ -1,5 +1,6 @@
 """The headers by which programs find their way: the next page, the methods of a path, the version of the API."""
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +12,7 @@ from svc_pg import webhooks
 from svc_pg.console import Console
 from svc_pg.console.openapi import API_DATE
 from svc_pg.console.page_links import MOST_CHARACTERS
+from svc_pg.console.quotas import MOST_CALLS
 from tests.integration.console.serving import ORIGIN, assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import Prepare
@@ -104,6 +106,38 @@ def test_every_answer_names_the_version_of_the_document(client: httpx.Client, pa
     assert client.get("/console/openapi.json").json()["info"]["version"] == API_DATE
 
 
+@pytest.fixture(scope="module")
+def program(client: httpx.Client) -> dict[str, str]:
+    """The header of a program, whose calls the database counts."""
+    body = {"name": "counted", "permission": "read"}
+    token = client.post("/account/tokens", json=body, headers=bearer("admin")).json()["token"]
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_each_answer_tells_the_calls_that_are_left_before_a_429(
+    client: httpx.Client, program: dict[str, str], shared_database: str
+) -> None:
+    answers = [client.get(DELIVERIES, headers=program) for _ in range(3)]
+    assert {answer.headers["ratelimit-policy"] for answer in answers} == {f'"calls";q={MOST_CALLS};w=60'}
+    left = [re.fullmatch(r'"calls";r=(\d+);t=(\d+)', answer.headers["ratelimit"]) for answer in answers]
+    assert [each and int(each[1]) for each in left] == [MOST_CALLS - 1, MOST_CALLS - 2, MOST_CALLS - 3]
+    assert all(each and 0 < int(each[2]) <= 60 for each in left)
+    assert client.get("/webhooks/deliveries/nothing", headers=program).headers["ratelimit"].startswith('"calls";r=596;')
+    with psycopg.connect(shared_database) as conn:
+        conn.execute("update svc.console_rate set hits = %s where key like 'calls of %%'", (MOST_CALLS,))
+    refused = client.get(DELIVERIES, headers=program)
+    assert_problem(refused, 429, "rate_limited")
+    assert refused.headers["ratelimit"] == f'"calls";r=0;t={refused.headers["retry-after"]}'
+    with psycopg.connect(shared_database) as conn:
+        conn.execute("update svc.console_rate set ends_at = now() where key like 'calls of %%'")
+    assert client.get(DELIVERIES, headers=program).headers["ratelimit"] == f'"calls";r={MOST_CALLS - 1};t=60'
+
+
+def test_answers_to_calls_that_nobody_counts_tell_no_limit(client: httpx.Client) -> None:
+    assert not {"ratelimit", "ratelimit-policy"} & client.get("/console/health").headers.keys()
+    assert "ratelimit" not in client.get(DELIVERIES).headers, "auto-approved sessions are not stored, nor counted"
+
+
 def test_a_page_of_an_allowed_origin_may_read_them(client: httpx.Client) -> None:
     exposed = client.get(DELIVERIES, headers={"Origin": ORIGIN}).headers["access-control-expose-headers"]
-    assert {"Link", "Svc-Pg-Version", "Allow"} <= set(exposed.split(", "))
+    assert {"Link", "Svc-Pg-Version", "Allow", "RateLimit", "RateLimit-Policy"} <= set(exposed.split(", "))
