@@ -30,7 +30,7 @@ class SchemaDifference:
     """An object that differs from the configuration."""
 
     kind: Annotated[Kind, Doc("The kind of the object.")]
-    identity: Annotated[str, Doc("The name of the object.", "svc.audit_row_customer()")]
+    identity: Annotated[str, Doc("The name of the object.", "svc.console_prune")]
     state: Annotated[State, Doc("Its state.")]
     audited_table: Annotated[
         str | None, Doc("The table whose changes it records or sends; null if it belongs to none.", "public.customer")

@@ -35,6 +35,7 @@ OPEN: Final = Documentation(
     operation_id="portal.open",
     summary="Turn a link to the portal into a session of its pages, once",
     body=OpenPortalRequest,
+    body_example={"token": "sp_4kX"},
     response=OpenedPortalSession,
     errors={"link_over": 410, **database.PROBLEMS},
 )

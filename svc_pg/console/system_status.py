@@ -50,7 +50,7 @@ class ProofStatus:
 class DatabaseStatus:
     """The versions and the size of the database, and its oldest entry and message."""
 
-    schema_version: Annotated[str, Doc("The number of the last migration.", "0023")]
+    schema_version: Annotated[str, Doc("The version of svc-pg that installed the schema.", "0.1.0")]
     postgres_version: Annotated[str, Doc("The version of the server.", "18.4")]
     is_standby: Annotated[bool, Doc("True if the server is a standby.")]
     database_bytes: Annotated[int, Doc("The size of the database.", 81264640)]
@@ -79,7 +79,9 @@ class ConnectedProgram:
     ]
     connections: Annotated[int, Doc("The number of its connections.", 3)]
     connected_at: Annotated[datetime | None, Doc("The time of its oldest connection; null if the role may not see it.")]
-    last_seen_at: Annotated[datetime | None, Doc("The time of its last statement; null if the role may not see it.")]
+    last_seen_at: Annotated[
+        datetime | None, Doc("The time at which one of them last changed its state; null if the role may not see it.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

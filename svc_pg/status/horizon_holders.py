@@ -22,13 +22,17 @@ class HorizonHolder:
         Literal["session", "prepared", "slot", "hidden"],
         Doc("The kind of it; of a hidden session a role without pg_read_all_stats sees no more."),
     ]
-    pid: Annotated[int | None, Doc("The process of the session; null if it is none.", 4711)]
+    pid: Annotated[
+        int | None, Doc("The process of the session, or of the reader of the slot; null if there is none.", 4711)
+    ]
     name: Annotated[
         str, Doc("The application of the session, or the name of the slot or the prepared transaction.", "psql")
     ]
     database: Annotated[str | None, Doc("Its database; null if it has none.", "shop")]
     user: Annotated[str | None, Doc("Its role; null if it has none.", "reporting")]
-    state: Annotated[str | None, Doc("The state of the session; null if it is none.", "idle in transaction")]
+    state: Annotated[
+        str | None, Doc("The state of the session or of the slot; null for others.", "idle in transaction")
+    ]
     seconds: Annotated[float | None, Doc("The age of its transaction; null if it is not known.", 1800.0)]
     transactions: Annotated[int, Doc("The number of transactions begun since its own.", 40)]
     holds_log: Annotated[

@@ -23,23 +23,23 @@ class PurgeReport:
     before: Annotated[
         datetime | None, Doc("The time that they precede; null if only tables with an age of their own are purged.")
     ]
-    partitions: Annotated[list[str], Doc("The partitions that were dropped as a whole.", ["audit_logs_2025_01"])] = (
-        field(default_factory=list)
-    )
+    partitions: Annotated[
+        list[str], Doc("The partitions that were dropped as a whole.", ["svc.audit_logs_2025_01"])
+    ] = field(default_factory=list)
     entries: Annotated[int, Doc("The number of entries that were removed one by one.", 120)] = 0
     postponed: Annotated[
         list[str],
         Doc(
             "The partitions that readers or writers kept locked; the next purge continues with them.",
-            ["audit_logs_2025_02"],
+            ["svc.audit_logs_2025_02"],
         ),
     ] = field(default_factory=list)
     tables: Annotated[
         dict[str, int], Doc("The number of entries that were removed one by one, by table.", {"public.customer": 120})
     ] = field(default_factory=dict)
-    held: Annotated[list[str], Doc("The holds that keep entries from being removed.", ["3"])] = field(
-        default_factory=list
-    )
+    held: Annotated[
+        list[str], Doc("The records and tables whose holds keep entries from being removed.", ["public.customer 5"])
+    ] = field(default_factory=list)
     unsealed_since: Annotated[
         datetime | None,
         Doc("The time of the oldest entry without a seal, if old entries stay until they are sealed; else null."),
@@ -48,7 +48,7 @@ class PurgeReport:
         dict[str, int | None],
         Doc(
             "About how many entries each of the partitions had; null if that is not known.",
-            {"audit_logs_2025_01": 81000},
+            {"svc.audit_logs_2025_01": 81000},
         ),
     ] = field(default_factory=dict)
 

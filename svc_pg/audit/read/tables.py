@@ -28,12 +28,12 @@ class EnrichmentRule:
     label: Annotated[str | None, Doc("The label that they get.", "Customer changed")]
     severity: Annotated[Severity | None, Doc("The severity that they get.")]
     compliance: Annotated[list[str], Doc("The tags of compliance that they get.", ["gdpr"])]
-    description: Annotated[str | None, Doc("The template of their description.", "{actor_id} changed a customer")]
+    description: Annotated[str | None, Doc("The template of their description.", "{actor_id} changed {before[email]}")]
     when: Annotated[
         Mapping[str, Any] | None,
         Doc(
             "The condition that must hold, as the configuration has it; null if there is none.",
-            {"column": "status", "equals": "paid"},
+            {"changed": ["email"]},
         ),
     ]
 
@@ -44,7 +44,7 @@ class CaptureRules:
 
     name: Annotated[str, Doc("The pattern that covers the table, or its own name.", "public.*")]
     level: Annotated[Literal["row", "statement"], Doc("The kind of the triggers.")]
-    key: Annotated[list[str], Doc("The columns of the key; empty if it is the primary key.", ["id"])]
+    key: Annotated[list[str], Doc("The columns that identify a record, if the table has no primary key.", ["id"])]
     columns: Annotated[
         list[str] | None, Doc("The only columns that are recorded; null stands for all.", ["id", "name"])
     ]
@@ -53,18 +53,23 @@ class CaptureRules:
         Mapping[str, Any] | None,
         Doc(
             "The condition without which no change has an entry, as the configuration has it; null if there is none.",
-            {"column": "is_test", "equals": False},
+            {"after": {"is_test": [False]}},
         ),
     ]
     redact: Annotated[
         Mapping[str, Redaction], Doc("The way in which values of a column are disguised, by column.", {"iban": "last4"})
     ]
-    max_value_bytes: Annotated[int | None, Doc("The most bytes of one value; null if there is no limit.", 65536)]
-    on_drift: Annotated[
-        Literal["mask_all", "raise"], Doc("The response to a column that the triggers do not know yet.")
+    max_value_bytes: Annotated[
+        int | None, Doc("A larger value is replaced by its size and SHA-256; null if there is no limit.", 65536)
     ]
-    on_error: Annotated[Literal["raise", "warn"], Doc("The response to an error of the triggers.")]
-    replica: Annotated[bool, Doc("True if changes that logical replication applies are recorded too.")]
+    on_drift: Annotated[
+        Literal["mask_all", "raise"],
+        Doc("The reaction if a redacted column no longer exists: it masks all of the snapshot, or raises."),
+    ]
+    on_error: Annotated[
+        Literal["raise", "warn"], Doc("The reaction if an entry cannot be written: it raises, or only warns.")
+    ]
+    replica: Annotated[bool, Doc("True if the writes of logical replication are recorded too.")]
     enrich: Annotated[list[EnrichmentRule], Doc("The rules of enrichment.")]
 
 

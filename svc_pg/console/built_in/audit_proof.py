@@ -33,7 +33,11 @@ class AuditSeal:
     sealed_at: Annotated[datetime, Doc("The time at which it was made.")]
     key_id: Annotated[str, Doc("The id of the key that signed it.", "2026-01")]
     text: Annotated[
-        str, Doc("The text that is signed, for a copy outside; it has no data of the entries.", "svc-pg seal 2")
+        str,
+        Doc(
+            "The text that is signed, for a copy outside; it has no data of the entries.",
+            '{"entries":1500,"kind":"svc-pg audit seal","number":9}',
+        ),
     ]
     signature: Annotated[str, Doc("The signature (Ed25519) of the text.", "u1vX8w")]
 

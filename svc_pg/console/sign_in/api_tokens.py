@@ -61,7 +61,7 @@ select t.id, t.name, t.permission, t.tenant, t.expires_at, null::integer as retr
 _REVOKE: Final = "select svc.console_revoke_token(%s)"
 
 
-TOKEN_ID: Final = Doc("The id of the token.", "5")
+TOKEN_ID: Final = Doc("The id of the token.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class CreatedToken(ApiToken):
     """A token that was just made."""
 
     token: Annotated[
-        str, Doc("The token itself, which is shown only here: `Authorization: Bearer` carries it.", "svc_pat_3q2-7w")
+        str, Doc("The token itself, which is shown only here: `Authorization: Bearer` carries it.", "svcpg_3q2-7w")
     ]
     is_new_tenant: Annotated[bool, IS_NEW_TENANT]
 

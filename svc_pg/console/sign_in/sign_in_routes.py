@@ -134,6 +134,7 @@ APPROVE: Final = Documentation(
     operation_id="sign_in.begin",
     summary="Sign in on the same machine",
     body=AutoApproveRequest,
+    body_example={"email": "ann@corp.example"},
     response=ApprovedSession,
     errors={"invalid_email": 422, "loopback_required": 403, "foreign_origin": 403},
 )
@@ -150,6 +151,7 @@ VERIFY: Final = Documentation(
     summary="Try the code",
     needs_device_token=True,
     body=VerifyRequest,
+    body_example={"sessionId": SIGN_IN.example, "code": "K7QX2M"},
     response=Verified,
     errors={
         "malformed_code": 422,
@@ -176,6 +178,7 @@ CLAIM: Final = Documentation(
     summary="Get the session of a verified code; again, within two minutes, if the answer was lost",
     needs_device_token=True,
     body=ClaimRequest,
+    body_example={"sessionId": SIGN_IN.example},
     response=ClaimedSession,
     errors=_errors("unknown_session", "not_verified", "already_claimed", "expired", "locked"),
 )

@@ -36,7 +36,9 @@ class Delivery:
     event_name: Annotated[str, EVENT_NAME]
     status: Annotated[Status, Doc("The state of the delivery.")]
     attempts: Annotated[int, Doc("The number of its attempts so far.", 2)]
-    lost_attempts: Annotated[int, Doc("The number of those that were lost with their worker.", 0)]
+    lost_attempts: Annotated[
+        int, Doc("The number of those that were lost with their worker; they do not count towards `maxAttempts`.", 0)
+    ]
     throttled_attempts: Annotated[
         int,
         Doc(

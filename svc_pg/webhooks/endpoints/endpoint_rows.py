@@ -57,7 +57,10 @@ class Endpoint:
     signatures: Annotated[
         list[Signature], Doc("The signatures of an attempt: v1 by a secret, v1a by a key pair.", ["v1"])
     ]
-    public_key: Annotated[str | None, Doc("The public key that verifies v1a; null without v1a.", "whpk_3q2-7w")]
+    public_key: Annotated[
+        str | None,
+        Doc("The public key that verifies v1a; null without v1a.", "whpk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+    ]
     previous_secret_expires_at: Annotated[
         datetime | None,
         Doc("The time until which the secret and the key pair before a rotation sign too; null if none does."),
@@ -75,5 +78,5 @@ class EndpointWithSecret(Endpoint):
     """An endpoint and its new secret, which can be read only now."""
 
     secret: Annotated[
-        str, Doc("The secret that signs, which can be read only now.", "whsec_C2FVsBQIhrscChlQIMV-b5sSYspob7oD")
+        str, Doc("The secret that signs, which can be read only now.", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     ] = field(repr=False)

@@ -54,7 +54,7 @@ class EndpointRecoveredData(EndpointEventData):
 class EndpointDisabledData(EndpointEventData):
     """The endpoint that is disabled."""
 
-    reason: Annotated[str, Doc("The reason for disabling it.", "410 Gone")]
+    reason: Annotated[str, Doc("The reason for disabling it.", "the endpoint answered 410 Gone")]
 
 
 @dataclass(frozen=True, slots=True)

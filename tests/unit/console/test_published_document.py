@@ -140,6 +140,17 @@ def has_example(schema: Mapping[str, Any]) -> bool:
     return "examples" in schema or ("items" in schema and has_example(schema["items"]))
 
 
+def test_every_body_of_a_request_has_an_example() -> None:
+    bodies = [
+        (name, operation["requestBody"]["content"]) for name, operation in operations() if "requestBody" in operation
+    ]
+    contents = [
+        (name, each) for name, content in bodies if name.split()[1] in DOCUMENT["paths"] for each in content.values()
+    ]
+    assert len(contents) > 15
+    assert [name for name, content in contents if "example" not in content] == []
+
+
 def test_every_example_is_one_that_its_schema_allows() -> None:
     root = {"components": DOCUMENT["components"]}
     refused = []
