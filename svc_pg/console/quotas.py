@@ -4,21 +4,22 @@ They are those of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-
 notes the count for the answer, which another place makes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Final, LiteralString
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import tuple_row
 
 MOST_CALLS: Final = 600
 WINDOW_SECONDS: Final = 60
 """As the functions ``console_session`` and ``console_token`` have them, which count the calls of their sessions."""
 
-COUNTED_BEFORE: Final[LiteralString] = """(
-    select array[r.hits, ceil(extract(epoch from r.ends_at - now()))::integer]
-      from svc.console_rate r where r.key = 'calls of ' || f.id and r.ends_at > now()
-) as counted_before"""
-"""A column of ``f``, a session: its calls before this one, and the seconds that its window lasts; null if it is over.
-
-A subquery looks at one row by its key. A join would read the table, because a function counts as a thousand rows.
+# a statement of its own: that of the functions would fail in another way on a standby, which has no such table
+_COUNTED: Final[LiteralString] = """
+select r.hits, greatest(1, ceil(extract(epoch from r.ends_at - now())))::integer
+  from svc.console_rate r where r.key = 'calls of ' || %s::text
 """
 
 _noted: ContextVar[Mapping[str, str] | None] = ContextVar("noted", default=None)
@@ -35,10 +36,12 @@ def note(calls: int, resets_in: int, *, most: int) -> None:
     _noted.set({"RateLimit-Policy": policy, "RateLimit": left})
 
 
-def note_counted(before: Sequence[int] | None) -> None:
-    """As ``note``, with the value of ``COUNTED_BEFORE``."""
-    calls, resets_in = (0, WINDOW_SECONDS) if before is None else before
-    note(calls + 1, resets_in, most=MOST_CALLS)
+async def note_counted(conn: AsyncConnection[Any], session_id: UUID) -> None:
+    """As ``note``, of a session whose call the database has just counted."""
+    cursor = conn.cursor(row_factory=tuple_row)
+    if (counted := await (await cursor.execute(_COUNTED, (session_id,))).fetchone()) is not None:
+        calls, resets_in = counted
+        note(calls, resets_in, most=MOST_CALLS)
 
 
 def headers() -> Mapping[str, str]:

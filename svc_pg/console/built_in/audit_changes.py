@@ -50,7 +50,8 @@ class Revert:
     """The SQL that takes a change back."""
 
     sql: Annotated[
-        str, Doc("One statement, which compares the rows with the log before and after.", "do $svc$ begin ... end $svc$")
+        str,
+        Doc("One statement, which compares the rows with the log before and after.", "do $svc$ begin ... end $svc$"),
     ]
 
 

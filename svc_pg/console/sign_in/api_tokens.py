@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, Connection, errors
 from psycopg.rows import scalar_row
 
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.quotas import COUNTED_BEFORE, note_counted
+from svc_pg.console.quotas import note_counted
 from svc_pg.console.sign_in.lifetimes import (
     ENDS_AT,
     IS_NEW_TENANT,
@@ -52,10 +52,9 @@ select id::text, name, permission, tenant, created_at, created_by, expires_at, n
        revoked_at, revoked_by, svc.console_is_new_tenant(tenant) as is_new_tenant
   from svc.console_add_token(%s, %s, %s, %s, %s, %s)
 """
-_FIND: Final = f"select f.*, {COUNTED_BEFORE} from svc.console_token(%s, %s) f"  # noqa: S608 - constants
+_FIND: Final = "select * from svc.console_token(%s, %s)"
 _LOOK: Final = """
-select t.id, t.name, t.permission, t.tenant, t.expires_at, null::integer as retry_after,
-       null::integer[] as counted_before
+select t.id, t.name, t.permission, t.tenant, t.expires_at, null::integer as retry_after
   from svc.console_tokens t
  where t.token_hash = %s and """ + _STATES["live"]
 _REVOKE: Final = "select svc.console_revoke_token(%s)"
@@ -100,7 +99,6 @@ class LiveToken:
     tenant: str | None
     expires_at: datetime
     retry_after: int | None
-    counted_before: list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,7 @@ async def find_live(
     if not found:
         raise TokenError("no program has this token, or it has ended")
     if not is_read_only:
-        note_counted(found[0].counted_before)
+        await note_counted(conn, found[0].id)
     return found[0]
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import scalar_row
 
-from svc_pg.console.quotas import COUNTED_BEFORE, note_counted
+from svc_pg.console.quotas import note_counted
 from svc_pg.console.sign_in.lifetimes import (
     LAST_USED_AT,
     MADE_AT,
@@ -38,10 +38,9 @@ select s.id::text as session_id, s.email, s.permission, s.tenant, host(s.ip) as 
   from svc.console_sessions s left join svc.console_uses u on u.id = s.id
 """
 )
-_FIND: Final = f"select f.*, {COUNTED_BEFORE} from svc.console_session(%s, %s) f"  # noqa: S608 - constants
+_FIND: Final = "select * from svc.console_session(%s, %s)"
 _LOOK: Final = """
-select s.id, s.email, s.permission, s.tenant, s.expires_at, null::integer as retry_after,
-       null::integer[] as counted_before
+select s.id, s.email, s.permission, s.tenant, s.expires_at, null::integer as retry_after
   from svc.console_sessions s left join svc.console_uses u on u.id = s.id
  where s.token_hash = %s and """ + _STATES["live"]
 _IS_OF: Final = "select exists (select from svc.console_sessions where id = %s and email = %s)"
@@ -61,7 +60,6 @@ class LiveSession:
     tenant: str | None
     expires_at: datetime
     retry_after: int | None
-    counted_before: list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ async def find_live(
     if not found:
         raise TokenError("no live session has this token")
     if not is_read_only:
-        note_counted(found[0].counted_before)
+        await note_counted(conn, found[0].id)
     return found[0]
 
 
