@@ -132,9 +132,7 @@ class DisableEndpointRequest(RequestBody):
     """The reason for disabling an endpoint."""
 
     reason: str = Field(
-        default="disabled by hand",
-        description="Anything; the receiver does not see it.",
-        examples=["Moved to another host"],
+        default="disabled by hand", description="For people: its disabledReason.", examples=["Moved to another host"]
     )
 
 
@@ -142,11 +140,7 @@ class RotateSecretRequest(RequestBody):
     """The seconds for which the previous secret and key pair sign too."""
 
     overlap: float = Field(
-        default=86400,
-        ge=0,
-        le=30 * 86400,
-        description="The seconds for which the previous ones sign too.",
-        examples=[86400],
+        default=86400, ge=0, le=30 * 86400, description="For so many seconds they sign too.", examples=[86400]
     )
 
 
