@@ -1,6 +1,7 @@
-"""The commands ``console init``, ``console sign-in``, ``console sessions`` and ``console revoke``."""
+"""The commands ``console init``, ``openapi``, ``sign-in``, ``sessions`` and ``revoke``."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from .lists import show_list
 from .named_ids import tenant_id
 from .operator import operator
 from .options import Json, PostgresUrl
+from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 
 app = typer.Typer()
 _console = typer.Typer(help="Set the console up, and manage its sessions.", no_args_is_help=True)
@@ -53,6 +55,20 @@ SVC_CONSOLE_MAIL_FROM='console@corp.example'
 
 The lines suit an environment file, such as systemd's, and a shell: set -a; . ./svc.env; set +a"""
     )
+
+
+@_console.command()
+def openapi(
+    *,
+    to: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write, in place of an old one. - is standard output.")
+    ] = STANDARD_OUTPUT,
+) -> None:
+    """Print the OpenAPI document of the console's API, as JSON. Needs no settings, no server and no database."""
+    from svc_pg.console.published_document import published_text  # the whole console, which others do not need
+
+    with until_the_reader_leaves(), opened_output(to) as out:
+        out.write(published_text().encode())
 
 
 @_console.command()

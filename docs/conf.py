@@ -40,11 +40,14 @@ def setup(app: Sphinx) -> None:
     django.setup()
     sys.path[:0] = [str(app.confdir), str(app.confdir.parent)]
     from generated import fill
+    from row_fields import add_fields, without_docs
 
     def fill_page(_app: Sphinx, _page: str, source: list[str]) -> None:
         source[0] = fill(source[0])
 
     app.connect("source-read", fill_page)
+    app.connect("autodoc-before-process-signature", without_docs)
+    app.connect("autodoc-process-docstring", add_fields)
     app.connect("doctree-read", add_search_terms)
 
 

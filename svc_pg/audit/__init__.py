@@ -12,9 +12,10 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import ExportReport
 from svc_pg.audit.log.purge_report import PurgeReport
 from svc_pg.audit.log.snapshot import Snapshot
-from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
+from svc_pg.audit.past.as_of import AsOf, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame, blame
 from svc_pg.audit.past.diff import Diff, FieldDiff, PatchStep, diff
+from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.audit.past.revert import arevert, revert
 from svc_pg.audit.proofs import ProvenEntry, aprove, check_proof, prove

@@ -13,12 +13,14 @@ from svc_pg.console.sign_in.tenant_table import TenantTable
 from svc_pg.console.tokens import Session, new_connection_token
 from svc_pg.console.webhooks_app import webhooks_app
 from svc_pg.database.pagination import Page
+from svc_pg.formats.doc import Doc
 
 __all__ = [
     "AuthenticatedRequest",
     "Console",
     "ConsoleRequest",
     "ConsoleResponse",
+    "Doc",
     "EmailSender",
     "HostSessionOf",
     "Page",

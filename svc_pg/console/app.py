@@ -30,13 +30,14 @@ from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.page_sessions import customers, people
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
 from svc_pg.console.pages.routes import ROUTES
-from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.site import Site
 from svc_pg.console.portal_opening import OPEN, PortalOpening
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.readiness import READY, Readiness
+from svc_pg.console.repeated_calls import RepeatedCalls
 from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.console.sealing import Sealer
 from svc_pg.console.security_log import Refusals
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.known_tenants import KnownTenants
@@ -99,11 +100,14 @@ class Console:
         """The calls of each session at a time, here and in ``webhooks_app``."""
         self.refusals = Refusals(self._database)
         """Records of the calls that sessions may not make, here and in ``webhooks_app``."""
+        self.repeats = RepeatedCalls(self._database.connection, signing_keys(settings))
+        """The answers that repeated calls get, here and in ``webhooks_app``."""
         self._core = Core(
             session_of=find,
             still_of=partial(find, is_use=False),
             turns=self.turns,
             on_refusal=self.refusals.record,
+            repeats=self.repeats,
             allowed_origins=self.allowed_origins,
             title="svc-pg console",
             is_read_only=is_read_only,

@@ -1,34 +1,34 @@
 """The core handler: find the route, authenticate, check the permission, call the handler, recover from errors."""
 
-import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
-from starlette.concurrency import run_in_threadpool
 
-from svc_pg.console import cors
+from svc_pg.console import cors, quotas
+from svc_pg.console.api_document import OPENAPI, ApiDocument
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
+from svc_pg.console.calling import call as called
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
-from svc_pg.console.openapi import Route, document, product_routes
+from svc_pg.console.openapi import API_DATE, Route, product_routes
+from svc_pg.console.page_links import linked
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
+from svc_pg.console.repeated_calls import RepeatedCalls
 from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem, read_only
 from svc_pg.console.responses import encoded, started
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.stream_guard import until_ended
 from svc_pg.console.tokens import Session
-from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
-from svc_pg.formats.json_writer import encode
 from svc_pg.settings import Permission
 
 ConsoleHandler = Callable[[ConsoleRequest], ConsoleResponse | Awaitable[ConsoleResponse]]
@@ -39,12 +39,10 @@ _CONVENTIONS: Final = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Svc-Pg-Version": API_DATE,
 }
-_OPENAPI: Final = Documentation(summary="This document", response=dict[str, Any])
-_SERVER_URL: Final = "{server}"
+_CONSOLE_WORDS: Final = "The state of the console, and the ways to sign in."
 _ENCODERS: Final = 4  # threads that take turns on the interpreter
-
-_Request = TypeVar("_Request", bound=ConsoleRequest)
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -62,6 +60,7 @@ class Core:
         still_of: SessionOf | None = None,
         turns: Turns,
         on_refusal: Callable[[ConsoleRequest, Session], None],
+        repeats: RepeatedCalls,
         allowed_origins: frozenset[str],
         title: str,
         console_path: str = "/console",
@@ -71,57 +70,54 @@ class Core:
         self._still_of = still_of or session_of
         self._turns = turns
         self._on_refusal = on_refusal
+        self._repeats = repeats
         self._encoders = CapacityLimiter(_ENCODERS)
         self._allowed_origins = allowed_origins
-        self._title = title
         self._console_path = console_path
         self._is_read_only = is_read_only
         self._console_routes: Router[ConsoleHandler] = Router()
         self._product_routes: Router[ProductEndpoint] = Router()
         self._product_ids: list[str] = []
-        self.routes: list[Route] = []
-        """All routes with their documentation, in the order of registration."""
-        self._document: str | None = None
-        self.add_route("GET", "/openapi.json", self._openapi, _OPENAPI)
+        self._document = ApiDocument(title)
+        self.add_route("GET", "/openapi.json", self._document.answer, OPENAPI)
 
     @property
     def product_ids(self) -> Sequence[str]:
         """The ids of the products, in the order of registration."""
         return list(self._product_ids)
 
+    @property
+    def routes(self) -> Sequence[Route]:
+        """All routes with their documentation, in the order of registration."""
+        return self._document.routes
+
     def openapi(self, *, server_url: str) -> Mapping[str, JsonValue]:
         """The OpenAPI document of all routes."""
-        return document(self.routes, title=self._title, server_url=server_url)
-
-    async def _openapi(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Answer with the document, made once because anybody may ask for it. Only the path of the mount may differ."""
-        if self._document is None:
-            self._document = encode(self.openapi(server_url=_SERVER_URL)).decode()
-        server_url = encode(request.base_path or "/").decode()
-        return ConsoleResponse(200, RawJson(self._document.replace(f'"{_SERVER_URL}"', server_url, 1)))
+        return self._document.document(server_url=server_url)
 
     def add_route(
         self, method: str, path: str, handler: ConsoleHandler, documentation: Documentation = UNDOCUMENTED
     ) -> None:
         """Add a route below ``console_path``."""
-        self._document = None
         whole = self._console_path + path
         self._console_routes.add(method, whole, handler)
-        self.routes.append(Route(method=method, path=whole, documentation=documentation, tag="Console"))
+        self._document.add(
+            [Route(method=method, path=whole, documentation=documentation, tag="Console")], description=_CONSOLE_WORDS
+        )
 
     def add_product(self, product: Product, *, below: str | None = None, is_built_in: bool = False) -> None:
-        """Add a product's routes, by default below its id. Raises ConfigError if the id or a route is taken."""
+        """Add a product's routes, by default below its id. Raises ConfigError if the id, a name or a route is taken."""
         if product.id in RESERVED_IDS and not is_built_in:
             raise ConfigError(f"product id {product.id!r} is reserved for the console")
         if product.id in self._product_ids:
             raise ConfigError(f"product {product.id!r} is registered already")
-        self._document = None
         routes = product_routes(product, below=f"/{product.id}" if below is None else below)
+        self._document.refuse_taken(routes)
         self._product_routes.add_all(
             (endpoint.method, route.path, endpoint) for route, endpoint in zip(routes, product.endpoints, strict=True)
         )
         self._product_ids.append(product.id)
-        self.routes += routes
+        self._document.add(routes, description=product.description)
 
     async def handle(
         self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
@@ -130,6 +126,7 @@ class Core:
 
         The caller closes ``until_sent`` when the answer is sent: it keeps the session's turn until then.
         """
+        quotas.begin()
         origins = request.headers.getlist("origin")
         origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
@@ -138,7 +135,9 @@ class Core:
             response = encoded(ConsoleResponse(204, headers=preflight))
         else:
             response = await self._recovered(request, body, until_sent)
-        response.headers.update({**_CONVENTIONS, **cors.origin_headers(origin, self._allowed_origins)})
+        response.headers.update(
+            {**_CONVENTIONS, **quotas.headers(), **cors.origin_headers(origin, self._allowed_origins)}
+        )
         response.headers["X-Request-Id"] = request.request_id
         response.headers.add_vary_header("Origin")
         return response
@@ -181,14 +180,17 @@ class Core:
         self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
     ) -> ConsoleResponse:
         if console := self._console_routes.find(request.method, request.segments):
-            return await _call(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
+            return await called(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
         product = self._product_of(request)
         session = await self._session_of(request)
         self._require_permission(request, session, product.target)
         if not product.target.is_stream:
             await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
-        response = await _call(product.target.handler, complete.authenticated(session, product.params))
+        asked = complete.authenticated(session, product.params)
+        handle = partial(called, product.target.handler)
+        keeps_answer = product.target.keeps_answer
+        response = linked(request, await (self._repeats.answered(asked, handle) if keeps_answer else handle(asked)))
         if not isinstance(response.body, AsyncIterator):
             return response
         still = partial(self._still, request, product.target)
@@ -201,18 +203,20 @@ class Core:
         """Answer a call of the console's own pages, whose session is known and has a turn. Raises Problem."""
         complete = replace(request, body=parse_json(request.content))
         if console := self._console_routes.find(request.method, request.segments):
-            return await _call(console.target, complete)
+            return await called(console.target, complete)
         product = self._product_of(request)
         if session is None:
             raise Problem(401, "not_authenticated", "Sign in.")
         self._require_permission(request, session, product.target)
-        response = await _call(product.target.handler, complete.authenticated(session, product.params))
+        response = await called(product.target.handler, complete.authenticated(session, product.params))
         return await started(response, request.request_id)
 
     def _product_of(self, request: ConsoleRequest) -> Match[ProductEndpoint]:
         if product := self._product_routes.find(request.method, request.segments):
             return product
-        raise Problem(404, "not_found", "No route has this method and path.")
+        methods = {*self._product_routes.methods(request.segments), *self._console_routes.methods(request.segments)}
+        allow = {"Allow": ", ".join(sorted({*methods, "OPTIONS"}))} if methods else {}  # 404, as the specification says
+        raise Problem(404, "not_found", "No route has this method and path.", headers=allow)
 
     def _require_permission(self, request: ConsoleRequest, session: Session, endpoint: ProductEndpoint) -> None:
         if session.tenant is not None and not endpoint.serves_tenants:
@@ -238,13 +242,3 @@ def _insufficient_scope(permission: Permission) -> Problem:
         headers={"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{permission}"'},
         required_permission=permission,
     )
-
-
-async def _call(handler: Callable[[_Request], object], request: _Request) -> ConsoleResponse:
-    is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
-    response = handler(request) if is_async else await run_in_threadpool(handler, request)
-    if inspect.isawaitable(response):
-        response = await response
-    if not isinstance(response, ConsoleResponse):
-        raise TypeError(f"the handler returned {type(response).__name__}, not a ConsoleResponse")
-    return response

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse
 from svc_pg.console.tokens import SignInMethod
+from svc_pg.formats.doc import Doc
 from svc_pg.settings import Permission
 
 API_VERSION: Final = 1
@@ -17,21 +18,27 @@ API_VERSION: Final = 1
 class Health:
     """The console answers; the database is not asked."""
 
-    status: Literal["ok"]
+    status: Annotated[Literal["ok"], Doc("The state of the console.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The ids of the products, the sign-in methods, and the permissions from the least to the greatest."""
+    """The products, the ways to sign in, and the permissions."""
 
-    products: Sequence[str]
-    auth_methods: Sequence[SignInMethod]
-    permissions: Sequence[Permission]
-    api_version: int
+    products: Annotated[Sequence[str], Doc("The ids of the products.", ["account", "audit", "webhooks"])]
+    auth_methods: Annotated[Sequence[SignInMethod], Doc("The ways to sign in.", ["magic_link"])]
+    permissions: Annotated[
+        Sequence[Permission], Doc("The permissions, from the least to the greatest.", ["read", "write", "admin"])
+    ]
+    api_version: Annotated[int, Doc("The version of the API, which changes if an older client would fail.", 1)]
 
 
-HEALTH: Final = Documentation(summary="Whether the console answers", response=Health, response_example={"status": "ok"})
-CAPABILITIES: Final = Documentation(summary="Products, sign-in methods and permissions", response=Capabilities)
+HEALTH: Final = Documentation(
+    operation_id="health.get", summary="Whether the console answers", response=Health, response_example={"status": "ok"}
+)
+CAPABILITIES: Final = Documentation(
+    operation_id="capabilities.get", summary="Products, sign-in methods and permissions", response=Capabilities
+)
 
 
 async def health(_request: ConsoleRequest) -> ConsoleResponse:

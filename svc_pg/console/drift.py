@@ -5,7 +5,7 @@ import logging
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
 
 import psycopg
 
@@ -14,6 +14,7 @@ from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.database.application_names import CONSOLE
 from svc_pg.database.conninfo import NEVER_PREPARE
 from svc_pg.errors import SvcError
+from svc_pg.formats.doc import Doc
 from svc_pg.schema.postgres import differences
 from svc_pg.schema.status import Kind, State, Status
 
@@ -26,26 +27,28 @@ logger = logging.getLogger("svc_pg.console")
 
 @dataclass(frozen=True, slots=True)
 class SchemaDifference:
-    """An object that differs. ``audited_table`` is the table whose changes it records or sends."""
+    """An object that differs from the configuration."""
 
-    kind: Kind
-    identity: str
-    state: State
-    audited_table: str | None
+    kind: Annotated[Kind, Doc("The kind of the object.")]
+    identity: Annotated[str, Doc("The name of the object.", "svc.console_prune")]
+    state: Annotated[State, Doc("Its state.")]
+    audited_table: Annotated[
+        str | None, Doc("The table whose changes it records or sends; null if it belongs to none.", "public.customer")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The first 200 of ``count`` differences among ``objects``, at ``checked_at``.
+    """The differences between the database and its configuration."""
 
-    If ``problem`` is set, they could not be found: it says why.
-    """
-
-    checked_at: datetime
-    objects: int
-    count: int
-    differences: list[SchemaDifference]
-    problem: str | None = None
+    checked_at: Annotated[datetime, Doc("The time of the comparison.")]
+    objects: Annotated[int, Doc("The number of objects that were compared.", 412)]
+    count: Annotated[int, Doc("The number of differences.", 0)]
+    differences: Annotated[list[SchemaDifference], Doc("The first 200 of them.")]
+    problem: Annotated[
+        str | None,
+        Doc("The reason if they could not be found; else null.", "The comparison takes too long. Run: svc-pg status"),
+    ] = None
 
 
 class DriftReader:

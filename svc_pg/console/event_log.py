@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, Self, TypedDict, get_args
 from svc_pg.database.filters import Selects
 from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
 
 EventName = Literal[
     "link_requested",
@@ -35,23 +36,28 @@ select e.id::text, e.occurred_at, e.event, e.session_id::text, e.email, host(e.i
 
 @dataclass(frozen=True, slots=True)
 class ConsoleEvent:
-    """One event. ``email`` is the person or the actor, ``detail`` the other facts."""
+    """One event of the console."""
 
-    id: str
-    occurred_at: datetime
-    event: EventName
-    session_id: str | None
-    email: str
-    ip: str | None
-    user_agent: str | None
-    detail: str | None
+    id: Annotated[str, Doc("The id of the event.", "77")]
+    occurred_at: Annotated[datetime, Doc("The time of the event.")]
+    event: Annotated[EventName, Doc("The kind of the event.")]
+    session_id: Annotated[
+        str | None,
+        Doc("The session that it is about; null if it is about none.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10"),
+    ]
+    email: Annotated[str, Doc("The person or the actor.", "ann@corp.example")]
+    ip: Annotated[str | None, Doc("The address of the client; null if it is not known.", "203.0.113.7")]
+    user_agent: Annotated[str | None, Doc("The browser; null if it is not known.", "Mozilla/5.0")]
+    detail: Annotated[str | None, Doc("The other facts; null if there are none.", "DELETE /audit/entries")]
 
 
 class EventFilter(TypedDict, total=False):
     """Conditions on events; an event must meet all."""
 
     event: Annotated[EventName | None, Selects(words="events of this kind")]
-    email: Annotated[str | None, Selects(words="events of this person or actor", word="Who")]
+    email: Annotated[
+        str | None, Selects(words="events of this person or actor", example="ann@corp.example", word="Who")
+    ]
     since: Annotated[PointInTime | None, Selects(words="events since this time")]
     until: Annotated[PointInTime | None, Selects(words="events before this time")]
 

@@ -1,6 +1,8 @@
 """The JSON Schemas of the values that ``json_writer`` writes and of the bodies that handlers read."""
 
+import inspect
 import json
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
@@ -16,6 +18,7 @@ from pydantic.json_schema import models_json_schema
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
+from svc_pg.formats.doc import Doc
 
 REF_TEMPLATE = "#/components/schemas/{model}"
 
@@ -43,9 +46,16 @@ _SCALARS: Mapping[object, Schema] = {
     str: {"type": "string"},
     datetime: {"type": "string", "format": "date-time"},
     date: {"type": "string", "format": "date"},
-    timedelta: {"type": "number", "description": "seconds"},
+    timedelta: {"type": "number", "description": "In seconds."},
     UUID: {"type": "string", "format": "uuid"},
 }
+_EXAMPLES: Mapping[JsonValue, JsonValue] = {
+    "uuid": "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10",
+    "date-time": "2026-03-14T09:26:53.589793Z",
+    "date": "2026-03-14",
+}
+"""Examples of the formats whose values all look alike."""
+_CODE = re.compile(r"``(\w+)``")
 
 
 class Schemas:
@@ -56,7 +66,7 @@ class Schemas:
             [(model, "validation") for model in bodies], by_alias=True, ref_template=REF_TEMPLATE
         )
         self.components: dict[str, Schema] = {
-            name: _without_defaults(schema) for name, schema in document.get("$defs", {}).items()
+            name: _in_words(schema) for name, schema in document.get("$defs", {}).items()
         }
         self._names: dict[type, str] = {}
 
@@ -74,7 +84,8 @@ class Schemas:
             partial = next((mark for mark in arguments[1:] if isinstance(mark, Partial)), None)
             if partial is not None:
                 return {**self._members(arguments[0], {}), "required": [to_camel(name) for name in partial.names]}
-            return self._of(arguments[0], bound)
+            schema = self._of(arguments[0], bound)
+            return next((documented(schema, mark) for mark in arguments[1:] if isinstance(mark, Doc)), schema)
         if origin is Literal:
             return _open(arguments)
         if origin in (Union, UnionType):
@@ -106,13 +117,40 @@ class Schemas:
         return {"$ref": REF_TEMPLATE.format(model=self._names[kind])}
 
     def _members(self, kind: type[Any], bound: Mapping[object, object]) -> Schema:
-        types = get_type_hints(kind)
+        types = get_type_hints(kind, include_extras=True)
         members: Schema = {to_camel(field.name): self._of(types[field.name], bound) for field in fields(kind)}
-        return {"type": "object", "required": list(members), "properties": members}
+        described: Schema = {"description": words} if (words := described_class(kind)) else {}
+        return {"type": "object", **described, "required": list(members), "properties": members}
 
 
-def _without_defaults(schema: Schema) -> Schema:
+def described_class(kind: type[Any]) -> str:
+    """The docstring of a dataclass in the words of the wire; empty if it has none of its own."""
+    words = inspect.cleandoc(kind.__doc__ or "")
+    if words.startswith(f"{kind.__name__}("):  # as dataclasses write it
+        return ""
+    return _in_json(words)
+
+
+def _in_json(words: str) -> str:
+    return _CODE.sub(lambda found: f"`{to_camel(found[1])}`", words).replace("None", "null")
+
+
+def documented(schema: Schema, doc: Doc) -> Schema:
+    """The schema with a description, and an example of its values if one is needed beside their format."""
+    words = " ".join([doc.words, *([str(schema["description"])] if "description" in schema else [])])
+    example = doc.example if doc.example is not None else _example(schema)
+    return {**schema, "description": words, **({} if example is None else {"examples": [cast(JsonValue, example)]})}
+
+
+def _example(schema: Schema) -> JsonValue:
+    options = cast(list[Schema], schema.get("anyOf", [schema]))
+    return next((_EXAMPLES[option["format"]] for option in options if option.get("format") in _EXAMPLES), None)
+
+
+def _in_words(schema: Schema) -> Schema:
     """The schema of a body, whose defaults are told in words: clients that are generated would send each of them."""
+    if "description" in schema:
+        schema = {**schema, "description": _in_json(str(schema["description"]))}
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema
@@ -130,11 +168,15 @@ def _told(field: JsonValue) -> JsonValue:
 
 
 def _open(words: Sequence[object]) -> Schema:
-    """The schema of one of these texts. Of several it is open: old clients must be able to read what is added."""
-    if len(words) == 1 or not all(isinstance(word, str) for word in words):
+    """The schema of one of these texts, which is open: old clients must be able to read what is added.
+
+    It is the rule 112 of Zalando's guidelines. With ``anyOf`` of an enum and a text, a value that becomes known would
+    change its type in a client that is generated anew.
+    """
+    if not all(isinstance(word, str) for word in words):
         return {**_SCALARS[type(words[0])], "enum": cast(list[JsonValue], list(words))}
     listed = cast(list[JsonValue], list(words))
-    description = f"{', '.join(map(str, words))}; later versions may have others"
+    description = f"One of {', '.join(map(str, words))}; later versions may have others."
     return {"type": "string", "description": description, "x-extensible-enum": listed}
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, NoReturn, TypeVar, assert_never
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.console.documentation import TEXT, JsonSchema, Parameter, one_of
+from svc_pg.console.documentation import TEXT, JsonSchema, Parameter, one_of, text
 from svc_pg.console.requests import Problem
 from svc_pg.database.filters import MAX_VALUES, ListFilter, applied, some_filters
 from svc_pg.database.pagination import DEFAULT_SIZE, MAX_SIZE
@@ -104,13 +104,13 @@ def schema_of(wanted: ListFilter) -> JsonSchema:
         return one_of(wanted.choices)
     match wanted.kind:
         case "id":
-            return {"type": "string", "format": "uuid"}
+            return {**text(wanted.example), "format": "uuid"}
         case "number":
-            return {"type": "string", "pattern": NUMBER}
+            return {**text(wanted.example), "pattern": NUMBER}
         case "flag":
             return {"type": "boolean", "default": False}
         case "text" | "texts" | "ids" | "time" | "choice":
-            return TEXT
+            return text(wanted.example)
         case _:
             assert_never(wanted.kind)
 
@@ -157,11 +157,15 @@ PAGE: Final[Mapping[str, FilterParameter[Any]]] = {
     "limit": FilterParameter(
         lambda builder, text: builder.limit(whole_number(text)),
         "the size of a page",
-        {"type": "integer", "minimum": 1, "maximum": MAX_SIZE, "default": DEFAULT_SIZE},
+        {"type": "integer", "examples": [20], "minimum": 1, "maximum": MAX_SIZE, "default": DEFAULT_SIZE},
     ),
-    "cursor": FilterParameter(lambda builder, text: _without_cursor(builder).after(text), "nextCursor of a page"),
+    "cursor": FilterParameter(
+        lambda builder, cursor: _without_cursor(builder).after(cursor), "nextCursor of a page", text("eyJpIjo3fQ")
+    ),
     "before": FilterParameter(
-        lambda builder, text: _without_cursor(builder).before(text), "prevCursor of a page, for the page before it"
+        lambda builder, cursor: _without_cursor(builder).before(cursor),
+        "prevCursor of a page, for the page before it",
+        text("eyJpIjo5fQ"),
     ),
 }
 """The filters of every list: those of a builder with the methods ``limit``, ``after`` and ``before``."""

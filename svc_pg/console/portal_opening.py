@@ -1,7 +1,9 @@
 """The route that turns a link to the portal into a session of it, once."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from svc_pg.console import database
 from svc_pg.console.body import RequestBody, read_body
@@ -10,27 +12,30 @@ from svc_pg.console.database import Database
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse
 from svc_pg.console.sign_in import portal_links
+from svc_pg.formats.doc import Doc
 from svc_pg.settings import Settings
 
 
 class OpenPortalRequest(RequestBody):
     """The token of a link."""
 
-    token: str
+    token: str = Field(description="The token of the link, from its address.", examples=["sp_4kX"])
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedPortalSession:
-    """A session of the portal's pages, which opens nothing else. ``expires_in`` is in seconds."""
+    """A session of the portal's pages, which opens nothing else."""
 
-    portal_token: str
-    tenant: str
-    expires_in: int
+    portal_token: Annotated[str, Doc("The token of the session, for the portal's pages.", "sp_4kX")]
+    tenant: Annotated[str, Doc("The tenant whose webhooks it may manage.", "acme")]
+    expires_in: Annotated[int, Doc("The seconds for which it lasts.", 3600)]
 
 
 OPEN: Final = Documentation(
+    operation_id="portal.open",
     summary="Turn a link to the portal into a session of its pages, once",
     body=OpenPortalRequest,
+    body_example={"token": "sp_4kX"},
     response=OpenedPortalSession,
     errors={"link_over": 410, **database.PROBLEMS},
 )

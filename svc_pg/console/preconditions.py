@@ -4,7 +4,7 @@ import hashlib
 import re
 from typing import Final
 
-from svc_pg.console.documentation import Parameter
+from svc_pg.console.documentation import Parameter, text
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.formats.json_writer import encode
 
@@ -12,7 +12,9 @@ OUTDATED: Final = {"invalid_if_match": 422, "precondition_failed": 412}
 """The codes of the problems that ``check`` raises, and their status."""
 
 IF_MATCH: Final = Parameter(
-    name="If-Match", description="the ETag of the resource as you read it; default: whatever state it has"
+    name="If-Match",
+    description="the ETag of the resource as you read it; default: whatever state it has",
+    schema=text('"4f6a1b2c3d4e5f60"'),
 )
 
 _TAG: Final = re.compile(r'"[\x21\x23-\x7e]*"')

@@ -28,7 +28,9 @@ class ProductEndpoint(Documentation):
     A sync ``handler`` runs in a thread. If it ``serves_tenants``, sessions of one tenant reach it too, and it must
     give and change only what belongs to ``request.session.tenant``. If it ``is_stream``, its answer may last: it takes
     no turn of its session, and ends within 5 seconds of it. If it ``is_compressed``, its answer never shows a secret
-    beside what somebody else has written, and clients get it compressed. The other fields are for the OpenAPI document.
+    beside what somebody else has written, and clients get it compressed. If it ``keeps_answer``, a repetition with the
+    same header ``Idempotency-Key`` gets the answer of the first call: its handler makes all its changes in
+    ``console.acting``. The other fields are for the OpenAPI document.
     """
 
     method: Method
@@ -38,6 +40,7 @@ class ProductEndpoint(Documentation):
     serves_tenants: bool = False
     is_stream: bool = False
     is_compressed: bool = False
+    keeps_answer: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -50,11 +53,12 @@ class ProductEndpoint(Documentation):
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """A group of routes under ``/<id>/``. ``name`` is for people."""
+    """A group of routes under ``/<id>/``. ``name`` and ``description`` are for people."""
 
     id: str
     name: str
     endpoints: Sequence[ProductEndpoint]
+    description: str = ""
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from svc_pg.console import database
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.formats.doc import Doc
 
 REMEMBERED_SECONDS: Final = 1
 
@@ -19,10 +20,11 @@ _READ: Final = "select from svc.console_sessions limit 1"
 class ReadinessReport:
     """The console answers, and reads its tables."""
 
-    status: Literal["ready"]
+    status: Annotated[Literal["ready"], Doc("The state of the console.")]
 
 
 READY: Final = Documentation(
+    operation_id="ready.get",
     summary="Whether the console reads its tables",
     response=ReadinessReport,
     response_example={"status": "ready"},

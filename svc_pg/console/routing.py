@@ -71,6 +71,10 @@ class Router(Generic[Target]):
                 return Match(route.target, params)
         return None
 
+    def methods(self, segments: Sequence[str]) -> Sequence[str]:
+        """The methods of the routes with this path."""
+        return [route.method for route in self._routes if route.params(segments) is not None]
+
 
 def _parsed(path: str) -> tuple[str, ...]:
     pattern = tuple(path.removeprefix("/").split("/"))

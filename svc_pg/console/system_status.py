@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from psycopg import AsyncConnection
 
@@ -12,6 +12,7 @@ from svc_pg.config import Config
 from svc_pg.console.drift import Drift
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.webhooks.traffic import backlog
@@ -30,94 +31,106 @@ _PROOF: Final = statement("queries/console/proof.sql")
 
 @dataclass(frozen=True, slots=True)
 class ProofStatus:
-    """The last seal, whose members are None if nobody seals this log, and the number of legal holds, 1000 at most.
+    """The last seal, and the legal holds."""
 
-    ``unsealed_since`` is the time of the oldest entry without a seal, which no purge removes unless it is told to.
-    """
-
-    last_seal: int | None
-    last_sealed_at: datetime | None
-    key_id: str | None
-    unsealed_since: datetime | None
-    holds: int
+    last_seal: Annotated[int | None, Doc("The number of the last seal; null if nobody seals this log.", 9)]
+    last_sealed_at: Annotated[datetime | None, Doc("The time of the last seal; null without one.")]
+    key_id: Annotated[str | None, Doc("The id of the key that signed it; null without one.", "2026-01")]
+    unsealed_since: Annotated[
+        datetime | None,
+        Doc(
+            "The time of the oldest entry without a seal, which no purge removes unless it is told to; null if all"
+            " have one."
+        ),
+    ]
+    holds: Annotated[int, Doc("The number of legal holds, 1,000 at most.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStatus:
     """The versions and the size of the database, and its oldest entry and message."""
 
-    schema_version: str
-    postgres_version: str
-    is_standby: bool
-    database_bytes: int
-    oldest_entry_at: datetime | None
-    oldest_message_at: datetime | None
+    schema_version: Annotated[str, Doc("The version of svc-pg that installed the schema.", "0.1.0")]
+    postgres_version: Annotated[str, Doc("The version of the server.", "18.4")]
+    is_standby: Annotated[bool, Doc("True if the server is a standby.")]
+    database_bytes: Annotated[int, Doc("The size of the database.", 81264640)]
+    oldest_entry_at: Annotated[datetime | None, Doc("The time of the oldest entry; null if there is none.")]
+    oldest_message_at: Annotated[datetime | None, Doc("The time of the oldest message; null if there is none.")]
 
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """The bytes of a table with its indexes, and the planner's estimate of its rows."""
+    """The size of a table."""
 
-    name: str
-    bytes: int
-    estimated_rows: int
+    name: Annotated[str, Doc("The name of the table.", "svc.audit_logs")]
+    bytes: Annotated[int, Doc("Its bytes with its indexes.", 40960)]
+    estimated_rows: Annotated[int, Doc("The planner's estimate of its rows.", 1200)]
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedProgram:
-    """A worker by its ``name``, or the consoles of one address, with their connections.
+    """A worker, or the consoles of one address, with their connections."""
 
-    The times and the address are None if the console's role may not see them.
-    """
-
-    kind: Literal["worker", "console"]
-    name: str | None
-    address: str | None
-    connections: int
-    connected_at: datetime | None
-    last_seen_at: datetime | None
+    kind: Annotated[Literal["worker", "console"], Doc("The kind of the program.")]
+    name: Annotated[str | None, Doc("The name of the worker; null for consoles.", "worker-1")]
+    address: Annotated[
+        str | None,
+        Doc("The address that it connects from; null if the role of the console may not see it.", "10.0.0.7"),
+    ]
+    connections: Annotated[int, Doc("The number of its connections.", 3)]
+    connected_at: Annotated[datetime | None, Doc("The time of its oldest connection; null if the role may not see it.")]
+    last_seen_at: Annotated[
+        datetime | None, Doc("The time at which one of them last changed its state; null if the role may not see it.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class BusyWorker:
     """A worker that has attempts under way."""
 
-    name: str
-    in_flight: int
-    last_claim_at: datetime
+    name: Annotated[str, Doc("The name of the worker.", "worker-1")]
+    in_flight: Annotated[int, Doc("The number of its attempts under way.", 4)]
+    last_claim_at: Annotated[datetime, Doc("The time at which it last took deliveries.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The times for which things are kept; None means forever."""
+    """The times for which things are kept."""
 
-    audit_entries: timedelta | None
-    delivered: timedelta | None
-    failed: timedelta | None
+    audit_entries: Annotated[
+        timedelta | None, Doc("The time for which entries are kept; null means forever.", 31536000.0)
+    ]
+    delivered: Annotated[
+        timedelta | None, Doc("The time for which delivered messages are kept; null means forever.", 2592000.0)
+    ]
+    failed: Annotated[timedelta | None, Doc("The time for which failed ones are kept; null means forever.", 7776000.0)]
 
 
 @dataclass(frozen=True, slots=True)
 class SystemStatus:
-    """The state of the system. ``drift`` is that of the last minute; the other facts are as they are now.
+    """The state of the system.
 
-    ``verification`` is the last one of the audit log that was recorded.
-
-    Workers are seen by their connections, 200 workers at most: one that polls through PgBouncer, or whose conninfo
-    has an application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers. The ``backlog``
-    tells if any is seen.
+    Workers are seen by their connections: one that polls through PgBouncer, or whose conninfo has an application_name,
+    is not among ``programs``, but is one of ``busy_workers`` while it delivers.
     """
 
-    version: str
-    facts: DatabaseStatus
-    sizes: Sequence[TableSize]
-    programs: Sequence[ConnectedProgram]
-    busy_workers: Sequence[BusyWorker]
-    retention: Retention
-    proof: ProofStatus
-    verification: LastVerification | None
-    horizon_holders: Sequence[HorizonHolder]
-    drift: Drift
-    backlog: Backlog
+    version: Annotated[str, Doc("The version of svc-pg.", "0.1.0")]
+    facts: Annotated[DatabaseStatus, Doc("The database.")]
+    sizes: Annotated[Sequence[TableSize], Doc("The sizes of its tables.")]
+    programs: Annotated[
+        Sequence[ConnectedProgram], Doc("The workers and consoles that are connected, 200 workers at most.")
+    ]
+    busy_workers: Annotated[Sequence[BusyWorker], Doc("The workers that have attempts under way.")]
+    retention: Annotated[Retention, Doc("The times for which things are kept.")]
+    proof: Annotated[ProofStatus, Doc("The seals of the log, and its legal holds.")]
+    verification: Annotated[
+        LastVerification | None, Doc("The last verification of the audit log that was recorded; null if there is none.")
+    ]
+    horizon_holders: Annotated[
+        Sequence[HorizonHolder], Doc("The sessions, slots and prepared transactions that hold others up.")
+    ]
+    drift: Annotated[Drift, Doc("The differences from the configuration, as of the last minute.")]
+    backlog: Annotated[Backlog, Doc("The state of the queue of deliveries.")]
 
 
 async def read_system_status(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:

@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID, uuid4
 
 import jwt
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
+from svc_pg.formats.doc import Doc
 from svc_pg.settings import Permission
 
 SignInMethod = Literal["auto_approve", "magic_link"]
@@ -42,11 +43,11 @@ class Session:
     A session with a ``tenant`` reaches only the routes that serve tenants, and there only what is that tenant's.
     """
 
-    session_id: str
-    email: str
-    permissions: tuple[Permission, ...]
-    expires_at: datetime
-    tenant: str | None = None
+    session_id: Annotated[str, Doc("The id of the session.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")]
+    email: Annotated[str, Doc("The address of its person, or the name of its program.", "ann@corp.example")]
+    permissions: Annotated[tuple[Permission, ...], Doc("The permissions that it has.", ["read", "write"])]
+    expires_at: Annotated[datetime, Doc("The time of its end.")]
+    tenant: Annotated[str | None, Doc("The only tenant that it reaches; null if it reaches all.", "acme")] = None
 
 
 class _Claims(BaseModel):

@@ -24,6 +24,7 @@ def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> Fa
         else refusing_other_sites(console.calls.counted(session_of)),
         turns=console.turns,
         on_refusal=console.refusals.record,
+        repeats=console.repeats,
         allowed_origins=console.allowed_origins,
         title="Webhooks",
         console_path="",

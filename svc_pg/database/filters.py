@@ -14,20 +14,25 @@ MAX_VALUES: Final = 20
 """The most values of one filter."""
 Kind = Literal["text", "texts", "id", "ids", "number", "time", "choice", "flag"]
 
+_ID: Final = "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10"
+_EXAMPLES: Final[Mapping[Kind, str]] = {"id": _ID, "ids": _ID, "time": "1h", "number": "7301"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selects:
     """The words of a filter, in the annotation of its key: ``Annotated[str | None, Selects(words="entries of ...")]``.
 
-    ``words`` say which rows it selects. ``word`` stands before its value on pages. Its name in the API is its key in
-    camelCase unless ``api`` is another, and its ``option`` has hyphens. The query has a method of its key, which gets
-    the value, or all values of a list of texts; or ``apply`` is called with the query and the value.
+    ``words`` say which rows it selects, and ``example`` is one of its texts. ``word`` stands before its value on pages.
+    Its name in the API is its key in camelCase unless ``api`` is another, and its ``option`` has hyphens. The query has
+    a method of its key, which gets the value, or all values of a list of texts; or ``apply`` is called with the query
+    and the value.
     """
 
     words: str
     word: str = ""
     api: str = ""
     option: str = ""
+    example: str = ""
     is_id: bool = False
     apply: Callable[[Any, Any], Any] | None = None
 
@@ -43,6 +48,7 @@ class ListFilter:
     word: str
     api: str
     option: str
+    example: str
     apply: Callable[[Any, Any], Any] | None
 
     def add(self, query: Any, value: Any) -> Any:
@@ -98,14 +104,16 @@ def applied(query: Builder, declaration: type, given: Mapping[str, Any]) -> Buil
 def _filter(name: str, hint: Any) -> ListFilter:
     annotated, selects = get_args(hint)
     types = [each for each in get_args(annotated) or [annotated] if each is not NoneType]
+    kind = _kind(types, is_id=selects.is_id)
     return ListFilter(
         name,
-        _kind(types, is_id=selects.is_id),
+        kind,
         _choices(types[0]),
         selects.words,
         selects.word or name.replace("_", " ").capitalize(),
         selects.api or _camel(name),
         selects.option or name.replace("_", "-"),
+        selects.example or _EXAMPLES.get(kind, ""),
         selects.apply,
     )
 

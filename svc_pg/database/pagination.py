@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, LiteralString, Self, TypeVar
+from typing import Annotated, Any, Final, Generic, LiteralString, Self, TypeVar
 
 from psycopg import AsyncConnection, Connection
 
@@ -16,6 +16,7 @@ from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
+from svc_pg.formats.doc import Doc
 
 MAX_SIZE: Final = 1000
 DEFAULT_SIZE: Final = 100
@@ -31,15 +32,11 @@ PointInTime = str | timedelta | datetime
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Some rows of a list. Iterates over them.
+    """Some rows of a list, over which it iterates."""
 
-    ``next_cursor`` is the cursor for ``after``, None on the last page; ``prev_cursor`` is that for ``before``, None on
-    the first.
-    """
-
-    data: Sequence[Item]
-    next_cursor: str | None
-    prev_cursor: str | None = None
+    data: Annotated[Sequence[Item], Doc("The rows.")]
+    next_cursor: Annotated[str | None, Doc("The cursor for the page after it; null on the last.", "eyJpIjo3fQ")]
+    prev_cursor: Annotated[str | None, Doc("That for the page before it; null on the first.", "eyJpIjo5fQ")] = None
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.data)

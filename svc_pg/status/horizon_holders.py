@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
 
 _LONG: Final = timedelta(minutes=1)
 _MANY: Final = 10_000
@@ -15,22 +16,28 @@ _READ: Final = statement("queries/status/horizon_holders.sql")
 
 @dataclass(frozen=True, slots=True)
 class HorizonHolder:
-    """A session, by its ``pid`` and the ``name`` of its application, or a prepared transaction or a slot by its name.
+    """A session, a prepared transaction or a slot that holds others up."""
 
-    ``transactions`` have begun since its own. If it ``holds_log``, exports, seals and followers of the log wait for it;
-    otherwise only vacuum does. ``seconds`` is the age of its transaction. A role without pg_read_all_stats sees no more
-    of a ``hidden`` session.
-    """
-
-    kind: Literal["session", "prepared", "slot", "hidden"]
-    pid: int | None
-    name: str
-    database: str | None
-    user: str | None
-    state: str | None
-    seconds: float | None
-    transactions: int
-    holds_log: bool
+    kind: Annotated[
+        Literal["session", "prepared", "slot", "hidden"],
+        Doc("The kind of it; of a hidden session a role without pg_read_all_stats sees no more."),
+    ]
+    pid: Annotated[
+        int | None, Doc("The process of the session, or of the reader of the slot; null if there is none.", 4711)
+    ]
+    name: Annotated[
+        str, Doc("The application of the session, or the name of the slot or the prepared transaction.", "psql")
+    ]
+    database: Annotated[str | None, Doc("Its database; null if it has none.", "shop")]
+    user: Annotated[str | None, Doc("Its role; null if it has none.", "reporting")]
+    state: Annotated[
+        str | None, Doc("The state of the session or of the slot; null for others.", "idle in transaction")
+    ]
+    seconds: Annotated[float | None, Doc("The age of its transaction; null if it is not known.", 1800.0)]
+    transactions: Annotated[int, Doc("The number of transactions begun since its own.", 40)]
+    holds_log: Annotated[
+        bool, Doc("True if exports, seals and followers of the log wait for it; otherwise only vacuum does.")
+    ]
 
     @property
     def is_long(self) -> bool:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
 
 from svc_pg.database.query import Query
+from svc_pg.formats.doc import Doc
 
 _READ: Final = """
 select verified_at, clock_timestamp() - verified_at as age, first_seal, last_seal, entries, unsealed, findings,
@@ -15,23 +16,19 @@ select verified_at, clock_timestamp() - verified_at as age, first_seal, last_sea
 
 @dataclass(frozen=True, slots=True)
 class LastVerification:
-    """The last recorded verification, with the result that its program reported.
+    """The last recorded verification, with the result that its program reported."""
 
-    It compared the seals from ``first_seal`` to ``last_seal``, which are None if there were none, with the public
-    ``keys`` of these ids, and with copies if it ``has_copies``. ``findings`` counts the differences.
-    """
-
-    verified_at: datetime
-    age: timedelta
-    first_seal: int | None
-    last_seal: int | None
-    entries: int
-    unsealed: int
-    findings: int
-    is_complete: bool
-    has_copies: bool
-    keys: list[str]
-    verified_by: str
+    verified_at: Annotated[datetime, Doc("The time at which it ended.")]
+    age: Annotated[timedelta, Doc("The time since then.", 3600.0)]
+    first_seal: Annotated[int | None, Doc("The first seal that it compared; null if there was none.", 1)]
+    last_seal: Annotated[int | None, Doc("The last one; null if there was none.", 9)]
+    entries: Annotated[int, Doc("The number of entries that were as they were sealed.", 15000)]
+    unsealed: Annotated[int, Doc("The number of entries without a seal.", 12)]
+    findings: Annotated[int, Doc("The number of differences; 0 if all was as it was sealed.", 0)]
+    is_complete: Annotated[bool, Doc("False if many findings ended it early.")]
+    has_copies: Annotated[bool, Doc("True if it also compared copies that were kept outside.")]
+    keys: Annotated[list[str], Doc("The ids of the public keys with which it verified.", ["2026-01"])]
+    verified_by: Annotated[str, Doc("The actor who verified, or else the role.", "ann@corp.example")]
 
 
 LAST_VERIFICATION: Final = Query(_READ, (), LastVerification)

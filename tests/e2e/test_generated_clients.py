@@ -25,27 +25,28 @@ IN_PYTHON: Final = """
 import json
 import sys
 
-from shop.api.audit_log import get_audit_entries, get_audit_facets
+from shop.api.audit_log import entries_facets, entries_list
 from shop.api.webhooks import (
-    delete_webhooks_endpoints_by_id,
-    get_webhooks_deliveries,
-    get_webhooks_deliveries_by_id,
-    get_webhooks_deliveries_by_id_attempts,
-    get_webhooks_endpoints,
-    get_webhooks_endpoints_by_id,
-    get_webhooks_endpoints_by_id_stats,
-    get_webhooks_event_types,
-    get_webhooks_messages,
-    patch_webhooks_endpoints_by_id,
-    post_webhooks_endpoints,
-    post_webhooks_endpoints_by_id_ping,
-    post_webhooks_endpoints_by_id_rotate_secret,
+    deliveries_attempts,
+    deliveries_get,
+    deliveries_list,
+    endpoints_create,
+    endpoints_delete,
+    endpoints_get,
+    endpoints_list,
+    endpoints_ping,
+    endpoints_rotate_secret,
+    endpoints_stats,
+    endpoints_update,
+    event_types_list,
+    messages_list,
 )
 from shop.client import AuthenticatedClient
 from shop.models import (
     CreateEndpointRequest,
     CreateEndpointRequestUrlby,
     Problem,
+    RegisteredEndpoint,
     RotateSecretRequest,
     UpdateEndpointRequest,
 )
@@ -61,25 +62,27 @@ def ask(route, *arguments, **more):
 
 
 with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
-    ask(get_webhooks_endpoints)
-    made = ask(post_webhooks_endpoints, body=CreateEndpointRequest(url="https://9.9.9.9/hook", events=["order.*"]))
-    ask(get_webhooks_endpoints_by_id, made.id)
-    ask(get_webhooks_endpoints_by_id_stats, made.id)
-    ask(patch_webhooks_endpoints_by_id, made.id, body=UpdateEndpointRequest(description="Orders"))
-    ping = ask(post_webhooks_endpoints_by_id_ping, made.id)
-    listed = ask(get_webhooks_deliveries, endpoint_id=made.id)
+    ask(endpoints_list)
+    made = ask(endpoints_create, body=CreateEndpointRequest(url="https://9.9.9.9/hook", events=["order.*"]))
+    later = RegisteredEndpoint.from_dict({**made.to_dict(), "status": "quarantined", "addedLater": {"a": 1}})
+    assert later.status == "quarantined"
+    ask(endpoints_get, made.id)
+    ask(endpoints_stats, made.id)
+    ask(endpoints_update, made.id, body=UpdateEndpointRequest(description="Orders"))
+    ping = ask(endpoints_ping, made.id)
+    listed = ask(deliveries_list, endpoint_id=made.id)
     assert [each.id for each in listed.data] == [ping.id]
-    ask(get_webhooks_deliveries_by_id, ping.id)
-    ask(get_webhooks_deliveries_by_id_attempts, ping.id)
-    ask(post_webhooks_endpoints_by_id_rotate_secret, made.id, body=RotateSecretRequest())
-    ask(get_webhooks_messages)
-    ask(get_webhooks_event_types)
-    ask(get_audit_entries)
-    ask(get_audit_facets)
+    ask(deliveries_get, ping.id)
+    ask(deliveries_attempts, ping.id)
+    ask(endpoints_rotate_secret, made.id, body=RotateSecretRequest())
+    ask(messages_list)
+    ask(event_types_list)
+    ask(entries_list)
+    ask(entries_facets)
     by = CreateEndpointRequestUrlby.OPERATOR
-    ask(post_webhooks_endpoints, body=CreateEndpointRequest(url="https://9.9.9.9/", events=["*"], url_by=by))
-    ask(delete_webhooks_endpoints_by_id, made.id)
-    ask(get_webhooks_endpoints_by_id, made.id)
+    ask(endpoints_create, body=CreateEndpointRequest(url="https://9.9.9.9/", events=["*"], url_by=by))
+    ask(endpoints_delete, made.id)
+    ask(endpoints_get, made.id)
 print(json.dumps(found))
 """
 IN_TYPESCRIPT: Final = """
@@ -102,7 +105,9 @@ const body: components["schemas"]["CreateEndpointRequest"] = { url: "https://9.9
 noted(await client.GET("/webhooks/endpoints"))
 const { id } = noted(await client.POST("/webhooks/endpoints", { body }))
 const params = { path: { id } }
-noted(await client.GET("/webhooks/endpoints/{id}", { params }))
+const found_one = noted(await client.GET("/webhooks/endpoints/{id}", { params }))
+const later: typeof found_one = { ...found_one, status: "quarantined" }
+if (later.status !== "quarantined") throw new Error("a value of a later version")
 noted(await client.GET("/webhooks/endpoints/{id}/stats", { params }))
 noted(await client.PATCH("/webhooks/endpoints/{id}", { params, body: { description: "Orders" } }))
 const ping = noted(await client.POST("/webhooks/endpoints/{id}/ping", { params }))

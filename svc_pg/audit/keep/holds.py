@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.log.entry import TABLE
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
@@ -13,6 +14,7 @@ from svc_pg.database.pagination import ALL, Keyset, Listing, Page, decode
 from svc_pg.database.query import Query, afetch_one, fetch_one
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
+from svc_pg.formats.doc import Doc
 
 _FEATURE: Final = "a legal hold"
 _HOLD: Final = "select svc.hold(%s, %s, %s)::text as id"
@@ -31,22 +33,27 @@ _KEEPING: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A hold of a record, or of a whole table if ``record_id`` is None. It holds while ``lifted_at`` is None.
+    """A legal hold of a record, or of a whole table: its entries are neither removed nor erased while it holds."""
 
-    ``connected`` is the number of other records that it keeps because they refer to this one by ``audit.erasure``, as
-    of the last purge or erasure, or of the hold itself.
-    """
-
-    id: str
-    table_name: str
-    record_id: str | None
-    reason: str
-    held_at: datetime
-    held_by: str
-    lifted_at: datetime | None
-    lifted_by: str | None
-    lift_reason: str | None
-    connected: int
+    id: Annotated[str, Doc("The number of the hold.", "3")]
+    table_name: Annotated[str, TABLE]
+    record_id: Annotated[str | None, Doc("The key of the record that is held; null if the whole table is.", "42")]
+    reason: Annotated[str, Doc("The reason for the hold.", "Case 2026-17")]
+    held_at: Annotated[datetime, Doc("The time at which it was placed.")]
+    held_by: Annotated[str, Doc("The actor who placed it, or else the role.", "ann@corp.example")]
+    lifted_at: Annotated[datetime | None, Doc("The time at which it was lifted; null while it holds.")]
+    lifted_by: Annotated[
+        str | None, Doc("The actor who lifted it, or else the role; null while it holds.", "ann@corp.example")
+    ]
+    lift_reason: Annotated[str | None, Doc("The reason for lifting it; null while it holds.", "The case is closed")]
+    connected: Annotated[
+        int,
+        Doc(
+            "The number of other records that it keeps because they refer to this one, as of the last purge or"
+            " erasure, or of the hold itself.",
+            12,
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

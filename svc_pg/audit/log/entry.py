@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, make_dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, Literal, LiteralString, Protocol, TypeVar, cast, get_args
+from typing import Annotated, Any, Final, Literal, LiteralString, Protocol, TypeVar, cast, get_args
 
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.config.audited_table import Severity
 from svc_pg.database.pagination import Keyset, aware_time, decode
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
 Order = Literal["newest", "oldest"]
@@ -22,35 +23,68 @@ ALWAYS: Final = ("id", "timestamp", "table_name")
 """The fields of every entry, also if others are chosen."""
 
 
+ENTRY_ID: Final = Doc("The id of the entry in the audit log.", "184467")
+TABLE: Final = Doc("The table, with its schema.", "public.customer")
+OPERATION: Final = Doc("The kind of the change. SNAPSHOT is a row that was there when capture began.")
+RECORD: Final = Doc("The key of the record, of several columns as a JSON array; null without a key.", "42")
+ACTOR: Final = Doc("The actor, as the application set it; null if it set none.", "ann@corp.example")
+TENANT: Final = Doc("The tenant, as the application set it; null if it set none.", "acme")
+DB_USER: Final = Doc("The role that connected to PostgreSQL; null on databases that do not tell.", "shop")
+BEFORE: Final = Doc("The row before the change, without redacted values; null if there was none.", {"name": "Ann"})
+AFTER: Final = Doc("The row after the change, without redacted values; null if there is none.", {"name": "Anne"})
+CHANGED: Final = Doc("The fields that differ; null unless it is an UPDATE.", ["name"])
+REDACTED: Final = Doc("The fields whose values are left out or disguised; null if none is.", ["iban"])
+XACT: Final = Doc("The transaction: entries and webhook messages of one transaction have the same.", "7301")
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change of one record. Snapshots are mappings that keep PostgreSQL's text: ``entry.after_data["email"]``.
+    """One change of one record.
 
-    ``partition`` is the partition that held the row, for example ``public.orders_2026_01``, or that a TRUNCATE emptied;
-    a TRUNCATE without it emptied the whole table. On PostgreSQL every entry has a ``db_user`` and an ``xact_id``.
-    SQLite knows neither, and MySQL no ``xact_id``.
+    On PostgreSQL every entry has a ``db_user`` and an ``xact_id``. SQLite knows neither, and MySQL no ``xact_id``.
     """
 
-    id: str
-    timestamp: datetime
-    table_name: str
-    operation: Operation
-    record_id: str | None
-    actor_id: str | None
-    tenant_id: str | None
-    db_user: str | None
-    db_role: str | None
-    before_data: Snapshot | None
-    after_data: Snapshot | None
-    changed_fields: list[str] | None
-    label: str | None
-    severity: Severity | None
-    compliance: list[str] | None
-    description: str | None
-    redacted_fields: list[str] | None
-    context: Snapshot | None
-    xact_id: str | None
-    partition: str | None
+    id: Annotated[str, ENTRY_ID]
+    timestamp: Annotated[datetime, Doc("The time of the entry.")]
+    table_name: Annotated[str, TABLE]
+    operation: Annotated[Operation, OPERATION]
+    record_id: Annotated[str | None, RECORD]
+    actor_id: Annotated[str | None, ACTOR]
+    tenant_id: Annotated[str | None, TENANT]
+    db_user: Annotated[str | None, DB_USER]
+    db_role: Annotated[str | None, Doc("The role that was set (set role); null if none was.", "billing")]
+    before_data: Annotated[Snapshot | None, BEFORE]
+    after_data: Annotated[Snapshot | None, AFTER]
+    changed_fields: Annotated[list[str] | None, CHANGED]
+    label: Annotated[str | None, Doc("The name that a rule gives the change; null if none does.", "Customer changed")]
+    severity: Annotated[Severity | None, Doc("The weight that a rule gives the change; null if none does.")]
+    compliance: Annotated[
+        list[str] | None, Doc("The tags of compliance that a rule gives the change; null if none does.", ["gdpr"])
+    ]
+    description: Annotated[
+        str | None,
+        Doc(
+            "The change in a sentence, as a rule says; null if none does.",
+            "ann@corp.example changed the e-mail address",
+        ),
+    ]
+    redacted_fields: Annotated[list[str] | None, REDACTED]
+    context: Annotated[
+        Snapshot | None,
+        Doc(
+            "Facts about the request, as the application set them; null if it set none.",
+            {"request_id": "2f1d0c9b", "ip": "203.0.113.7"},
+        ),
+    ]
+    xact_id: Annotated[str | None, XACT]
+    partition: Annotated[
+        str | None,
+        Doc(
+            "The partition that held the row, or that a TRUNCATE emptied; null for a table without partitions. A"
+            " TRUNCATE with null emptied the whole table.",
+            "public.orders_2026_01",
+        ),
+    ]
 
     def __post_init__(self) -> None:
         read_snapshots(self)

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Annotated, Final
 
 from svc_pg.capture.patterns import covering
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
+from svc_pg.formats.doc import Doc
 
 OLDEST_AGE: Final = timedelta(days=36500)
 YOUNGEST_AGE: Final = timedelta(days=1)
@@ -17,26 +18,39 @@ YOUNGEST_AGE: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """The entries removed, or to be removed.
+    """The entries removed, or to be removed."""
 
-    - ``before``: the time that they precede; None if only tables with ``retention_days`` of their own are purged
-    - ``partitions``: the partitions dropped as a whole
-    - ``entries``: the number of entries removed one by one
-    - ``postponed``: the partitions that readers or writers kept locked; the next purge continues with them
-    - ``tables``: the number of entries removed one by one, by table
-    - ``held``: the holds that keep entries from being removed
-    - ``unsealed_since``: the time of the oldest entry without a seal, if old entries stay until they are sealed
-    - ``partition_entries``: about how many entries each of ``partitions`` had; None if that is not known
-    """
-
-    before: datetime | None
-    partitions: list[str] = field(default_factory=list)
-    entries: int = 0
-    postponed: list[str] = field(default_factory=list)
-    tables: dict[str, int] = field(default_factory=dict)
-    held: list[str] = field(default_factory=list)
-    unsealed_since: datetime | None = None
-    partition_entries: dict[str, int | None] = field(default_factory=dict)
+    before: Annotated[
+        datetime | None, Doc("The time that they precede; null if only tables with an age of their own are purged.")
+    ]
+    partitions: Annotated[
+        list[str], Doc("The partitions that were dropped as a whole.", ["svc.audit_logs_2025_01"])
+    ] = field(default_factory=list)
+    entries: Annotated[int, Doc("The number of entries that were removed one by one.", 120)] = 0
+    postponed: Annotated[
+        list[str],
+        Doc(
+            "The partitions that readers or writers kept locked; the next purge continues with them.",
+            ["svc.audit_logs_2025_02"],
+        ),
+    ] = field(default_factory=list)
+    tables: Annotated[
+        dict[str, int], Doc("The number of entries that were removed one by one, by table.", {"public.customer": 120})
+    ] = field(default_factory=dict)
+    held: Annotated[
+        list[str], Doc("The records and tables whose holds keep entries from being removed.", ["public.customer 5"])
+    ] = field(default_factory=list)
+    unsealed_since: Annotated[
+        datetime | None,
+        Doc("The time of the oldest entry without a seal, if old entries stay until they are sealed; else null."),
+    ] = None
+    partition_entries: Annotated[
+        dict[str, int | None],
+        Doc(
+            "About how many entries each of the partitions had; null if that is not known.",
+            {"svc.audit_logs_2025_01": 81000},
+        ),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any, Final, Self, cast
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Identifier
 
-from svc_pg.audit.log.entry import ERASED, Operation
 from svc_pg.audit.log.record_ids import record_id
-from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, decode, encode, time_or_age
@@ -47,38 +47,6 @@ class _End:
     """The record at which a page ended that looked at as many as it may."""
 
     record_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class PastRow:
-    """A row as it was. ``values`` has the columns that the table has now, each with a value of its type.
-
-    ``unknown_fields`` are the columns whose value then is unknown, because the column is newer, was redacted, or has
-    changed its type; their value is None. ``other_data`` are recorded values without a column: of renamed or dropped
-    columns, values that do not fit the present type, and the markers of redacted ones. The change that left the row so
-    is None if it was before the log's first entry of the row.
-    """
-
-    record_id: str
-    valid_from: datetime | None
-    operation: Operation | None
-    actor_id: str | None
-    tenant_id: str | None
-    db_user: str | None
-    entry_id: str | None
-    xact_id: str | None
-    redacted_fields: list[str] | None
-    unknown_fields: list[str] | None
-    other_data: Snapshot | None
-    values: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        read_snapshots(self)
-
-    @property
-    def is_erased(self) -> bool:
-        """True if ``svc_pg.audit.erase`` erased the row's values."""
-        return self.redacted_fields == ["*"] and str(self.other_data) == ERASED
 
 
 _OWN: Final = [field.name for field in fields(PastRow) if field.name != "values"]

@@ -2,11 +2,18 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.log.entry import Operation
+from svc_pg.audit.log.entry import (
+    ACTOR,
+    DB_USER,
+    ENTRY_ID,
+    OPERATION,
+    XACT,
+    Operation,
+)
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.audit.read.bounded_ids import bounded
@@ -14,6 +21,7 @@ from svc_pg.database.dialects import require_postgres
 from svc_pg.database.query import Query, afetch, fetch
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
+from svc_pg.formats.doc import Doc
 
 _FEATURE: Final = "the last change of each field"
 _BLAME: Final = """
@@ -27,21 +35,26 @@ select field, value, is_redacted, entry_id::text as entry_id, changed_at, operat
 class FieldOrigin:
     """A field of a record as it is now, and the entry that last changed it.
 
-    Without an entry the change is unknown: the log has the field, under this name, only since ``known_since``, which is
-    None if no entry has it. The operation SNAPSHOT means that the field had this value when capture began. If
-    ``is_redacted``, the log has no value, or a disguised one.
+    Without an entry the change is unknown. The operation SNAPSHOT means that the field had this value when capture
+    began.
     """
 
-    field: str
-    value: Snapshot | None
-    is_redacted: bool
-    entry_id: str | None
-    changed_at: datetime | None
-    operation: Operation | None
-    actor_id: str | None
-    db_user: str | None
-    xact_id: str | None
-    known_since: datetime | None
+    field: Annotated[str, Doc("The name of the field.", "email")]
+    value: Annotated[Snapshot | None, Doc("Its present value.", "ann@corp.example")]
+    is_redacted: Annotated[bool, Doc("True if the log has no value of it, or a disguised one.")]
+    entry_id: Annotated[str | None, ENTRY_ID]
+    changed_at: Annotated[datetime | None, Doc("The time of that entry; null if there is none.")]
+    operation: Annotated[Operation | None, OPERATION]
+    actor_id: Annotated[str | None, ACTOR]
+    db_user: Annotated[str | None, DB_USER]
+    xact_id: Annotated[str | None, XACT]
+    known_since: Annotated[
+        datetime | None,
+        Doc(
+            "The time since which the log has the field under this name, if no entry has changed it; null if no"
+            " entry has it."
+        ),
+    ]
 
     def __post_init__(self) -> None:
         read_snapshots(self)

@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from svc_pg.audit.log.entry import Entry, is_erased
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.record_history import RecordState
 from svc_pg.database.query import RawJson
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
 from svc_pg.formats.json_writer import encode
 
 _MISSING: Final = object()
@@ -20,15 +21,20 @@ _DEEPEST: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """A field that differs; ``before`` or ``after`` is None if the field was not there, JSON's ``null`` if it was null.
+    """A field that differs."""
 
-    If ``is_redacted``, the field changed, but the log has no value of it, or a disguised one.
-    """
-
-    field: str
-    before: Snapshot | None
-    after: Snapshot | None
-    is_redacted: bool = False
+    field: Annotated[str, Doc("The name of the field.", "email")]
+    before: Annotated[
+        Snapshot | None,
+        Doc(
+            "Its value before; null if the field was not there, or was null (in Python a Snapshot of null).",
+            "ann@old.example",
+        ),
+    ]
+    after: Annotated[Snapshot | None, Doc("Its value after, written in the same way.", "ann@corp.example")]
+    is_redacted: Annotated[
+        bool, Doc("True if the field changed, but the log has no value of it, or a disguised one.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

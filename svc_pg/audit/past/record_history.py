@@ -3,11 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, LiteralString, Self
+from typing import Annotated, Any, Final, LiteralString, Self
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.log.entry import Operation, Order, is_erased
+from svc_pg.audit.log.entry import (
+    ACTOR,
+    AFTER,
+    BEFORE,
+    CHANGED,
+    DB_USER,
+    ENTRY_ID,
+    OPERATION,
+    REDACTED,
+    TENANT,
+    XACT,
+    Operation,
+    Order,
+    is_erased,
+)
 from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
@@ -19,6 +33,7 @@ from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
 
 _FEATURE: Final = "the history of a record"
 _STATES: Final = statement("queries/audit/record_states.sql")
@@ -36,31 +51,41 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """A state of a record, and the entry that recorded it.
+    """A state of a record, and the entry that recorded it: a DELETE, or an UPDATE of the key, ends the record."""
 
-    It was there from ``valid_from`` to ``valid_to``, which is None for the state of now. Both are equal, and
-    ``after_data`` is None, if the entry ended the record: a DELETE, or an UPDATE that gave it the key ``moved_to``. If
-    ``is_in_order`` is False, the images of a transaction do not follow each other, and its states are in the order in
-    which they were written; or the table's ``record_when`` left out changes between this state and the one before,
-    which then ended earlier. ``place_id`` orders states of one time.
-    """
-
-    valid_from: datetime
-    valid_to: datetime | None
-    operation: Operation
-    actor_id: str | None
-    tenant_id: str | None
-    db_user: str
-    entry_id: str
-    xact_id: str
-    before_data: Snapshot | None
-    after_data: Snapshot | None
-    changed_fields: list[str] | None
-    redacted_fields: list[str] | None
-    moved_from: str | None
-    moved_to: str | None
-    is_in_order: bool
-    place_id: str
+    valid_from: Annotated[datetime, Doc("The time from which the record was so.")]
+    valid_to: Annotated[
+        datetime | None,
+        Doc(
+            "The time until which it was so; null for the state of now. Equal to `validFrom` if the entry ended the"
+            " record."
+        ),
+    ]
+    operation: Annotated[Operation, OPERATION]
+    actor_id: Annotated[str | None, ACTOR]
+    tenant_id: Annotated[str | None, TENANT]
+    db_user: Annotated[str, DB_USER]
+    entry_id: Annotated[str, ENTRY_ID]
+    xact_id: Annotated[str, XACT]
+    before_data: Annotated[Snapshot | None, BEFORE]
+    after_data: Annotated[Snapshot | None, AFTER]
+    changed_fields: Annotated[list[str] | None, CHANGED]
+    redacted_fields: Annotated[list[str] | None, REDACTED]
+    moved_from: Annotated[
+        str | None, Doc("The key that the record had before, if the entry gave it another; else null.", "41")
+    ]
+    moved_to: Annotated[
+        str | None, Doc("The key that the record got, if the entry ended it by giving it another; else null.", "43")
+    ]
+    is_in_order: Annotated[
+        bool,
+        Doc(
+            "False if the images of a transaction do not follow each other, and its states are in the order in"
+            " which they were written; or if the rules of the table left out changes between this state and the one"
+            " before, which then ended earlier."
+        ),
+    ]
+    place_id: Annotated[str, Doc("Orders states of one time.", "184467")]
 
     def __post_init__(self) -> None:
         read_snapshots(self)

@@ -41,28 +41,49 @@ class EntryFilter(TimeFilter, total=False):
     """Conditions on entries; an entry must meet all that are not None, and of each one of its values."""
 
     resource: Annotated[
-        _Texts, Selects(words="entries of this table: schema.table, or a table in public", word="Table", option="table")
+        _Texts,
+        Selects(
+            words="entries of this table: schema.table, or a table in public",
+            example="public.customer",
+            word="Table",
+            option="table",
+        ),
     ]
     not_resource: Annotated[
         _Texts,
         Selects(
-            words="entries of tables but for this one", word="Not table", option="not-table", apply=_without("resource")
+            words="entries of tables but for this one",
+            example="public.session",
+            word="Not table",
+            option="not-table",
+            apply=_without("resource"),
         ),
     ]
     record: Annotated[
-        str | None, Selects(words="entries of the record with this key; of several columns as a JSON array, as [7, 2]")
+        str | None,
+        Selects(
+            words="entries of the record with this key; of several columns as a JSON array, as [7, 2]", example="42"
+        ),
     ]
-    actor: Annotated[_Texts, Selects(words="entries of this actor")]
-    not_actor: Annotated[_Texts, Selects(words="entries but for those of this actor", apply=_without("actor"))]
-    tenant: Annotated[_Texts, Selects(words="entries of this tenant")]
-    not_tenant: Annotated[_Texts, Selects(words="entries but for those of this tenant", apply=_without("tenant"))]
+    actor: Annotated[_Texts, Selects(words="entries of this actor", example="ann@corp.example")]
+    not_actor: Annotated[
+        _Texts,
+        Selects(words="entries but for those of this actor", example="ann@corp.example", apply=_without("actor")),
+    ]
+    tenant: Annotated[_Texts, Selects(words="entries of this tenant", example="acme")]
+    not_tenant: Annotated[
+        _Texts, Selects(words="entries but for those of this tenant", example="acme", apply=_without("tenant"))
+    ]
     operation: Annotated[Sequence[Operation] | None, Selects(words="entries of this operation")]
     not_operation: Annotated[
         Sequence[Operation] | None,
         Selects(words="entries but for those of this operation", apply=_without("operation")),
     ]
-    label: Annotated[_Texts, Selects(words="entries with this label")]
-    not_label: Annotated[_Texts, Selects(words="entries but for those with this label", apply=_without("label"))]
+    label: Annotated[_Texts, Selects(words="entries with this label", example="Customer changed")]
+    not_label: Annotated[
+        _Texts,
+        Selects(words="entries but for those with this label", example="Customer changed", apply=_without("label")),
+    ]
     severity: Annotated[Sequence[Severity] | None, Selects(words="entries of this severity")]
     not_severity: Annotated[
         Sequence[Severity] | None, Selects(words="entries but for those of this severity", apply=_without("severity"))
@@ -71,12 +92,15 @@ class EntryFilter(TimeFilter, total=False):
         Severity | None,
         Selects(words="entries of this severity or a higher one", word="Severity at least", apply=_at_least),
     ]
-    compliance: Annotated[_Texts, Selects(words="entries with this tag of compliance")]
+    compliance: Annotated[_Texts, Selects(words="entries with this tag of compliance", example="gdpr")]
     not_compliance: Annotated[
-        _Texts, Selects(words="entries but for those with this tag of compliance", apply=_without("compliance"))
+        _Texts,
+        Selects(
+            words="entries but for those with this tag of compliance", example="gdpr", apply=_without("compliance")
+        ),
     ]
     missing: Annotated[Sequence[Missable] | None, Selects(words="entries without this value", word="Without")]
-    changed: Annotated[_Texts, Selects(words="updates that changed this field", word="Field")]
+    changed: Annotated[_Texts, Selects(words="updates that changed this field", example="email", word="Field")]
     transaction: Annotated[
         int | None,
         Selects(words="entries of one transaction, by the xactId of any of them", apply=_of_transaction),
@@ -90,6 +114,7 @@ class SearchFilter(TypedDict, total=False):
         str | None,
         Selects(
             words="entries of which a snapshot has these members: a JSON object, as jsonb @> compares",
+            example='{"status": "paid"}',
             apply=search.contains,
         ),
     ]
@@ -97,6 +122,7 @@ class SearchFilter(TypedDict, total=False):
         str | None,
         Selects(
             words="entries whose context has this value, for example the id of a request or an address",
+            example="203.0.113.7",
             word="Request or address",
             apply=search.with_fact,
         ),
@@ -105,6 +131,7 @@ class SearchFilter(TypedDict, total=False):
         str | None,
         Selects(
             words='entries with these words in their snapshots or description; "of a phrase", or, -without',
+            example="refund -test",
             word="Words",
             apply=search.with_text,
         ),

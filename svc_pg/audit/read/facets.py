@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from psycopg import AsyncConnection
 
@@ -10,6 +10,7 @@ from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, newest
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
+from svc_pg.formats.doc import Doc
 
 MAX_ENTRIES: Final = 10_000
 MAX_VALUES: Final = 20
@@ -46,23 +47,20 @@ select c.name, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A filter, and the values that it can have: those with the most entries, 20 at most."""
+    """A filter, and the values that it can have."""
 
-    name: str
-    values: list[EntryCount]
+    name: Annotated[str, Doc("The name of the filter, as a parameter of the list has it.", "actor")]
+    values: Annotated[list[EntryCount], Doc("Its values with the most entries, 20 at most.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Counts of ``entries`` entries from ``since`` on, by the values of each filter.
+    """Counts of entries by the values of each filter."""
 
-    If ``is_complete`` is false, there are older entries, which were not counted. ``since`` is None if there are none.
-    """
-
-    entries: int
-    since: datetime | None
-    is_complete: bool
-    facets: list[Facet]
+    entries: Annotated[int, Doc("The number of entries that were counted.", 5000)]
+    since: Annotated[datetime | None, Doc("The time of the oldest entry that was counted; null if there is none.")]
+    is_complete: Annotated[bool, Doc("False if there are older entries, which were not counted.")]
+    facets: Annotated[list[Facet], Doc("The filters.")]
 
 
 @dataclass(frozen=True, slots=True)

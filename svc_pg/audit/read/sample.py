@@ -1,13 +1,14 @@
 """Entries to be counted: the newest of a range, or some of all its blocks; and which of them a query selects."""
 
 from dataclasses import dataclass
-from typing import Final, LiteralString
+from typing import Annotated, Final, LiteralString
 
 from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of, reach_of_selection, times_of
 from svc_pg.audit.read.stretch import Reach, stretch
 from svc_pg.database.effects import Effects
+from svc_pg.formats.doc import Doc
 
 # Only the entries of the range are looked at, in the order of an index, so that a rare value costs no more than a
 # frequent one. Narrow rows, because they are kept until they are counted.
@@ -29,10 +30,10 @@ _WHOLE: Final = """whole as materialized (
 
 @dataclass(frozen=True, slots=True)
 class EntryCount:
-    """The number of entries with a value; None stands for entries without one."""
+    """The number of entries with a value."""
 
-    value: str | None
-    entries: int
+    value: Annotated[str | None, Doc("The value; null stands for entries without one.", "public.customer")]
+    entries: Annotated[int, Doc("The number of entries with it.", 210)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
@@ -13,6 +13,7 @@ from svc_pg.audit.read.sample import EntryCount, Sample, newest, spread
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.sqlstates import translating
+from svc_pg.formats.doc import Doc
 
 Bucket = Literal["minute", "hour", "day"]
 
@@ -57,31 +58,26 @@ select c.dimension, c.at, c.value, c.entries, span.looked_at, span.oldest, span.
 
 @dataclass(frozen=True, slots=True)
 class TimeCount:
-    """The number of entries in the minute, hour or day that begins at ``at``."""
+    """The number of entries in a minute, an hour or a day."""
 
-    at: datetime
-    entries: int
+    at: Annotated[datetime, Doc("The beginning of the minute, hour or day.")]
+    entries: Annotated[int, Doc("The number of entries in it.", 17)]
 
 
 @dataclass(frozen=True, slots=True)
 class AuditStats:
-    """Counts of ``entries`` entries. Values are those with the most entries, 20 at most; None stands for no value.
+    """Counts of entries by time and by value."""
 
-    ``times`` are the newest 1,500 buckets that have entries, in UTC, oldest first. If ``is_estimate``, the numbers were
-    computed from a sample of the range. If ``is_complete`` is false, only entries from ``since`` on were counted.
-    ``since`` is the time of the oldest entry that was counted, None if there is none.
-    """
-
-    entries: int
-    since: datetime | None
-    is_complete: bool
-    is_estimate: bool
-    bucket: Bucket
-    times: list[TimeCount]
-    tables: list[EntryCount]
-    actors: list[EntryCount]
-    operations: list[EntryCount]
-    severities: list[EntryCount]
+    entries: Annotated[int, Doc("The number of entries.", 5000)]
+    since: Annotated[datetime | None, Doc("The time of the oldest entry that was counted; null if there is none.")]
+    is_complete: Annotated[bool, Doc("False if only entries from `since` on were counted.")]
+    is_estimate: Annotated[bool, Doc("True if the numbers were computed from a sample of the range.")]
+    bucket: Annotated[Bucket, Doc("The unit of `times`.")]
+    times: Annotated[list[TimeCount], Doc("The newest 1,500 buckets that have entries, in UTC, oldest first.")]
+    tables: Annotated[list[EntryCount], Doc("The tables with the most entries, 20 at most.")]
+    actors: Annotated[list[EntryCount], Doc("The actors with the most entries, 20 at most.")]
+    operations: Annotated[list[EntryCount], Doc("The operations.")]
+    severities: Annotated[list[EntryCount], Doc("The severities.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+from svc_pg.audit.log.entry import TABLE
 from svc_pg.capture.patterns import covering
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config.audit import AuditConfig
@@ -12,6 +13,7 @@ from svc_pg.config.audited_table import AuditedTable, Operation, Redaction, Seve
 from svc_pg.database.pagination import Filter, Keyset, Listing, decode
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
+from svc_pg.formats.doc import Doc
 
 Capture = Literal["recording", "disabled", "missing"]
 
@@ -20,48 +22,69 @@ _TABLES: Final = statement("queries/audit/captured_tables.sql")
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentRule:
-    """A rule of enrichment, for entries of this operation, or of any for ``*``, if ``when`` holds."""
+    """A rule of enrichment, for the entries that it applies to."""
 
-    operation: Operation
-    label: str | None
-    severity: Severity | None
-    compliance: list[str]
-    description: str | None
-    when: Mapping[str, Any] | None
+    operation: Annotated[Operation, Doc("The operation of the entries; `*` stands for any.")]
+    label: Annotated[str | None, Doc("The label that they get.", "Customer changed")]
+    severity: Annotated[Severity | None, Doc("The severity that they get.")]
+    compliance: Annotated[list[str], Doc("The tags of compliance that they get.", ["gdpr"])]
+    description: Annotated[str | None, Doc("The template of their description.", "{actor_id} changed {before[email]}")]
+    when: Annotated[
+        Mapping[str, Any] | None,
+        Doc(
+            "The condition that must hold, as the configuration has it; null if there is none.",
+            {"changed": ["email"]},
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureRules:
-    """The rules of a table in the configuration; ``name`` is the pattern that covers it, or its own name.
+    """The rules of a table in the configuration."""
 
-    ``columns`` are the only ones recorded, None stands for all. An UPDATE that changes ``ignore`` columns alone has no
-    entry, and no change has one unless ``record_when`` holds. ``redact`` says how values of a column are disguised.
-    """
-
-    name: str
-    level: Literal["row", "statement"]
-    key: list[str]
-    columns: list[str] | None
-    ignore: list[str]
-    record_when: Mapping[str, Any] | None
-    redact: Mapping[str, Redaction]
-    max_value_bytes: int | None
-    on_drift: Literal["mask_all", "raise"]
-    on_error: Literal["raise", "warn"]
-    replica: bool
-    enrich: list[EnrichmentRule]
+    name: Annotated[str, Doc("The pattern that covers the table, or its own name.", "public.*")]
+    level: Annotated[Literal["row", "statement"], Doc("The kind of the triggers.")]
+    key: Annotated[list[str], Doc("The columns that identify a record, if the table has no primary key.", ["id"])]
+    columns: Annotated[
+        list[str] | None, Doc("The only columns that are recorded; null stands for all.", ["id", "name"])
+    ]
+    ignore: Annotated[list[str], Doc("An UPDATE that changes these columns alone has no entry.", ["updated_at"])]
+    record_when: Annotated[
+        Mapping[str, Any] | None,
+        Doc(
+            "The condition without which no change has an entry, as the configuration has it; null if there is none.",
+            {"after": {"is_test": [False]}},
+        ),
+    ]
+    redact: Annotated[
+        Mapping[str, Redaction], Doc("The way in which values of a column are disguised, by column.", {"iban": "last4"})
+    ]
+    max_value_bytes: Annotated[
+        int | None, Doc("A larger value is replaced by its size and SHA-256; null if there is no limit.", 65536)
+    ]
+    on_drift: Annotated[
+        Literal["mask_all", "raise"],
+        Doc("The reaction if a redacted column no longer exists: it masks all of the snapshot, or raises."),
+    ]
+    on_error: Annotated[
+        Literal["raise", "warn"], Doc("The reaction if an entry cannot be written: it raises, or only warns.")
+    ]
+    replica: Annotated[bool, Doc("True if the writes of logical replication are recorded too.")]
+    enrich: Annotated[list[EnrichmentRule], Doc("The rules of enrichment.")]
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedTable:
-    """One table. Its capture is ``missing`` if a trigger is, and ``disabled`` if one does not fire.
+    """One audited table."""
 
-    ``rules`` are those of the configuration that the console was given, None if it does not name the table.
-    """
-
-    name: str
-    capture: Capture
-    rules: CaptureRules | None
+    name: Annotated[str, TABLE]
+    capture: Annotated[
+        Capture, Doc("The state of its capture: missing if a trigger is, disabled if one does not fire.")
+    ]
+    rules: Annotated[
+        CaptureRules | None,
+        Doc("Its rules in the configuration that the console was given; null if that does not name the table."),
+    ]
 
 
 def query(config: AuditConfig) -> Listing[CapturedTable]:

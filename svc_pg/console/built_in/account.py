@@ -18,6 +18,7 @@ def account_product(database: Database, log: AuditLog, *, config: Config, tenant
     return Product(
         id="account",
         name="Account",
+        description="The own session; for administrators all sessions, the tokens of programs, events and the system.",
         endpoints=[
             *SessionRoutes(database).endpoints(),
             *TokenRoutes(database, tenants).endpoints(),

@@ -17,6 +17,7 @@ def changes_route(changes: Changes) -> ProductEndpoint:
     return ProductEndpoint(
         method="GET",
         path="/changes",
+        operation_id="changes.stream",
         handler=told,
         is_stream=True,
         summary=f"Events that name the topics that changed: {', '.join(TOPICS)}; for {LONGEST_SECONDS // 60} minutes",

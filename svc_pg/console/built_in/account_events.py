@@ -24,6 +24,7 @@ def events_route(database: Database) -> ProductEndpoint:
     return ProductEndpoint(
         method="GET",
         path="/events",
+        operation_id="console_events.list",
         handler=listed,
         is_compressed=True,
         required_permission="admin",

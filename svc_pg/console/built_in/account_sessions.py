@@ -6,16 +6,20 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import in_path
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import LifeFilter
-from svc_pg.console.sign_in.sessions import SessionQuery, SessionRecord
+from svc_pg.console.sign_in.sessions import SESSION_ID, SessionQuery, SessionRecord
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
 
 _FILTERS: Final = {**declared(LifeFilter), **PAGE}
+
+
+OF_SESSION: Final = (in_path(SESSION_ID),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class SessionRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/session",
+                operation_id="session.get",
                 handler=self._own,
                 serves_tenants=True,
                 summary="The user's own session and permission",
@@ -38,6 +43,7 @@ class SessionRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/session",
+                operation_id="session.delete",
                 handler=self._log_out,
                 serves_tenants=True,
                 summary="Sign out",
@@ -47,6 +53,7 @@ class SessionRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/own-sessions",
+                operation_id="own_sessions.list",
                 handler=self._list_own,
                 is_compressed=True,
                 summary="The user's own sessions, newest first",
@@ -56,6 +63,8 @@ class SessionRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/own-sessions/:id",
+                operation_id="own_sessions.get",
+                path_parameters=OF_SESSION,
                 handler=self._get_own,
                 summary="One of the user's own sessions",
                 response=SessionRecord,
@@ -64,6 +73,8 @@ class SessionRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/own-sessions/:id",
+                operation_id="own_sessions.revoke",
+                path_parameters=OF_SESSION,
                 handler=self._revoke_own,
                 summary="End one of the user's own sessions",
                 status=204,
@@ -72,6 +83,7 @@ class SessionRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/sessions",
+                operation_id="sessions.list",
                 handler=self._list,
                 is_compressed=True,
                 required_permission="admin",
@@ -82,6 +94,8 @@ class SessionRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/sessions/:id",
+                operation_id="sessions.get",
+                path_parameters=OF_SESSION,
                 handler=self._get,
                 required_permission="admin",
                 summary="One session",
@@ -91,6 +105,8 @@ class SessionRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/sessions/:id",
+                operation_id="sessions.revoke",
+                path_parameters=OF_SESSION,
                 handler=self._revoke,
                 required_permission="admin",
                 summary="End a session",

@@ -21,6 +21,7 @@ def system_route(database: Database, config: Config) -> ProductEndpoint:
     return ProductEndpoint(
         method="GET",
         path="/system",
+        operation_id="system.get",
         handler=shown,
         is_compressed=True,
         summary="Versions, workers, sizes, retention, and how the database differs from the configuration",

@@ -10,11 +10,12 @@ from pydantic import Field
 
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import in_path
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in import api_tokens
-from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, ApiToken, CreatedToken
+from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, TOKEN_ID, ApiToken, CreatedToken
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.lifetimes import LifeFilter
 from svc_pg.console.token_sessions import ACTOR_PREFIX
@@ -27,17 +28,33 @@ _FILTERS: Final = {**declared(LifeFilter), **PAGE}
 _DAY: Final = 86400
 
 
+OF_TOKEN: Final = (in_path(TOKEN_ID),)
+
+
 class CreateTokenRequest(RequestBody):
     """The token of a program."""
 
     name: str = Field(
-        max_length=63, pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$", description="The actor of its changes is token:name."
+        max_length=63,
+        pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="The actor of its changes is token:name.",
+        examples=["nightly-report"],
     )
-    permission: Permission
+    permission: Permission = Field(description="The greatest permission of it; each includes those before it.")
     tenant: str | None = Field(
-        default=None, min_length=1, max_length=MAX_TENANT_CHARACTERS, description="Only what is this tenant's."
+        default=None,
+        min_length=1,
+        max_length=MAX_TENANT_CHARACTERS,
+        description="Only what is this tenant's.",
+        examples=["acme"],
     )
-    expires_in: int = Field(default=int(LIFETIME.total_seconds()), ge=1, le=LONGEST.days * _DAY, description="Seconds.")
+    expires_in: int = Field(
+        default=int(LIFETIME.total_seconds()),
+        ge=1,
+        le=LONGEST.days * _DAY,
+        description="The seconds for which it lasts.",
+        examples=[7776000],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +70,7 @@ class TokenRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/tokens",
+                operation_id="tokens.list",
                 handler=self._list,
                 is_compressed=True,
                 required_permission="admin",
@@ -63,6 +81,8 @@ class TokenRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/tokens",
+                operation_id="tokens.create",
+                keeps_answer=True,
                 handler=self._add,
                 required_permission="admin",
                 summary="Make a token for a program; the answer holds it, this once",
@@ -75,6 +95,8 @@ class TokenRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/tokens/:id",
+                operation_id="tokens.get",
+                path_parameters=OF_TOKEN,
                 handler=self._get,
                 required_permission="admin",
                 summary="The token of a program, without its secret",
@@ -84,6 +106,8 @@ class TokenRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/tokens/:id",
+                operation_id="tokens.revoke",
+                path_parameters=OF_TOKEN,
                 handler=self._revoke,
                 required_permission="admin",
                 summary="End the token of a program",

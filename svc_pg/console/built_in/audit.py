@@ -22,6 +22,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
     return Product(
         id="audit",
         name="Audit log",
+        description="Changes of records: read, compare, count, export, prove and purge them.",
         endpoints=[
             *EntryRoutes(log, cursors).endpoints(),
             *PastRoutes(log, cursors).endpoints(),

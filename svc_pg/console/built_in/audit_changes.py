@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
 
 from svc_pg.audit.log import numbers
 from svc_pg.audit.log.snapshot import Snapshot
@@ -10,13 +10,21 @@ from svc_pg.audit.past.diff import FieldDiff, diff
 from svc_pg.audit.past.revert import arevert
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.body import pointer
-from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry, unknown_transaction, visible_entry
-from svc_pg.console.documentation import TEXT
+from svc_pg.console.built_in.audit_lookup import (
+    OF_ENTRY,
+    OF_TRANSACTION,
+    entry_number,
+    unknown_entry,
+    unknown_transaction,
+    visible_entry,
+)
+from svc_pg.console.documentation import text
 from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
+from svc_pg.formats.doc import Doc
 
 _MOST_LEFT: Final = 100
 _MOST_REFUSALS: Final = 100
@@ -24,20 +32,27 @@ _MOST_REFUSALS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class EntryDiff:
-    """The fields that an entry changed, and the JSON Patch (RFC 6902) from its snapshot before to the one after.
+    """The fields that an entry changed, and a JSON Patch."""
 
-    The patch changes nothing of redacted fields.
-    """
-
-    fields: Sequence[FieldDiff]
-    patch: Snapshot
+    fields: Annotated[Sequence[FieldDiff], Doc("The fields that it changed.")]
+    patch: Annotated[
+        Snapshot,
+        Doc(
+            "The JSON Patch (RFC 6902) from the snapshot before to the one after; it changes nothing of redacted"
+            " fields.",
+            [{"op": "replace", "path": "/email", "value": "ann@corp.example"}],
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """The SQL that takes a change back: one statement, which compares the rows with the log before and after."""
+    """The SQL that takes a change back."""
 
-    sql: str
+    sql: Annotated[
+        str,
+        Doc("One statement, which compares the rows with the log before and after.", "do $svc$ begin ... end $svc$"),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,10 @@ def _leaving(asked: _Asked, *fields: str) -> _Asked:
 
 _LEAVE: Final = {
     "leave": FilterParameter(
-        _leaving, "a field that is neither changed nor compared, such as one that a trigger sets", TEXT, _MOST_LEFT
+        _leaving,
+        "a field that is neither changed nor compared, such as one that a trigger sets",
+        text("updated_at"),
+        _MOST_LEFT,
     )
 }
 _REFUSED: Final = {"cannot_be_reverted": 409, "too_large": 422, "not_supported": 422}
@@ -70,6 +88,8 @@ class ChangeRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/entries/:id/diff",
+                operation_id="entries.diff",
+                path_parameters=OF_ENTRY,
                 handler=self._diff,
                 is_compressed=True,
                 serves_tenants=True,
@@ -80,6 +100,8 @@ class ChangeRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/entries/:id/revert",
+                operation_id="entries.revert",
+                path_parameters=OF_ENTRY,
                 handler=self._revert_entry,
                 is_compressed=True,
                 summary="The SQL that takes one entry back, for somebody to read and run; nothing is executed",
@@ -90,6 +112,8 @@ class ChangeRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/transactions/:id/revert",
+                operation_id="transactions.revert",
+                path_parameters=OF_TRANSACTION,
                 handler=self._revert_transaction,
                 is_compressed=True,
                 summary="The SQL that takes one transaction back, for somebody to read and run; nothing is executed",

@@ -42,6 +42,7 @@ class CountRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/stats",
+                operation_id="entries.stats",
                 handler=self._stats,
                 is_compressed=True,
                 serves_tenants=True,
@@ -52,6 +53,7 @@ class CountRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/facets",
+                operation_id="entries.facets",
                 handler=self._facets,
                 is_compressed=True,
                 serves_tenants=True,

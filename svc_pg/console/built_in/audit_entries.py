@@ -9,8 +9,9 @@ from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.log_position import NOW, START
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
-from svc_pg.console.built_in.audit_lookup import page_of, unknown_entry, visible_entry
+from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, page_of, unknown_entry, visible_entry
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
+from svc_pg.console.documentation import text
 from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
 from svc_pg.console.products import ProductEndpoint, permits
@@ -32,12 +33,15 @@ class _Listed(Asked):
 _LISTED: Final[dict[str, FilterParameter[_Listed]]] = {
     **asked(ENTRIES, _Listed),
     "around": FilterParameter(
-        lambda listed, text: replace(listed, around=text), "the id of an entry: it comes between those before and after"
+        lambda listed, text: replace(listed, around=text),
+        "the id of an entry: it comes between those before and after",
+        text("184467"),
     ),
     "after": FilterParameter(
         lambda listed, text: replace(listed, after=text),
         "follow the log, oldest entry first, with none left out: now, start, or nextCursor of the page before, which is"
         " never null; an empty page means that there are no more yet",
+        text("start"),
     ),
 }
 
@@ -55,6 +59,7 @@ class EntryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/entries",
+                operation_id="entries.list",
                 handler=self._list,
                 is_compressed=True,
                 serves_tenants=True,
@@ -66,6 +71,8 @@ class EntryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/entries/:id",
+                operation_id="entries.get",
+                path_parameters=OF_ENTRY,
                 handler=self._get,
                 is_compressed=True,
                 serves_tenants=True,
@@ -76,6 +83,8 @@ class EntryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/records/:table/:id",
+                operation_id="records.entries",
+                path_parameters=OF_RECORD,
                 handler=self._history,
                 is_compressed=True,
                 serves_tenants=True,

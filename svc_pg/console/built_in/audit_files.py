@@ -13,7 +13,7 @@ from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
 from svc_pg.console.built_in.audit_lookup import page_of
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
+from svc_pg.console.documentation import one_of, text
 from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, refuse, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
@@ -64,6 +64,7 @@ _PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
     "olderThan": FilterParameter(
         lambda purge, text: replace(purge, older_than=_age(text)),
         "remove older entries, for example 90d; default: retention_days of the configuration",
+        text("90d"),
     ),
     "dryRun": FilterParameter(
         lambda purge, text: replace(purge, is_dry_run=truth(text)),
@@ -92,6 +93,7 @@ class FileRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/export",
+                operation_id="entries.export",
                 handler=self._export,
                 is_compressed=True,
                 required_permission="write",
@@ -104,6 +106,7 @@ class FileRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/entries",
+                operation_id="entries.purge",
                 handler=self._remove,
                 required_permission="admin",
                 summary="Remove old entries, and record that",

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from svc_pg.audit.log.entry import ALWAYS, FIELDS, Order
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter, TimeFilter
 from svc_pg.audit.read.audit_query import AuditQuery, query
-from svc_pg.console.documentation import one_of
+from svc_pg.console.documentation import one_of, text
 from svc_pg.console.parameters import PAGE, FilterParameter, declared
 from svc_pg.console.tokens import Session
 
@@ -62,6 +62,7 @@ _SHOWN: Final[Filters] = {
         _fields,
         "the fields to show, separated by commas, for example to leave out the snapshots;"
         f" {', '.join(map(to_camel, ALWAYS))} always come",
+        text("id,timestamp,operation"),
     ),
 }
 ENTRIES: Final[Filters] = {

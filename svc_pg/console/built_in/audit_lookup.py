@@ -1,15 +1,24 @@
 """Look up an entry or a page of a route; a missing one is a problem."""
 
+from typing import Final
+
 from svc_pg.audit.log import numbers
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import ENTRY_ID, RECORD, TABLE, XACT, Entry
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import entries_for
+from svc_pg.console.documentation import in_path
 from svc_pg.console.parameters import refuse
 from svc_pg.console.requests import Problem, explained
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
+
+OF_ENTRY: Final = (in_path(ENTRY_ID),)
+OF_TABLE: Final = (in_path(TABLE, name="table"),)
+OF_RECORD: Final = (*OF_TABLE, in_path(RECORD))
+OF_TRANSACTION: Final = (in_path(XACT),)
+"""The parameters of paths that name one of them."""
 
 
 def entry_number(text: str) -> int:

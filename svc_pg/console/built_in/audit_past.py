@@ -8,12 +8,14 @@ from typing import Final, get_args
 from starlette.datastructures import QueryParams
 
 from svc_pg.audit.log.entry import Order
-from svc_pg.audit.past.as_of import AsOf, PastRow, as_of
+from svc_pg.audit.past.as_of import AsOf, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame
+from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
-from svc_pg.console.documentation import one_of
+from svc_pg.console.documentation import one_of, text
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time, refuse
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
@@ -34,6 +36,7 @@ _TIME: Final[dict[str, FilterParameter[AsOf]]] = {
     "time": FilterParameter(
         lambda rows, _: rows,  # they are made of it
         "the point in time: RFC 3339, a date, or a duration before now such as 1h",
+        text("2026-01-31T12:00:00Z"),
         is_required=True,
     ),
 }
@@ -56,6 +59,8 @@ class PastRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/records/:table/:id/states",
+                operation_id="records.states",
+                path_parameters=OF_RECORD,
                 handler=self._states,
                 is_compressed=True,
                 serves_tenants=True,
@@ -67,6 +72,8 @@ class PastRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/records/:table/:id/blame",
+                operation_id="records.blame",
+                path_parameters=OF_RECORD,
                 handler=self._blame,
                 is_compressed=True,
                 serves_tenants=True,
@@ -77,6 +84,8 @@ class PastRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/records/:table/:id/as-of",
+                operation_id="records.as_of",
+                path_parameters=OF_RECORD,
                 handler=self._record,
                 is_compressed=True,
                 serves_tenants=True,
@@ -88,6 +97,8 @@ class PastRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/tables/:table/as-of",
+                operation_id="tables.as_of",
+                path_parameters=OF_TABLE,
                 handler=self._table,
                 is_compressed=True,
                 serves_tenants=True,

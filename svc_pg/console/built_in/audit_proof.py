@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from starlette.datastructures import QueryParams
 
 from svc_pg.audit.keep.holds import Hold, Holds, holds
 from svc_pg.audit.proofs import aprove
 from svc_pg.console.audit_log import AuditLog
-from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry
+from svc_pg.console.built_in.audit_lookup import OF_ENTRY, entry_number, unknown_entry
+from svc_pg.console.documentation import text
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
@@ -18,20 +19,27 @@ from svc_pg.database.pagination import Page
 from svc_pg.database.query import RawJson, afetch
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, NotFoundError
+from svc_pg.formats.doc import Doc
 from svc_pg.seals.database.stored_seals import LAST, all_seals, sealing_of
 from svc_pg.seals.verification.seal import Seal
 
 
 @dataclass(frozen=True, slots=True)
 class AuditSeal:
-    """A seal. ``signature`` signs ``text``, for a copy outside; it has no data of the entries."""
+    """A seal of the audit log."""
 
-    number: int
-    entries: int
-    sealed_at: datetime
-    key_id: str
-    text: str
-    signature: str
+    number: Annotated[int, Doc("The number of the seal.", 9)]
+    entries: Annotated[int, Doc("The number of entries that it seals.", 1500)]
+    sealed_at: Annotated[datetime, Doc("The time at which it was made.")]
+    key_id: Annotated[str, Doc("The id of the key that signed it.", "2026-01")]
+    text: Annotated[
+        str,
+        Doc(
+            "The text that is signed, for a copy outside; it has no data of the entries.",
+            '{"entries":1500,"kind":"svc-pg audit seal","number":9}',
+        ),
+    ]
+    signature: Annotated[str, Doc("The signature (Ed25519) of the text.", "u1vX8w")]
 
     @classmethod
     def of(cls, seal: Seal) -> "AuditSeal":
@@ -41,10 +49,10 @@ class AuditSeal:
 
 @dataclass(frozen=True, slots=True)
 class EntrySeal:
-    """The seal of an entry; None if it has none yet. Without ``has_seals``, nobody seals this log."""
+    """The seal of an entry."""
 
-    seal: AuditSeal | None
-    has_seals: bool
+    seal: Annotated[AuditSeal | None, Doc("The seal; null if the entry has none yet.")]
+    has_seals: Annotated[bool, Doc("False if nobody seals this log.")]
 
 
 def _lifted(wanted: Holds, text: str) -> Holds:
@@ -63,10 +71,12 @@ def _of_record(wanted: Holds, text: str) -> Holds:
 _HOLDS: Final[dict[str, FilterParameter[Holds]]] = {
     "lifted": FilterParameter(_lifted, "also those that were lifted", {"type": "boolean", "default": False}),
     "resource": FilterParameter(
-        _of_table, "holds of this table and of its records: schema.table, or a table in public"
+        _of_table, "holds of this table and of its records: schema.table, or a table in public", text("public.customer")
     ),
     "record": FilterParameter(
-        _of_record, "holds of the record with that key, or of its table; with resource, also of what it refers to"
+        _of_record,
+        "holds of the record with that key, or of its table; with resource, also of what it refers to",
+        text("42"),
     ),
     **PAGE,
 }
@@ -95,6 +105,7 @@ class ProofRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/seals",
+                operation_id="seals.list",
                 handler=self._seals,
                 is_compressed=True,
                 summary="The seals of the log, newest first",
@@ -105,6 +116,8 @@ class ProofRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/entries/:id/seal",
+                operation_id="entries.seal",
+                path_parameters=OF_ENTRY,
                 handler=self._seal,
                 summary="The seal of one entry",
                 response=EntrySeal,
@@ -113,6 +126,8 @@ class ProofRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/entries/:id/proof",
+                operation_id="entries.proof",
+                path_parameters=OF_ENTRY,
                 handler=self._proof,
                 required_permission="write",
                 summary="The proof that one entry was in the log when its seal was made, to check with the public key",
@@ -122,6 +137,7 @@ class ProofRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/holds",
+                operation_id="holds.list",
                 handler=self._holds,
                 is_compressed=True,
                 summary="Legal holds, newest first",

@@ -25,6 +25,7 @@ class TableRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/tables",
+                operation_id="tables.list",
                 handler=self._list,
                 is_compressed=True,
                 summary="The audited tables by name, with their rules and the state of capture",

@@ -2,67 +2,43 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Annotated, Any, Final
-from unicodedata import category
+from typing import Any, Final
 
 from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
-from pydantic import AfterValidator, Field, field_validator
 
-from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.body import read_body
+from svc_pg.console.built_in.tenant_bodies import CreateTenantRequest, UpdateTenantRequest
 from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, UnlistedTenants, unlisted, use_of
-from svc_pg.console.built_in.webhook_bodies import Text
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import in_path, text
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in.known_tenants import aend_access
-from svc_pg.console.sign_in.tenant_table import Tenant, Tenants, TenantTable
+from svc_pg.console.sign_in.tenant_table import TENANT_ID, Tenant, Tenants, TenantTable
 from svc_pg.database.pagination import Listing, Page
-from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 
 _UNKNOWN: Final = {"unknown_tenant": 404}
 _EXISTS: Final = {"tenant_exists": 409}
 _REFUSED: Final = {"tenant_refused": 422}
 _MISSING: Final = {"tenant_table_missing": 503}
 _IDS: Final[dict[str, FilterParameter[Sequence[str]]]] = {
-    "id": FilterParameter(lambda _, *ids: ids, "a tenant", max_values=MOST_ASKED)
+    "id": FilterParameter(lambda _, *ids: ids, "a tenant", text("acme"), max_values=MOST_ASKED)
 }
 
 
-class UpdateTenantRequest(RequestBody):
-    """The new name of a tenant."""
-
-    name: str = Field(min_length=1, max_length=200, description="For people; one line, without spaces around it.")
-
-    @field_validator("name")
-    @classmethod
-    def _is_one_line(cls, name: str) -> str:
-        if name != name.strip() or any(category(character) == "Cc" for character in name):
-            raise ValueError("a name has no spaces around it and no control characters")
-        return name
-
-
-def _is_segment(tenant: str) -> str:
-    if tenant in (".", ".."):
-        raise ValueError("is no segment of a path, which browsers would leave out")
-    return tenant
-
-
-class CreateTenantRequest(UpdateTenantRequest):
-    """A tenant to add."""
-
-    id: Annotated[Text, AfterValidator(_is_segment)] | None = Field(
-        default=None,
-        min_length=1,
-        max_length=MAX_TENANT_CHARACTERS,
-        description="As entries, messages and endpoints name it. Default: the table makes one, svc.tenants a UUID.",
-    )
+OF_TENANT: Final = (in_path(TENANT_ID),)
 
 
 def tenant_product(database: Database, table: TenantTable) -> Product:
     """The product, over a table of the database."""
-    return Product(id="tenant", name="Tenants", endpoints=TenantRoutes(database, table).endpoints())
+    return Product(
+        id="tenant",
+        name="Tenants",
+        description="The tenants of the application, and their use of the service.",
+        endpoints=TenantRoutes(database, table).endpoints(),
+    )
 
 
 class TenantRoutes:
@@ -73,7 +49,7 @@ class TenantRoutes:
         self._table = table
         self._tenants = Tenants(table)
         self._filters: dict[str, FilterParameter[Listing[Tenant]]] = {
-            "text": FilterParameter(self._tenants.called, "tenants with these letters in their name"),
+            "text": FilterParameter(self._tenants.called, "tenants with these letters in their name", text("ac")),
             **PAGE,
         }
 
@@ -83,6 +59,7 @@ class TenantRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/tenants",
+                operation_id="tenants.list",
                 handler=self._list,
                 is_compressed=True,
                 summary="Tenants, by name",
@@ -93,6 +70,8 @@ class TenantRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/tenants",
+                operation_id="tenants.create",
+                keeps_answer=True,
                 handler=self._add,
                 required_permission="write",
                 summary="Add a tenant",
@@ -105,6 +84,8 @@ class TenantRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/tenants/:id",
+                operation_id="tenants.get",
+                path_parameters=OF_TENANT,
                 handler=self._get,
                 summary="One tenant",
                 response=Tenant,
@@ -113,6 +94,8 @@ class TenantRoutes:
             ProductEndpoint(
                 method="PATCH",
                 path="/tenants/:id",
+                operation_id="tenants.update",
+                path_parameters=OF_TENANT,
                 handler=self._rename,
                 required_permission="write",
                 summary="Rename a tenant; with If-Match only if nobody else has renamed it",
@@ -125,6 +108,8 @@ class TenantRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/tenants/:id",
+                operation_id="tenants.delete",
+                path_parameters=OF_TENANT,
                 handler=self._remove,
                 required_permission="admin",
                 summary="Remove a tenant, and end its sessions, tokens and links to the portal",
@@ -134,6 +119,7 @@ class TenantRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/use",
+                operation_id="tenants.use",
                 handler=self._use,
                 is_compressed=True,
                 summary="The number of endpoints, messages, sessions and tokens of tenants",
@@ -143,6 +129,7 @@ class TenantRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/unlisted",
+                operation_id="tenants.list_unlisted",
                 handler=self._unlisted,
                 is_compressed=True,
                 summary="Tenants of endpoints, messages, sessions and tokens that the table does not have",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString
+from typing import Annotated, Any, Final, LiteralString
 
 from psycopg import AsyncConnection
 from psycopg.sql import SQL
@@ -10,6 +10,7 @@ from psycopg.sql import SQL
 from svc_pg.console.sign_in.tenant_table import Tenants
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
 
 MOST_ASKED: Final = 100
 MOST_COUNTED: Final = 1000  # in the statement too
@@ -22,27 +23,27 @@ _UNLISTED: Final = statement("queries/console/unlisted_tenants.sql")
 
 @dataclass(frozen=True, slots=True)
 class TenantUse:
-    """The numbers of endpoints, of messages that are kept, up to 1,000, and of live sessions and tokens."""
+    """The use of the service by one tenant."""
 
-    id: str
-    endpoints: int
-    messages: int
-    sessions: int
-    tokens: int
+    id: Annotated[str, Doc("The id of the tenant.", "acme")]
+    endpoints: Annotated[int, Doc("The number of its endpoints.", 3)]
+    messages: Annotated[int, Doc("The number of its messages that are kept, up to 1,000.", 120)]
+    sessions: Annotated[int, Doc("The number of its live sessions.", 1)]
+    tokens: Annotated[int, Doc("The number of its live tokens.", 0)]
 
 
 @dataclass(frozen=True, slots=True)
 class TenantUses:
     """The use of each of these tenants."""
 
-    data: Sequence[TenantUse]
+    data: Annotated[Sequence[TenantUse], Doc("The tenants.")]
 
 
 @dataclass(frozen=True, slots=True)
 class UnlistedTenants(TenantUses):
-    """As TenantUses, of tenants that are not in the table, by id. There are more unless ``is_complete``."""
+    """Tenants that are not in the table, by id."""
 
-    is_complete: bool
+    is_complete: Annotated[bool, Doc("False if there are more.")]
 
 
 async def use_of(conn: AsyncConnection[Any], ids: Sequence[str]) -> TenantUses:

@@ -14,6 +14,7 @@ from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter, ReplayFilter
 from svc_pg.webhooks.deliveries.replay_queries import ReplayBy
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Ordering, Signature
+from svc_pg.webhooks.field_docs import EVENT_NAME, NOTE, URL
 from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.tls import Tls
 
@@ -43,28 +44,43 @@ Text = Annotated[str, Field(max_length=1000), AfterValidator(_without_nul)]
 PointInTime = Annotated[str, AfterValidator(_readable_time)]
 
 
+_PEM: Final = "-----BEGIN CERTIFICATE-----\n..."
+
+
 class TlsMaterial(RequestBody):
     """Authorities to trust, and the client certificate to show, in PEM."""
 
-    ca_bundle: str | None = Field(default=None, description="The authorities to trust in place of the system's.")
-    client_certificate: str | None = Field(default=None, description="With those between it and its authority.")
-    client_key: str | None = Field(default=None, description="The private key of the certificate, not encrypted.")
+    ca_bundle: str | None = Field(
+        default=None, description="The authorities to trust in place of the system's.", examples=[_PEM]
+    )
+    client_certificate: str | None = Field(
+        default=None, description="With those between it and its authority.", examples=[_PEM]
+    )
+    client_key: str | None = Field(
+        default=None,
+        description="The private key of the certificate, not encrypted.",
+        examples=["-----BEGIN PRIVATE KEY-----\n..."],
+    )
 
 
 class EndpointOptions(RequestBody):
     """The fields that an endpoint has at its registration, and that may change."""
 
-    description: str = Field(default="", description="A note for people.")
-    headers: dict[str, str] = Field(default={}, description="Sent with every attempt; up to 8 KiB, not read back.")
+    description: str = Field(default="", description=NOTE.words, examples=[NOTE.example])
+    headers: dict[str, str] = Field(
+        default={}, description="Sent with every attempt; up to 8 KiB, not read back.", examples=[{"X-Shop": "7"}]
+    )
     filter: str | None = Field(
         default=None,
         description="An SQL/JSON path predicate; only messages whose payload meets it are sent.",
         examples=['$.amount > 100 && $.currency == "EUR"'],
     )
     ordering: Ordering = Field(default="none", description='"key" and "strict" send the messages of a key in order.')
-    max_in_flight: int = Field(default=8, ge=1, le=1000, description="Attempts under way at a time.")
-    rate_per_second: int | None = Field(default=None, ge=1, le=10000, description="Attempts that begin in a second.")
-    timeout: float = Field(default=15, ge=1, le=60, description="Seconds an attempt may take.")
+    max_in_flight: int = Field(default=8, ge=1, le=1000, description="Attempts under way at a time.", examples=[8])
+    rate_per_second: int | None = Field(
+        default=None, ge=1, le=10000, description="Attempts that begin in a second.", examples=[50]
+    )
+    timeout: float = Field(default=15, ge=1, le=60, description="Seconds an attempt may take.", examples=[15])
     signatures: list[Signature] = Field(
         default=["v1"], min_length=1, description='"v1" by a secret, "v1a" by a key pair.'
     )
@@ -86,9 +102,12 @@ class EndpointOptions(RequestBody):
 class CreateEndpointRequest(EndpointOptions):
     """An endpoint to register."""
 
-    url: str = Field(description="The address to POST to: https and public, unless the configuration allows others.")
-    events: list[str] = Field(description='Names of events, "order.*" or "*".')
-    tenant: str | None = Field(default=None, description="Only messages of this tenant.")
+    url: str = Field(
+        description="The address to POST to: https and public, unless the configuration allows others.",
+        examples=[URL.example],
+    )
+    events: list[str] = Field(description='Names of events, "order.*" or "*".', examples=[["order.*"]])
+    tenant: str | None = Field(default=None, description="Only messages of this tenant.", examples=["acme"])
 
 
 def _without_defaults(schema: dict[str, Any]) -> None:
@@ -105,20 +124,24 @@ class UpdateEndpointRequest(EndpointOptions):
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
-    url: str = Field(default_factory=str)
-    events: list[str] = Field(default_factory=list)
+    url: str = Field(default_factory=str, description="The new address.", examples=[URL.example])
+    events: list[str] = Field(default_factory=list, description="The new list.", examples=[["order.*"]])
 
 
 class DisableEndpointRequest(RequestBody):
     """The reason for disabling an endpoint."""
 
-    reason: str = "disabled by hand"
+    reason: str = Field(
+        default="disabled by hand", description="For people: its disabledReason.", examples=["Moved to another host"]
+    )
 
 
 class RotateSecretRequest(RequestBody):
     """The seconds for which the previous secret and key pair sign too."""
 
-    overlap: float = Field(default=86400, ge=0, le=30 * 86400)
+    overlap: float = Field(
+        default=86400, ge=0, le=30 * 86400, description="For so many seconds they sign too.", examples=[86400]
+    )
 
 
 class DryRun(RequestBody):
@@ -143,11 +166,22 @@ def body_of(name: str, declaration: type, base: type[Body], doc: str) -> type[Bo
     fields: dict[str, Any] = {
         each.name: (
             (Literal[tuple(each.choices)] if each.kind == "choice" else _TYPES[each.kind]) | None,
-            Field(default=None, alias=each.api, description=f"{each.words[0].upper()}{each.words[1:]}."),
+            Field(
+                default=None,
+                alias=each.api,
+                description=f"{each.words[0].upper()}{each.words[1:]}.",
+                examples=_examples(each),
+            ),
         )
         for each in filters_of(declaration).values()
     }
     return create_model(name, __base__=base, __doc__=doc, **fields)
+
+
+def _examples(wanted: ListFilter) -> list[Any] | None:
+    if not wanted.example:
+        return None
+    return [[wanted.example]] if wanted.kind in ("ids", "texts") else [wanted.example]
 
 
 def chosen(declaration: type, body: RequestBody) -> dict[str, Any]:
@@ -181,7 +215,9 @@ class _ReplayOptions(DryRun):
         description="The time for since and until: finished is when a delivery failed or was canceled.",
     )
     new_ids: bool = Field(default=False, description="Send copies with ids of their own.")
-    after: Text | None = Field(default=None, description="The nextCursor of the batch before, with the same options.")
+    after: Text | None = Field(
+        default=None, description="The nextCursor of the batch before, with the same options.", examples=["eyJpZCI6N30"]
+    )
 
 
 ReplayMessagesRequest: Final = body_of(
@@ -195,10 +231,16 @@ ReplayMessagesRequest: Final = body_of(
 class SendEventRequest(RequestBody):
     """An event to send."""
 
-    event: Text
-    payload: object = Field(description="Any JSON; delivered as it was written.")
-    tenant: Text | None = Field(default=None, description="Only its endpoints, and those without a tenant, get it.")
-    delay: float = Field(default=0, ge=0, le=365 * 86400, description="Seconds to wait before the first attempt.")
+    event: Text = Field(description=EVENT_NAME.words, examples=[EVENT_NAME.example])
+    payload: object = Field(description="Any JSON; delivered as it was written.", examples=[{"id": 7}])
+    tenant: Text | None = Field(
+        default=None, description="Only its endpoints, and those without a tenant, get it.", examples=["acme"]
+    )
+    delay: float = Field(
+        default=0, ge=0, le=365 * 86400, description="Seconds to wait before the first attempt.", examples=[60]
+    )
     key: Text | None = Field(
-        default=None, description="Numbers the messages of this key in the order of commits; at most 255 bytes."
+        default=None,
+        description="Numbers the messages of this key in the order of commits; at most 255 bytes.",
+        examples=["order-7"],
     )

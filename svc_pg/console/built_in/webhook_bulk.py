@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
@@ -16,6 +16,7 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.database.filters import applied
 from svc_pg.database.query import Query, afetch_one
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
@@ -29,11 +30,11 @@ _TIMEOUT: Final = "select set_config('statement_timeout', %s, true)"
 
 @dataclass(frozen=True, slots=True)
 class StatusCount:
-    """The number of deliveries in one state; there are more unless ``is_complete``. None: too dear to count."""
+    """The number of deliveries in one state."""
 
-    status: Status
-    count: int | None
-    is_complete: bool
+    status: Annotated[Status, Doc("The state.")]
+    count: Annotated[int | None, Doc("The number of deliveries in it; null if it is too dear to count.", 240)]
+    is_complete: Annotated[bool, Doc("True if there are no more than that.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class BulkRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/deliveries/counts",
+                operation_id="deliveries.counts",
                 handler=self._counts,
                 serves_tenants=True,
                 summary="The number of deliveries in each state, counted up to 10,000; with conditions 2,000",
@@ -57,6 +59,7 @@ class BulkRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/deliveries/retry",
+                operation_id="deliveries.retry_many",
                 handler=self._retry,
                 required_permission="write",
                 serves_tenants=True,
@@ -68,6 +71,7 @@ class BulkRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/deliveries/cancel",
+                operation_id="deliveries.cancel_many",
                 handler=self._cancel,
                 required_permission="write",
                 serves_tenants=True,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from svc_pg.console.built_in.webhook_resources import (
+    OF_DELIVERY,
     UNKNOWN_DELIVERY,
     as_problems,
     changed,
@@ -38,6 +39,7 @@ class DeliveryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/deliveries",
+                operation_id="deliveries.list",
                 handler=self._list,
                 is_compressed=True,
                 serves_tenants=True,
@@ -48,6 +50,8 @@ class DeliveryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/deliveries/:id",
+                operation_id="deliveries.get",
+                path_parameters=OF_DELIVERY,
                 handler=self._get,
                 serves_tenants=True,
                 summary="One delivery, with its payload",
@@ -57,6 +61,8 @@ class DeliveryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/deliveries/:id/attempts",
+                operation_id="deliveries.attempts",
+                path_parameters=OF_DELIVERY,
                 handler=self._attempts,
                 is_compressed=True,
                 serves_tenants=True,
@@ -68,6 +74,8 @@ class DeliveryRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/deliveries/:id/retry",
+                operation_id="deliveries.retry",
+                path_parameters=OF_DELIVERY,
                 handler=self._retry,
                 required_permission="write",
                 serves_tenants=True,
@@ -78,6 +86,8 @@ class DeliveryRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/deliveries/:id/cancel",
+                operation_id="deliveries.cancel",
+                path_parameters=OF_DELIVERY,
                 handler=self._cancel,
                 required_permission="write",
                 serves_tenants=True,

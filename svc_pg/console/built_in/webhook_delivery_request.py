@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from svc_pg.console.built_in.endpoint_urls import without_query
-from svc_pg.console.built_in.webhook_resources import UNKNOWN_DELIVERY, found
+from svc_pg.console.built_in.webhook_resources import OF_DELIVERY, UNKNOWN_DELIVERY, found
 from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
@@ -26,6 +26,8 @@ class DeliveryRequestRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/deliveries/:id/request",
+                operation_id="deliveries.request",
+                path_parameters=OF_DELIVERY,
                 handler=self._get,
                 serves_tenants=True,
                 summary="Its request as an attempt would make it now; with the permission write, signed",

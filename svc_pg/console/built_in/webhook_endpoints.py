@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.tenant_limits import of_customer, refuse_another, refuse_excess
 from svc_pg.console.built_in.webhook_bodies import ENDPOINT_EXAMPLE, CreateEndpointRequest, UpdateEndpointRequest
 from svc_pg.console.built_in.webhook_resources import (
+    OF_ENDPOINT,
     REFUSED_ENDPOINT,
     UNKNOWN_ENDPOINT,
     as_problems,
@@ -22,11 +23,13 @@ from svc_pg.console.built_in.webhook_resources import (
     tenant_for,
 )
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import text
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.console.sign_in.known_tenants import KnownTenants, ais_new
+from svc_pg.console.sign_in.lifetimes import IS_NEW_TENANT
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats import durations
@@ -46,12 +49,9 @@ _HEALTH_FILTERS: Final = {**declared(HealthFilter), **PAGE}
 
 @dataclass(frozen=True, slots=True)
 class RegisteredEndpoint(EndpointWithSecret):
-    """A new endpoint and its secret, which can be read only now.
+    """A new endpoint and its secret."""
 
-    ``is_new_tenant`` if nothing else in the database is of the tenant, whose name may be misspelt.
-    """
-
-    is_new_tenant: bool
+    is_new_tenant: Annotated[bool, IS_NEW_TENANT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/endpoints",
+                operation_id="endpoints.list",
                 handler=self._list,
                 serves_tenants=True,
                 summary="Endpoints, newest first",
@@ -81,6 +82,7 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/endpoints/health",
+                operation_id="endpoints.list_health",
                 handler=self._health,
                 serves_tenants=True,
                 summary="The health of endpoints, newest first",
@@ -90,6 +92,8 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/endpoints",
+                operation_id="endpoints.create",
+                keeps_answer=True,
                 handler=self._create,
                 required_permission="write",
                 serves_tenants=True,
@@ -103,6 +107,8 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/endpoints/:id",
+                operation_id="endpoints.get",
+                path_parameters=OF_ENDPOINT,
                 handler=self._get,
                 serves_tenants=True,
                 summary="One endpoint",
@@ -112,6 +118,8 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="PATCH",
                 path="/endpoints/:id",
+                operation_id="endpoints.update",
+                path_parameters=OF_ENDPOINT,
                 handler=self._update,
                 required_permission="write",
                 serves_tenants=True,
@@ -125,6 +133,8 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/endpoints/:id",
+                operation_id="endpoints.delete",
+                path_parameters=OF_ENDPOINT,
                 handler=self._delete,
                 required_permission="write",
                 serves_tenants=True,
@@ -135,6 +145,8 @@ class EndpointRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/endpoints/:id/stats",
+                operation_id="endpoints.stats",
+                path_parameters=OF_ENDPOINT,
                 handler=self._stats,
                 serves_tenants=True,
                 summary="Its health, and the results of its latest deliveries, 10,000 at most",
@@ -220,5 +232,5 @@ def _window(_: timedelta, text: str) -> timedelta:
 
 
 _WINDOW: Final[dict[str, FilterParameter[timedelta]]] = {
-    "window": FilterParameter(_window, "a duration up to 7d; default: 24h", {"type": "string", "default": "24h"})
+    "window": FilterParameter(_window, "a duration up to 7d; default: 24h", {**text("7d"), "default": "24h"})
 }

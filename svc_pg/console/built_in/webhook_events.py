@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, LiteralString
+from typing import Annotated, Final, LiteralString
 
 from psycopg.errors import UntranslatableCharacter
 
@@ -11,22 +11,20 @@ from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_bodies import SendEventRequest
 from svc_pg.console.built_in.webhook_resources import as_problems
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import Parameter
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.repeated_calls import REFUSED_KEY, idempotency_key, key_of
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import PayloadError
 from svc_pg.webhooks.events.event_types import EventType, event_types
 from svc_pg.webhooks.events.sending import asend
+from svc_pg.webhooks.field_docs import MESSAGE_ID
 
 # json -> keeps the text as it was written; a parsed number would not
 _PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"
-_KEY_BYTES: Final = 1024
-_IDEMPOTENCY_KEY: Final = Parameter(
-    name="Idempotency-Key",
-    description="a repetition with the same key sends nothing, and answers with the id of the first message",
-    schema={"type": "string", "minLength": 1, "maxLength": _KEY_BYTES},
+_IDEMPOTENCY_KEY: Final = idempotency_key(
+    "a repetition with the same key sends nothing, and answers with the id of the first message"
 )
 
 
@@ -34,7 +32,7 @@ _IDEMPOTENCY_KEY: Final = Parameter(
 class SentEvent:
     """The message that a sent event became."""
 
-    id: str
+    id: Annotated[str, MESSAGE_ID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +52,7 @@ class EventRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/event-types",
+                operation_id="event_types.list",
                 handler=self._event_types,
                 is_compressed=True,
                 serves_tenants=True,
@@ -63,6 +62,7 @@ class EventRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/events",
+                operation_id="events.send",
                 handler=self._send,
                 required_permission="write",
                 summary="Send an event",
@@ -71,9 +71,7 @@ class EventRoutes:
                 body_example={"event": "order.created", "payload": {"id": 7}},
                 response=SentEvent,
                 status=202,
-                errors=dict.fromkeys(
-                    ("unknown_event", "invalid_payload", "invalid_value", "invalid_idempotency_key"), 422
-                ),
+                errors={**dict.fromkeys(("unknown_event", "invalid_payload", "invalid_value"), 422), **REFUSED_KEY},
             ),
         ]
 
@@ -83,7 +81,7 @@ class EventRoutes:
 
     async def _send(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, SendEventRequest)
-        idempotency_key = _idempotency_key(request)
+        key = key_of(request)
         with as_problems():
             async with self.database.acting(request) as conn:
                 try:
@@ -94,20 +92,9 @@ class EventRoutes:
                     conn,
                     body.event,
                     raw.payload,
-                    idempotency_key=idempotency_key,
+                    idempotency_key=key,
                     tenant=body.tenant,
                     delay=timedelta(seconds=body.delay),
                     key=body.key,
                 )
         return ConsoleResponse(202, SentEvent(str(message_id)))
-
-
-def _idempotency_key(request: AuthenticatedRequest) -> str | None:
-    keys = request.headers.getlist("idempotency-key")
-    if not keys:
-        return None
-    # all events with an empty key would count as one
-    if len(keys) > 1 or not 0 < len(keys[0].encode()) <= _KEY_BYTES:
-        detail = f"Send the header Idempotency-Key once, with 1 to {_KEY_BYTES} bytes."
-        raise Problem(422, "invalid_idempotency_key", detail)
-    return keys[0]

@@ -2,15 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from svc_pg.console.built_in.webhook_resources import UNKNOWN_MESSAGE, as_problems, refuse_foreign, restricted
+from svc_pg.console.built_in.webhook_resources import (
+    OF_MESSAGE,
+    UNKNOWN_MESSAGE,
+    as_problems,
+    refuse_foreign,
+    restricted,
+)
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import afetch_one
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
@@ -22,9 +29,9 @@ _FILTERS: Final = {**declared(MessageFilter), **PAGE}
 
 @dataclass(frozen=True, slots=True)
 class MessageWithDeliveries(MessageDetail):
-    """A message with its payload as it was sent, and its deliveries, the newest 100."""
+    """A message with its payload and its deliveries."""
 
-    deliveries: Sequence[Delivery]
+    deliveries: Annotated[Sequence[Delivery], Doc("Its deliveries, the newest 100.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,7 @@ class MessageRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/messages",
+                operation_id="messages.list",
                 handler=self._list,
                 is_compressed=True,
                 serves_tenants=True,
@@ -49,6 +57,8 @@ class MessageRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/messages/:id",
+                operation_id="messages.get",
+                path_parameters=OF_MESSAGE,
                 handler=self._get,
                 is_compressed=True,
                 serves_tenants=True,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated, Final
 from urllib.parse import quote
 from uuid import UUID
 
@@ -12,47 +13,73 @@ from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.webhook_bodies import Text
 from svc_pg.console.built_in.webhook_resources import as_problems
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import in_path
 from svc_pg.console.prefix import PREFIX
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.known_tenants import KnownTenants
-from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, PendingPortalLink, PortalLink
+from svc_pg.console.sign_in.lifetimes import IS_NEW_TENANT
+from svc_pg.console.sign_in.portal_links import LIFETIME, LINK_ID, LONGEST, PendingPortalLink, PortalLink
 from svc_pg.database.query import afetch, afetch_one
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
+from svc_pg.formats.doc import Doc
 from svc_pg.settings.addresses import origin, unreachable
+
+OF_LINK: Final = (in_path(LINK_ID),)
 
 
 class CreatePortalSessionRequest(RequestBody):
     """The tenant whose webhooks a customer may manage, and the seconds for which the session lasts."""
 
-    tenant: Text = Field(min_length=1, max_length=MAX_TENANT_CHARACTERS)
-    expires_in: int = Field(default=int(LIFETIME.total_seconds()), ge=60, le=int(LONGEST.total_seconds()))
+    tenant: Text = Field(
+        min_length=1,
+        max_length=MAX_TENANT_CHARACTERS,
+        description="The tenant whose webhooks the customer may manage.",
+        examples=["acme"],
+    )
+    expires_in: int = Field(
+        default=int(LIFETIME.total_seconds()),
+        ge=60,
+        le=int(LONGEST.total_seconds()),
+        description="The seconds for which the session lasts.",
+        examples=[3600],
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedPortalLink:
-    """The address to send a customer to, good once until ``link_expires_at``. ``path`` is its part after the host.
+    """A link to the portal that was just made."""
 
-    ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host. ``id`` is that of the link, and of its session.
-    ``is_new_tenant`` if nothing else in the database is of the tenant, whose name may be misspelt. ``warning`` if the
-    customer cannot open the link, because that host, or else the one that was asked, is of this machine or its network.
-    """
-
-    id: UUID
-    url: str | None
-    path: str
-    link_expires_at: datetime
-    expires_in: int
-    is_new_tenant: bool
-    warning: str | None
+    id: Annotated[UUID, LINK_ID]
+    url: Annotated[
+        str | None,
+        Doc(
+            "The address to send to the customer; null if SVC_CONSOLE_PUBLIC_URL does not tell the host.",
+            "https://shop.example/.well-known/svc/ui/portal/enter?token=sp_4kX",
+        ),
+    ]
+    path: Annotated[
+        str, Doc("The part of the address after the host.", "/.well-known/svc/ui/portal/enter?token=sp_4kX")
+    ]
+    link_expires_at: Annotated[datetime, Doc("The time until which it can be opened, once.")]
+    expires_in: Annotated[int, Doc("The seconds for which its session lasts.", 3600)]
+    is_new_tenant: Annotated[bool, IS_NEW_TENANT]
+    warning: Annotated[
+        str | None,
+        Doc(
+            "The reason if the customer cannot open the link, because its host is of this machine or its network;"
+            " else null.",
+            "Nobody outside of this machine can open it.",
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPortalLinks:
-    """The links that nobody has opened yet."""
+    """The links to the portal that nobody has opened yet."""
 
-    data: Sequence[PendingPortalLink]
+    data: Annotated[Sequence[PendingPortalLink], Doc("The links, newest first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +96,7 @@ class PortalRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/portal-sessions",
+                operation_id="portal_sessions.list",
                 handler=self._list,
                 required_permission="admin",
                 summary="Links to the portal that nobody has opened yet, newest first",
@@ -77,6 +105,8 @@ class PortalRoutes:
             ProductEndpoint(
                 method="POST",
                 path="/portal-sessions",
+                operation_id="portal_sessions.create",
+                keeps_answer=True,
                 handler=self._add,
                 required_permission="admin",
                 summary="Make a link to the portal of a tenant, to be opened once within ten minutes",
@@ -89,6 +119,8 @@ class PortalRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/portal-sessions/:id",
+                operation_id="portal_sessions.get",
+                path_parameters=OF_LINK,
                 handler=self._get,
                 required_permission="admin",
                 summary="A link to the portal, whatever became of it",
@@ -98,6 +130,8 @@ class PortalRoutes:
             ProductEndpoint(
                 method="DELETE",
                 path="/portal-sessions/:id",
+                operation_id="portal_sessions.revoke",
+                path_parameters=OF_LINK,
                 handler=self._revoke,
                 required_permission="admin",
                 summary="End a link to the portal, or the session that it became",

@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from pydantic.alias_generators import to_camel
 
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import in_path
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
 from svc_pg.console.tokens import Session
 from svc_pg.database.query import Query, afetch, afetch_one
@@ -24,6 +25,7 @@ from svc_pg.errors import (
     SvcError,
     UnknownEventError,
 )
+from svc_pg.webhooks.field_docs import DELIVERY_ID, ENDPOINT_ID, MESSAGE_ID
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.tenant_checks import Own, own_delivery, own_endpoint, own_message
 
@@ -37,6 +39,11 @@ _STATUS_AND_CODE: Final[dict[type[SvcError], tuple[int, str]]] = {
     QueryError: (422, "invalid_value"),
     ConflictError: (409, "conflict"),
 }
+
+OF_ENDPOINT: Final = (in_path(ENDPOINT_ID),)
+OF_DELIVERY: Final = (in_path(DELIVERY_ID),)
+OF_MESSAGE: Final = (in_path(MESSAGE_ID),)
+"""The parameters of paths that name one of them."""
 
 UNKNOWN_ENDPOINT: Final = "unknown_endpoint"
 UNKNOWN_DELIVERY: Final = "unknown_delivery"

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
 
 from svc_pg.console.built_in.webhook_resources import UNKNOWN_ENDPOINT, as_problems, refuse_others
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of
+from svc_pg.console.documentation import one_of, text
 from svc_pg.console.parameters import (
     FilterParameter,
     documented,
@@ -20,7 +20,9 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import PointInTime
 from svc_pg.database.query import afetch_one
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks import traffic
+from svc_pg.webhooks.field_docs import ENDPOINT_ID
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog, PendingCounts
 from svc_pg.webhooks.traffic.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, STEPS, EndpointActivity, Step, Traffic
@@ -28,10 +30,10 @@ from svc_pg.webhooks.traffic.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """The pending deliveries by the reason of their wait."""
+    """The state of the queue of deliveries."""
 
-    waiting: PendingCounts
-    backlog: Backlog
+    waiting: Annotated[PendingCounts, Doc("The pending deliveries by the reason of their wait.")]
+    backlog: Annotated[Backlog, Doc("The endpoints, and the age of due deliveries.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +60,28 @@ _PERIOD: Final[dict[str, FilterParameter[_Period]]] = {
     "since": FilterParameter(
         lambda period, text: replace(period, since=point_in_time(text)),
         "the beginning: RFC 3339, or a duration before now; default: 1h by minute, 1d by hour, 7d by day",
+        text("6h"),
     ),
-    "until": FilterParameter(lambda period, text: replace(period, until=point_in_time(text)), "the end; default: now"),
+    "until": FilterParameter(
+        lambda period, text: replace(period, until=point_in_time(text)), "the end; default: now", text("1h")
+    ),
     "endpointId": FilterParameter(
         lambda period, text: replace(period, endpoint=text),
         "only what was sent to one endpoint",
-        {"type": "string", "format": "uuid"},
+        {**text(ENDPOINT_ID.example), "format": "uuid"},
     ),
 }
 _ACTIVITY: Final[dict[str, FilterParameter[_Activity]]] = {
     "ids": FilterParameter(
         lambda wanted, text: replace(wanted, endpoints=text.split(",")),
         f"the ids of up to {MOST_ENDPOINTS} endpoints, with commas between them",
+        text(ENDPOINT_ID.example),
         is_required=True,
     ),
     "hours": FilterParameter(
         lambda wanted, text: replace(wanted, hours=whole_number(text)),
         "how many hours back",
-        {"type": "integer", "minimum": 1, "maximum": MOST_HOURS, "default": 24},
+        {"type": "integer", "examples": [48], "minimum": 1, "maximum": MOST_HOURS, "default": 24},
     ),
 }
 
@@ -92,6 +98,7 @@ class TrafficRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/stats",
+                operation_id="traffic.get",
                 handler=self._traffic,
                 is_compressed=True,
                 serves_tenants=True,
@@ -103,6 +110,7 @@ class TrafficRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/backlog",
+                operation_id="backlog.get",
                 handler=self._backlog,
                 summary="The pending deliveries, counted up to 10,000, and the age of the oldest that is due",
                 response=QueueState,
@@ -110,6 +118,7 @@ class TrafficRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/endpoints/activity",
+                operation_id="endpoints.activity",
                 handler=self._activity,
                 is_compressed=True,
                 serves_tenants=True,

@@ -34,4 +34,9 @@ def webhooks_product(
         TrafficRoutes(database),
         PortalRoutes(database, settings.console_public_url, tenants),
     )
-    return Product(id="webhooks", name="Webhooks", endpoints=[each for group in routes for each in group.endpoints()])
+    return Product(
+        id="webhooks",
+        name="Webhooks",
+        description="Endpoints, the messages that they get, and the deliveries of these.",
+        endpoints=[each for group in routes for each in group.endpoints()],
+    )

@@ -17,9 +17,9 @@ from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import NavItem, grouped
-from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
+from svc_pg.console.sealing import Sealer
 from svc_pg.console.tokens import Session
 from svc_pg.formats.human_times import relative
 from svc_pg.settings import Permission

@@ -29,11 +29,11 @@ from svc_pg.console.pages.page_sessions import PageSessionOf
 from svc_pg.console.pages.problems import headers_of, problem_page
 from svc_pg.console.pages.refusals import SentBackError, carried, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
-from svc_pg.console.pages.sealing import Sealer
 from svc_pg.console.pages.sent_forms import OnceOf, answered
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem, read_only
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
+from svc_pg.console.sealing import Sealer
 from svc_pg.console.stream_guard import until_ended
 
 PATH: Final = "/ui"

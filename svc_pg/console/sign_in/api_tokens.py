@@ -7,19 +7,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection, Connection, errors
 from psycopg.rows import scalar_row
 
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
+from svc_pg.console.quotas import note_counted
+from svc_pg.console.sign_in.lifetimes import (
+    ENDS_AT,
+    IS_NEW_TENANT,
+    LAST_USED_AT,
+    MADE_AT,
+    MADE_BY,
+    PERMISSION,
+    REVOKED_AT,
+    REVOKED_BY,
+    TENANT,
+    condition,
+    conditions,
+    newest,
+)
 from svc_pg.console.tokens import PROGRAM_PREFIX, TokenError, token_hash
 from svc_pg.database.pagination import Listing
 from svc_pg.database.query import Query, afetch, afetch_one, fetch_one, scalar
 from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import ConflictError, QueryError
+from svc_pg.formats.doc import Doc
 from svc_pg.settings import Permission
 
 LIFETIME: Final = timedelta(days=90)
@@ -45,31 +60,33 @@ select t.id, t.name, t.permission, t.tenant, t.expires_at, null::integer as retr
 _REVOKE: Final = "select svc.console_revoke_token(%s)"
 
 
+TOKEN_ID: Final = Doc("The id of the token.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")
+
+
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """A token as administrators see it. It is live until it is revoked or expires; its last use is to the minute."""
+    """A token of a program, as administrators see it. It is live until it is revoked or expires."""
 
-    id: str
-    name: str
-    permission: Permission
-    tenant: str | None
-    created_at: datetime
-    created_by: str
-    expires_at: datetime
-    last_used_at: datetime | None
-    revoked_at: datetime | None
-    revoked_by: str | None
+    id: Annotated[str, TOKEN_ID]
+    name: Annotated[str, Doc("Its name; the actor of its changes is `token:name`.", "nightly-report")]
+    permission: Annotated[Permission, PERMISSION]
+    tenant: Annotated[str | None, TENANT]
+    created_at: Annotated[datetime, MADE_AT]
+    created_by: Annotated[str, MADE_BY]
+    expires_at: Annotated[datetime, ENDS_AT]
+    last_used_at: Annotated[datetime | None, LAST_USED_AT]
+    revoked_at: Annotated[datetime | None, REVOKED_AT]
+    revoked_by: Annotated[str | None, REVOKED_BY]
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedToken(ApiToken):
-    """A token that was just made; ``token`` is shown only here.
+    """A token that was just made."""
 
-    ``is_new_tenant`` if nothing else in the database is of its tenant, whose name may be misspelt.
-    """
-
-    token: str
-    is_new_tenant: bool
+    token: Annotated[
+        str, Doc("The token itself, which is shown only here: `Authorization: Bearer` carries it.", "svcpg_3q2-7w")
+    ]
+    is_new_tenant: Annotated[bool, IS_NEW_TENANT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +189,8 @@ async def find_live(
     found = await afetch(conn, Query(_LOOK, (hashed,), LiveToken) if is_read_only else noting)
     if not found:
         raise TokenError("no program has this token, or it has ended")
+    if not is_read_only:
+        await note_counted(conn, found[0].id)
     return found[0]
 
 

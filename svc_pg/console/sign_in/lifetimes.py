@@ -1,12 +1,23 @@
 """Lists of sessions and tokens: newest first, live or ended."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, LiteralString, TypedDict, TypeVar
+from typing import Annotated, Final, Literal, LiteralString, TypedDict, TypeVar
 from uuid import UUID
 
 from svc_pg.database.filters import Selects
 from svc_pg.database.pagination import Keyset, aware_time, decode
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
+
+PERMISSION: Final = Doc("The greatest permission of it; each includes those before it.")
+TENANT: Final = Doc("The only tenant that it reaches; null if it reaches all.", "acme")
+MADE_AT: Final = Doc("The time at which it was made.")
+MADE_BY: Final = Doc("The actor who made it.", "ann@corp.example")
+LAST_USED_AT: Final = Doc("The time of its last use, to the minute; null if it was not used.")
+ENDS_AT: Final = Doc("The time of its end, unless it is revoked before.")
+REVOKED_AT: Final = Doc("The time at which somebody revoked it; null if nobody did.")
+REVOKED_BY: Final = Doc("The actor who revoked it; null if nobody did.", "ann@corp.example")
+IS_NEW_TENANT: Final = Doc("True if nothing else in the database is of the tenant, whose name may be misspelt.")
 
 Row = TypeVar("Row")
 

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
@@ -13,11 +13,13 @@ from psycopg.rows import scalar_row
 from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem, rate_limited
 from svc_pg.console.sign_in import sessions
+from svc_pg.console.sign_in.lifetimes import MADE_AT, MADE_BY, REVOKED_AT, REVOKED_BY
 from svc_pg.console.sign_in.permissions import included
 from svc_pg.console.tokens import Session, TokenError, token_hash
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
 
 GOOD_FOR: Final = timedelta(minutes=10)
 """The time in which a link can be opened."""
@@ -45,6 +47,9 @@ _IS_LINK: Final = "select exists (select from svc.console_portal_links where id 
 _OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
 
 
+LINK_ID: Final = Doc("The id of the link, and of the session that it becomes.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")
+
+
 @dataclass(frozen=True, slots=True)
 class NewPortalLink:
     """A link, whose token is shown only here. It can be opened until ``expires_at``; ``id`` is that of its session.
@@ -60,27 +65,24 @@ class NewPortalLink:
 
 @dataclass(frozen=True, slots=True)
 class PendingPortalLink:
-    """A link that nobody has opened yet, and that can be opened until ``expires_at``. ``lasts`` is its session's."""
+    """A link to the portal that nobody has opened yet."""
 
-    id: str
-    tenant: str
-    created_at: datetime
-    created_by: str
-    expires_at: datetime
-    lasts: timedelta
+    id: Annotated[str, LINK_ID]
+    tenant: Annotated[str, Doc("The tenant whose webhooks the customer may manage.", "acme")]
+    created_at: Annotated[datetime, MADE_AT]
+    created_by: Annotated[str, MADE_BY]
+    expires_at: Annotated[datetime, Doc("The time until which it can be opened.")]
+    lasts: Annotated[timedelta, Doc("The time for which its session lasts.", 3600.0)]
 
 
 @dataclass(frozen=True, slots=True)
 class PortalLink(PendingPortalLink):
-    """A link in any state. Once it is opened, the session with its id tells more.
+    """A link to the portal in any state. Once it is opened, the session with its id tells more."""
 
-    ``is_waiting`` if it can still be opened.
-    """
-
-    opened_at: datetime | None
-    revoked_at: datetime | None
-    revoked_by: str | None
-    is_waiting: bool
+    opened_at: Annotated[datetime | None, Doc("The time at which it was opened; null if it was not.")]
+    revoked_at: Annotated[datetime | None, REVOKED_AT]
+    revoked_by: Annotated[str | None, REVOKED_BY]
+    is_waiting: Annotated[bool, Doc("True if it can still be opened.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,28 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import scalar_row
 
-from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
+from svc_pg.console.quotas import note_counted
+from svc_pg.console.sign_in.lifetimes import (
+    LAST_USED_AT,
+    MADE_AT,
+    PERMISSION,
+    REVOKED_AT,
+    REVOKED_BY,
+    TENANT,
+    condition,
+    conditions,
+    newest,
+)
 from svc_pg.console.tokens import TokenError, token_hash
 from svc_pg.database.pagination import Listing
 from svc_pg.database.query import Query, afetch, scalar
+from svc_pg.formats.doc import Doc
 from svc_pg.settings import Permission
 
 _ENDS_AT: Final = "least(s.expires_at, coalesce(u.used_at, s.created_at) + s.idle_timeout)"
@@ -35,6 +47,9 @@ _IS_OF: Final = "select exists (select from svc.console_sessions where id = %s a
 _REVOKE: Final = "select svc.console_revoke(%s)"
 
 
+SESSION_ID: Final = Doc("The id of the session.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")
+
+
 @dataclass(frozen=True, slots=True)
 class LiveSession:
     """A token's session in the database; ``retry_after`` is set if it makes too many calls."""
@@ -49,22 +64,21 @@ class LiveSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """A session as administrators and its own person see it. It is live until it is revoked or expires.
+    """A session as administrators and its own person see it. It is live until it is revoked or expires."""
 
-    ``expires_at`` comes earlier if it is not used any more; its last use is to the minute.
-    """
-
-    session_id: str
-    email: str
-    permission: Permission
-    tenant: str | None
-    ip: str | None
-    user_agent: str | None
-    created_at: datetime
-    last_used_at: datetime | None
-    expires_at: datetime
-    revoked_at: datetime | None
-    revoked_by: str | None
+    session_id: Annotated[str, SESSION_ID]
+    email: Annotated[str, Doc("The address of its person.", "ann@corp.example")]
+    permission: Annotated[Permission, PERMISSION]
+    tenant: Annotated[str | None, TENANT]
+    ip: Annotated[str | None, Doc("The address from which it was begun; null if it is not known.", "203.0.113.7")]
+    user_agent: Annotated[
+        str | None, Doc("The browser from which it was begun; null if it is not known.", "Mozilla/5.0")
+    ]
+    created_at: Annotated[datetime, MADE_AT]
+    last_used_at: Annotated[datetime | None, LAST_USED_AT]
+    expires_at: Annotated[datetime, Doc("The time of its end, which comes earlier if it is not used any more.")]
+    revoked_at: Annotated[datetime | None, REVOKED_AT]
+    revoked_by: Annotated[str | None, REVOKED_BY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,8 @@ async def find_live(
     found = await afetch(conn, Query(_LOOK, (hashed,), LiveSession) if is_read_only else noting)
     if not found:
         raise TokenError("no live session has this token")
+    if not is_read_only:
+        await note_counted(conn, found[0].id)
     return found[0]
 
 

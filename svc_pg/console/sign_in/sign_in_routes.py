@@ -3,17 +3,18 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal, NoReturn
+from typing import Annotated, Final, Literal, NoReturn
 from uuid import UUID
 
 from pydantic import Field
 
 from svc_pg.console import database
 from svc_pg.console.body import RequestBody
-from svc_pg.console.documentation import Documentation, Parameter
+from svc_pg.console.documentation import Documentation, Parameter, text
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, read_only
 from svc_pg.console.sign_in.links import State
 from svc_pg.console.tokens import SignInMethod
+from svc_pg.formats.doc import Doc
 from svc_pg.settings.addresses import is_email
 
 SignInRoute = tuple[str, str, Callable[[ConsoleRequest], Awaitable[ConsoleResponse]], Documentation]
@@ -33,84 +34,96 @@ OUTCOMES: Final[Mapping[str, tuple[int, str]]] = {
 """The outcomes of a code or a claim other than success, each with its status and a text for people."""
 
 
+SESSION_TOKEN: Final = Doc("The token of the session, which is shown only here.", "eyJhbGciOiJIUzI1NiJ9.e30.c2ln")
+TOKEN_TYPE: Final = Doc("The way of sending it: `Authorization: Bearer`.")
+LASTS: Final = Doc("The seconds for which it lasts.", 600)
+INTERVAL: Final = Doc("The seconds to wait before the next question for its state.", 2)
+SIGN_IN: Final = Doc("The id of the sign-in.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")
+
+
 class AutoApproveRequest(RequestBody, extra="ignore"):
     """Auto-approve believes any address."""
 
-    email: str = DEVELOPMENT_EMAIL
+    email: str = Field(
+        default=DEVELOPMENT_EMAIL, description="The address of the person.", examples=["ann@corp.example"]
+    )
 
 
 class MagicLinkRequest(RequestBody, extra="ignore"):
     """The address that the code goes to. ``known_device`` is from an earlier sign-in with it, if there was one."""
 
-    email: str
+    email: str = Field(description="The address that the code goes to.", examples=["ann@corp.example"])
     known_device: str | None = Field(
-        default=None, description="Gives the device limits of its own, which no stranger can use up."
+        default=None,
+        description="Gives the device limits of its own, which no stranger can use up.",
+        examples=["kd_9xQ"],
     )
 
 
 class VerifyRequest(RequestBody):
     """A code as somebody typed it: case, spaces and hyphens do not matter."""
 
-    session_id: str
-    code: str
+    session_id: str = Field(description=SIGN_IN.words, examples=[SIGN_IN.example])
+    code: str = Field(description="The code as somebody typed it.", examples=["K7QX2M"])
 
 
 class ClaimRequest(RequestBody):
     """The sign-in that this device began."""
 
-    session_id: str
+    session_id: str = Field(description=SIGN_IN.words, examples=[SIGN_IN.example])
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovedSession:
-    """A session token, which is shown only here. ``expires_in`` is in seconds."""
+    """A session."""
 
-    method: SignInMethod
-    session_token: str
-    token_type: Literal["Bearer"]
-    expires_in: int
+    method: Annotated[SignInMethod, Doc("The way of signing in.")]
+    session_token: Annotated[str, SESSION_TOKEN]
+    token_type: Annotated[Literal["Bearer"], TOKEN_TYPE]
+    expires_in: Annotated[int, LASTS]
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in, the same for every address. ``device_token`` is shown only here; times are in seconds."""
+    """A sign-in, the same for every address."""
 
-    method: SignInMethod
-    session_id: UUID
-    device_token: str
-    expires_in: int
-    interval: int
+    method: Annotated[SignInMethod, Doc("The way of signing in.")]
+    session_id: Annotated[UUID, SIGN_IN]
+    device_token: Annotated[
+        str, Doc("The token that binds the sign-in to this device, which is shown only here.", "q3Zk1w")
+    ]
+    expires_in: Annotated[int, LASTS]
+    interval: Annotated[int, INTERVAL]
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The code was right, and the session can be claimed for ``claim_expires_in`` seconds."""
+    """The code was right."""
 
-    status: Literal["verified"]
-    claim_expires_in: int
+    status: Annotated[Literal["verified"], Doc("The state of the sign-in.")]
+    claim_expires_in: Annotated[int, Doc("The seconds for which the session can be claimed.", 120)]
 
 
 @dataclass(frozen=True, slots=True)
 class SignInState:
-    """The state of a sign-in, the seconds until the next question, and the seconds that it lasts."""
+    """The state of a sign-in."""
 
-    status: State
-    interval: int
-    expires_in: int
+    status: Annotated[State, Doc("The state of the sign-in.")]
+    interval: Annotated[int, INTERVAL]
+    expires_in: Annotated[int, LASTS]
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSession:
-    """A session token, which is shown only here. ``expires_in`` is in seconds.
+    """A session of a sign-in that was claimed."""
 
-    ``known_device`` is for the next sign-in of this device, for 90 days; it opens nothing by itself.
-    """
-
-    status: Literal["claimed"]
-    session_token: str
-    token_type: Literal["Bearer"]
-    expires_in: int
-    known_device: str
+    status: Annotated[Literal["claimed"], Doc("The state of the sign-in.")]
+    session_token: Annotated[str, SESSION_TOKEN]
+    token_type: Annotated[Literal["Bearer"], TOKEN_TYPE]
+    expires_in: Annotated[int, LASTS]
+    known_device: Annotated[
+        str, Doc("For the next sign-in of this device, for 90 days; it opens nothing by itself.", "kd_9xQ")
+    ]
 
 
 def _errors(*codes: str) -> Mapping[str, int]:
@@ -118,12 +131,15 @@ def _errors(*codes: str) -> Mapping[str, int]:
 
 
 APPROVE: Final = Documentation(
+    operation_id="sign_in.begin",
     summary="Sign in on the same machine",
     body=AutoApproveRequest,
+    body_example={"email": "ann@corp.example"},
     response=ApprovedSession,
     errors={"invalid_email": 422, "loopback_required": 403, "foreign_origin": 403},
 )
 INIT: Final = Documentation(
+    operation_id="sign_in.begin",
     summary="Have a code mailed, and get the token that binds it to this device",
     body=MagicLinkRequest,
     body_example={"email": "ann@corp.example"},
@@ -131,9 +147,11 @@ INIT: Final = Documentation(
     errors={"invalid_email": 422, **database.PROBLEMS},
 )
 VERIFY: Final = Documentation(
+    operation_id="sign_in.verify",
     summary="Try the code",
     needs_device_token=True,
     body=VerifyRequest,
+    body_example={"sessionId": SIGN_IN.example, "code": "K7QX2M"},
     response=Verified,
     errors={
         "malformed_code": 422,
@@ -141,16 +159,26 @@ VERIFY: Final = Documentation(
     },
 )
 POLL: Final = Documentation(
+    operation_id="sign_in.poll",
     summary="Ask for the state of a sign-in",
     needs_device_token=True,
-    query=[Parameter(name="sessionId", description="the sign-in that this device began", is_required=True)],
+    query=[
+        Parameter(
+            name="sessionId",
+            description="the sign-in that this device began",
+            schema=text(SIGN_IN.example),
+            is_required=True,
+        )
+    ],
     response=SignInState,
     errors={"slow_down": 429, **_errors("unknown_session")},
 )
 CLAIM: Final = Documentation(
+    operation_id="sign_in.claim",
     summary="Get the session of a verified code; again, within two minutes, if the answer was lost",
     needs_device_token=True,
     body=ClaimRequest,
+    body_example={"sessionId": SIGN_IN.example},
     response=ClaimedSession,
     errors=_errors("unknown_session", "not_verified", "already_claimed", "expired", "locked"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Annotated, Any, Final, LiteralString
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, scalar_row
@@ -12,6 +12,9 @@ from psycopg.sql import NULL, SQL, Identifier
 from svc_pg.database.pagination import ALL, Keyset, Listing, decode
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
+from svc_pg.formats.doc import Doc
+
+TENANT_ID: Final = Doc("The id of the tenant, as entries, messages and endpoints name it.", "acme")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +45,14 @@ SVC_TENANTS: Final = TenantTable(name="svc.tenants", created_at_column="created_
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """One tenant. The times are None if the table has no columns for them."""
+    """One tenant."""
 
-    id: str
-    name: str
-    created_at: datetime | None
-    updated_at: datetime | None
+    id: Annotated[str, TENANT_ID]
+    name: Annotated[str, Doc("Its name.", "Acme")]
+    created_at: Annotated[
+        datetime | None, Doc("The time at which it was added; null if the table has no column for it.")
+    ]
+    updated_at: Annotated[datetime | None, Doc("The time of its last change; null if the table has no column for it.")]
 
 
 _ROW: Final = """{id}::text as id, {name}::text as name, {created}::timestamptz as created_at,

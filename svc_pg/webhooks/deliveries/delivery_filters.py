@@ -21,7 +21,7 @@ class ReplayFilter(TypedDict, total=False):
 
     since: Annotated[PointInTime | None, Selects(words="messages sent since this time")]
     until: Annotated[PointInTime | None, Selects(words="messages sent before this time")]
-    event: Annotated[str | None, Selects(words="messages of this event")]
+    event: Annotated[str | None, Selects(words="messages of this event", example="order.created")]
     status: Annotated[
         ReplayStatus | None,
         Selects(words="messages whose delivery is in this state; missing: that the endpoint wants and never got"),
@@ -40,8 +40,8 @@ class DeliveryFilter(CreatedWithin, total=False):
     status: Annotated[Status | None, Selects(words="deliveries in this state", word="State")]
     endpoint: Annotated[str | None, Selects(words="deliveries to this endpoint", api="endpointId", is_id=True)]
     message: Annotated[str | None, Selects(words="deliveries of this message", api="messageId", is_id=True)]
-    event: Annotated[str | None, Selects(words="deliveries of this event")]
-    tenant: Annotated[str | None, Selects(words="deliveries of the messages of this tenant")]
+    event: Annotated[str | None, Selects(words="deliveries of this event", example="order.created")]
+    tenant: Annotated[str | None, Selects(words="deliveries of the messages of this tenant", example="acme")]
     transaction: Annotated[
         int | None,
         Selects(words="deliveries of what this transaction sent, by the xactId of entries in the audit log"),

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.errors import EncryptionKeyError, WebhookSignatureError
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.http.route import DEFAULT_HEADERS
 from svc_pg.webhooks.ids import delivery_key, no_delivery
 from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, KeyRing
@@ -21,31 +22,36 @@ _SELECT: Final = statement("queries/webhooks/delivery_request.sql")
 
 @dataclass(frozen=True, slots=True)
 class HttpHeader:
-    """One header; ``value`` is None if it is sealed, or not told to this session.
+    """One header of a request."""
 
-    ``is_recorded`` if the value is stored with the delivery, so that each attempt had it.
-    """
-
-    name: str
-    value: str | None
-    is_recorded: bool = False
+    name: Annotated[str, Doc("The name of the header, in the spelling in which a worker sends it.", "webhook-id")]
+    value: Annotated[
+        str | None,
+        Doc("Its value; null if it is sealed, or not told to this session.", "0198d3f0-2b1c-7a55-8d0e-4f6a1b2c3d4e"),
+    ]
+    is_recorded: Annotated[bool, Doc("True if the value is stored with the delivery, so that each attempt had it.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPost:
-    """The POST that an attempt would make now: no attempt keeps its URL, its headers or its signature.
+    """The POST that an attempt would make now: no attempt keeps its URL, its headers or its signature."""
 
-    ``url`` is None if the endpoint was deleted, ``body`` once retention has deleted the message. ``body`` is the same
-    in every attempt; the signature covers ``{webhook-id}.{webhook-timestamp}.{body}``. ``headers`` have the spelling
-    and the order in which a worker sends them. ``has_unnamed_headers`` if the endpoint has further headers that cannot
-    be opened here.
-    """
-
-    method: str
-    url: str | None
-    headers: Sequence[HttpHeader]
-    body: str | None
-    has_unnamed_headers: bool
+    method: Annotated[str, Doc("The method of the request.", "POST")]
+    url: Annotated[
+        str | None, Doc("The address of the receiver; null if the endpoint was deleted.", "https://example.com/hooks")
+    ]
+    headers: Annotated[Sequence[HttpHeader], Doc("The headers in the order in which a worker sends them.")]
+    body: Annotated[
+        str | None,
+        Doc(
+            "The body, the same in every attempt; the signature covers `{webhook-id}.{webhook-timestamp}.{body}`."
+            " null once retention has deleted the message.",
+            '{"type":"order.created","timestamp":"2026-03-14T09:26:53.589793Z","data":{"id":7}}',
+        ),
+    ]
+    has_unnamed_headers: Annotated[bool, Doc("True if the endpoint has further headers that cannot be opened here.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, LiteralString, get_args
+from typing import Annotated, Final, Literal, LiteralString, get_args
 from uuid import UUID
 
 from svc_pg.database.pagination import ALL, PointInTime, aware_time, decode, encode
 from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import refuse_unstorable
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.ids import endpoint_key
 
 ReplayStatus = Literal["delivered", "failed", "canceled", "missing"]
@@ -46,10 +47,12 @@ _REPLAY_FINISHED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """The deliveries of one batch that wait now, or would; ``next_cursor`` is None after the last batch."""
+    """The deliveries of one batch of a replay."""
 
-    count: int
-    next_cursor: str | None
+    count: Annotated[int, Doc("The number of deliveries of this batch that wait now, or would.", 240)]
+    next_cursor: Annotated[
+        str | None, Doc("The value of `after` for the next batch; null after the last one.", "eyJpZCI6N30")
+    ]
 
 
 def replay(

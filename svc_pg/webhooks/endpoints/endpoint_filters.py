@@ -15,11 +15,13 @@ class EndpointFilter(TypedDict, total=False):
     """
 
     status: Annotated[Status | None, Selects(words="endpoints in this state", word="State")]
-    tenant: Annotated[str | None, Selects(words="endpoints of this tenant")]
-    event: Annotated[str | None, Selects(words="endpoints that get this event")]
+    tenant: Annotated[str | None, Selects(words="endpoints of this tenant", example="acme")]
+    event: Annotated[str | None, Selects(words="endpoints that get this event", example="order.created")]
     text: Annotated[
         str | None,
-        Selects(words="endpoints with these letters in their description or URL, but for the URL's query"),
+        Selects(
+            words="endpoints with these letters in their description or URL, but for the URL's query", example="shop"
+        ),
     ]
     needs_attention: Annotated[
         bool, Selects(words="endpoints that fail, or whose client certificate ends within 30 days")

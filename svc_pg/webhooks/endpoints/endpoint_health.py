@@ -10,6 +10,22 @@ from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.database.statements import statement
 from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
+from svc_pg.webhooks.field_docs import (
+    BREAKER_UNTIL,
+    CERTIFICATE_END,
+    DISABLED_REASON,
+    ENDPOINT_ID,
+    ENDPOINT_TENANT,
+    FAILING_SINCE,
+    FAILURE_STREAK,
+    LAST_FAILURE,
+    LAST_FAILURE_AT,
+    LAST_SUCCESS_AT,
+    NOTE,
+    THROTTLED_UNTIL,
+    URL,
+)
 from svc_pg.webhooks.ids import filter_key
 
 Health = Literal["healthy", "failing", "broken", "throttled", "paused", "disabled"]
@@ -22,41 +38,45 @@ _SELECT: Final = statement("queries/webhooks/endpoint_health.sql")
 
 @dataclass(frozen=True, slots=True)
 class EndpointHealth:
-    """The health of one endpoint.
+    """The health of one endpoint."""
 
-    ``needs_attention`` if it is failing or broken (paused by its circuit breaker until ``breaker_until``), or if its
-    client certificate ends within 30 days or has ended. It is throttled if its receiver asked to send nothing until
-    ``throttled_until``. ``backlog_age`` tells how long its first pending delivery is overdue, None if none is pending.
-    ``last_failure`` is the error of the last failure, for example ``the endpoint answered 503``. ``failed_deliveries``
-    have no attempt left, among those sent in the last day; only the latest 100 that failed or were canceled are looked
-    at.
-    """
-
-    endpoint_id: str
-    url: str
-    description: str
-    tenant: str | None
-    health: Health
-    needs_attention: bool
-    disabled_reason: str | None
-    failure_streak: int
-    failing_since: datetime | None
-    breaker_until: datetime | None
-    throttled_until: datetime | None
-    last_success_at: datetime | None
-    last_failure_at: datetime | None
-    last_failure: str | None
-    backlog_age: timedelta | None
-    in_flight: int
-    client_certificate_expires_at: datetime | None
-    failed_deliveries: int
+    endpoint_id: Annotated[str, ENDPOINT_ID]
+    url: Annotated[str, URL]
+    description: Annotated[str, NOTE]
+    tenant: Annotated[str | None, ENDPOINT_TENANT]
+    health: Annotated[Health, Doc("Its health: broken means paused by its circuit breaker, throttled by its receiver.")]
+    needs_attention: Annotated[
+        bool, Doc("True if it is failing or broken, or if its client certificate ends within 30 days or has ended.")
+    ]
+    disabled_reason: Annotated[str | None, DISABLED_REASON]
+    failure_streak: Annotated[int, FAILURE_STREAK]
+    failing_since: Annotated[datetime | None, FAILING_SINCE]
+    breaker_until: Annotated[datetime | None, BREAKER_UNTIL]
+    throttled_until: Annotated[datetime | None, THROTTLED_UNTIL]
+    last_success_at: Annotated[datetime | None, LAST_SUCCESS_AT]
+    last_failure_at: Annotated[datetime | None, LAST_FAILURE_AT]
+    last_failure: Annotated[str | None, LAST_FAILURE]
+    backlog_age: Annotated[
+        timedelta | None,
+        Doc("The time for which its first pending delivery is overdue; null if none is pending.", 12.5),
+    ]
+    in_flight: Annotated[int, Doc("The number of attempts under way.", 2)]
+    client_certificate_expires_at: Annotated[datetime | None, CERTIFICATE_END]
+    failed_deliveries: Annotated[
+        int,
+        Doc(
+            "The number of deliveries of the last day that have no attempt left, among the latest 100 that failed"
+            " or were canceled.",
+            1,
+        ),
+    ]
 
 
 class HealthFilter(TypedDict, total=False):
     """Conditions on endpoints; an endpoint must meet all that are not None."""
 
     health: Annotated[Health | None, Selects(words="endpoints in this state", word="State")]
-    tenant: Annotated[str | None, Selects(words="endpoints of this tenant")]
+    tenant: Annotated[str | None, Selects(words="endpoints of this tenant", example="acme")]
     needs_attention: Annotated[
         bool, Selects(words="endpoints that fail, or whose client certificate ends within 30 days")
     ]

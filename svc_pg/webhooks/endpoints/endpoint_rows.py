@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, LiteralString, get_args
+from typing import Annotated, Final, LiteralString, get_args
 
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.endpoints.endpoint_fields import Ordering, Signature, Status
+from svc_pg.webhooks.field_docs import CERTIFICATE_END, DISABLED_REASON, ENDPOINT_ID, ENDPOINT_TENANT, NOTE, URL
 from svc_pg.webhooks.http.guard import UrlBy
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
@@ -20,40 +22,61 @@ updated_at
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is the limit of one attempt.
+    """A receiver of webhooks. Secrets, keys, custom headers and TLS material are never read back."""
 
-    ``url_by`` is the giver of the URL: "operator", or "customer", whose URLs lead to public addresses alone. Secrets,
-    keys, custom headers and TLS material are never read back: ``has_headers`` and ``has_tls`` say that there are some.
-    ``previous_secret_expires_at`` is the time until which the secret before a rotation signs too. ``public_key``
-    verifies the signatures v1a, if it has them. ``version`` rises with each change.
-    """
-
-    id: str
-    url: str
-    url_by: UrlBy
-    description: str
-    tenant: str | None
-    events: list[str]
-    filter: str | None
-    ordering: Ordering
-    status: Status
-    disabled_reason: str | None
-    max_in_flight: int
-    rate_per_second: int | None
-    timeout: timedelta
-    signatures: list[Signature]
-    public_key: str | None
-    previous_secret_expires_at: datetime | None
-    has_headers: bool
-    has_tls: bool
-    client_certificate_expires_at: datetime | None
-    version: int
-    created_at: datetime
-    updated_at: datetime
+    id: Annotated[str, ENDPOINT_ID]
+    url: Annotated[str, URL]
+    url_by: Annotated[
+        UrlBy, Doc("The giver of the URL: operator, or customer, whose URLs lead to public addresses alone.")
+    ]
+    description: Annotated[str, NOTE]
+    tenant: Annotated[str | None, ENDPOINT_TENANT]
+    events: Annotated[
+        list[str], Doc("The events that it gets: names, patterns such as `order.*`, or `*`.", ["order.*"])
+    ]
+    filter: Annotated[
+        str | None,
+        Doc(
+            "An SQL/JSON path predicate that the payload of a message must meet; null if all meet it.", "$.amount > 100"
+        ),
+    ]
+    ordering: Annotated[
+        Ordering,
+        Doc(
+            "The order of the messages of a key: none, key (one at a time) or strict (a failed one also blocks its"
+            " key)."
+        ),
+    ]
+    status: Annotated[Status, Doc("Its state: active, paused (deliveries wait) or disabled (deliveries are canceled).")]
+    disabled_reason: Annotated[str | None, DISABLED_REASON]
+    max_in_flight: Annotated[int, Doc("The most attempts under way at a time.", 8)]
+    rate_per_second: Annotated[
+        int | None, Doc("The most attempts that begin within a second; null if there is no limit.", 50)
+    ]
+    timeout: Annotated[timedelta, Doc("The limit of the duration of an attempt.", 15.0)]
+    signatures: Annotated[
+        list[Signature], Doc("The signatures of an attempt: v1 by a secret, v1a by a key pair.", ["v1"])
+    ]
+    public_key: Annotated[
+        str | None,
+        Doc("The public key that verifies v1a; null without v1a.", "whpk_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+    ]
+    previous_secret_expires_at: Annotated[
+        datetime | None,
+        Doc("The time until which the secret and the key pair before a rotation sign too; null if none does."),
+    ]
+    has_headers: Annotated[bool, Doc("True if it has custom headers, which are not read back.")]
+    has_tls: Annotated[bool, Doc("True if it has TLS material, which is not read back.")]
+    client_certificate_expires_at: Annotated[datetime | None, CERTIFICATE_END]
+    version: Annotated[int, Doc("Rises with each change; the header ETag has it too.", 3)]
+    created_at: Annotated[datetime, Doc("The time of its registration.")]
+    updated_at: Annotated[datetime, Doc("The time at which somebody last changed it.")]
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointWithSecret(Endpoint):
-    """An endpoint and its new secret, which can be read only now. Its repr does not show it."""
+    """An endpoint and its new secret, which can be read only now."""
 
-    secret: str = field(repr=False)
+    secret: Annotated[
+        str, Doc("The secret that signs, which can be read only now.", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    ] = field(repr=False)

@@ -3,13 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
+from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries.delivery_rows import Status
+from svc_pg.webhooks.field_docs import (
+    BREAKER_UNTIL,
+    ENDPOINT_ID,
+    FAILING_SINCE,
+    FAILURE_STREAK,
+    LAST_FAILURE,
+    LAST_FAILURE_AT,
+    LAST_SUCCESS_AT,
+    MEDIAN,
+    P95,
+    THROTTLED_UNTIL,
+)
 from svc_pg.webhooks.http.transport import RecordedOutcome
 from svc_pg.webhooks.ids import endpoint_key, no_endpoint
 
@@ -22,26 +35,29 @@ _STATS: Final = statement("queries/webhooks/endpoint_stats.sql")
 
 @dataclass(frozen=True, slots=True)
 class EndpointStats:
-    """The latest deliveries, 10,000 at most, that were created in ``window``, and the health as it is now.
+    """The latest deliveries of an endpoint, 10,000 at most, and its health as it is now."""
 
-    ``deliveries`` counts them by status, ``attempts`` counts their attempts by outcome; ``p50`` and ``p95`` are seconds
-    an attempt. ``next_pending_since`` is the time at which the next delivery in turn was created.
-    """
-
-    endpoint_id: str
-    window: timedelta
-    deliveries: Mapping[Status, int]
-    attempts: Mapping[RecordedOutcome, int]
-    p50: float | None
-    p95: float | None
-    next_pending_since: datetime | None
-    failure_streak: int
-    failing_since: datetime | None
-    breaker_until: datetime | None
-    throttled_until: datetime | None
-    last_success_at: datetime | None
-    last_failure_at: datetime | None
-    last_failure: str | None
+    endpoint_id: Annotated[str, ENDPOINT_ID]
+    window: Annotated[timedelta, Doc("The time in which the deliveries were created.", 86400.0)]
+    deliveries: Annotated[
+        Mapping[Status, int], Doc("The number of deliveries by status.", {"delivered": 117, "failed": 1})
+    ]
+    attempts: Annotated[
+        Mapping[RecordedOutcome, int],
+        Doc("The number of their attempts by outcome.", {"success": 117, "timeout": 6}),
+    ]
+    p50: Annotated[float | None, MEDIAN]
+    p95: Annotated[float | None, P95]
+    next_pending_since: Annotated[
+        datetime | None, Doc("The time at which the next delivery in turn was created; null if none is pending.")
+    ]
+    failure_streak: Annotated[int, FAILURE_STREAK]
+    failing_since: Annotated[datetime | None, FAILING_SINCE]
+    breaker_until: Annotated[datetime | None, BREAKER_UNTIL]
+    throttled_until: Annotated[datetime | None, THROTTLED_UNTIL]
+    last_success_at: Annotated[datetime | None, LAST_SUCCESS_AT]
+    last_failure_at: Annotated[datetime | None, LAST_FAILURE_AT]
+    last_failure: Annotated[str | None, LAST_FAILURE]
 
 
 def stats(endpoint_id: str, *, window: timedelta = WINDOW) -> Query[EndpointStats]:

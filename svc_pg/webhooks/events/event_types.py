@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
 from svc_pg.formats.json_writer import encode
 from svc_pg.webhooks.events.payload_examples import example
+from svc_pg.webhooks.field_docs import EVENT_NAME
 
 MOST_COUNTED: Final = 1000  # in the statement too
 
@@ -16,18 +18,14 @@ _SELECT: Final = statement("queries/webhooks/event_types.sql")
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """An event that endpoints can subscribe to.
+    """An event that endpoints can subscribe to."""
 
-    ``schema`` is the JSON Schema of its payload, if it has one, and ``example`` a payload made from that. ``endpoints``
-    is the number of its subscribers, counted up to 1,000, without disabled ones.
-    """
-
-    name: str
-    description: str
-    schema: RawJson | None
-    example: RawJson | None
-    endpoints: int
-    synced_at: datetime
+    name: Annotated[str, EVENT_NAME]
+    description: Annotated[str, Doc("A description for people.", "An order was placed")]
+    schema: Annotated[RawJson | None, Doc("The JSON Schema of its payload; null if it has none.", {"type": "object"})]
+    example: Annotated[RawJson | None, Doc("A payload made from the schema; null if there is none.", {"id": 7})]
+    endpoints: Annotated[int, Doc("The number of its subscribers, counted up to 1,000, without disabled ones.", 3)]
+    synced_at: Annotated[datetime, Doc("The time at which an install last wrote it.")]
 
 
 def event_types(*, tenant: str | None = None) -> Query[EventType]:

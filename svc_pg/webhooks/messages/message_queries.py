@@ -9,6 +9,17 @@ from uuid import UUID
 from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
 from svc_pg.database.query import Query, RawJson
+from svc_pg.formats.doc import Doc
+from svc_pg.webhooks.field_docs import (
+    COPY_OF,
+    EVENT_NAME,
+    IDEMPOTENCY_KEY,
+    KEY,
+    MESSAGE_ID,
+    MESSAGE_TENANT,
+    SEQUENCE,
+    XACT_ID,
+)
 from svc_pg.webhooks.ids import filter_key, message_key, no_message
 
 _COLUMNS: Final[LiteralString] = """
@@ -21,29 +32,31 @@ _DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One sent event, for any number of endpoints.
+    """One sent event, for any number of endpoints."""
 
-    ``xact_id`` is the transaction that sent it: its entries in the audit log are the cause. ``copy_of`` is the
-    original, if a replay has made it.
-    """
-
-    id: str
-    event_name: str
-    tenant: str | None
-    idempotency_key: str | None
-    key: str | None
-    sequence: int | None
-    trace_context: str | None
-    copy_of: str | None
-    xact_id: str
-    created_at: datetime
+    id: Annotated[str, MESSAGE_ID]
+    event_name: Annotated[str, EVENT_NAME]
+    tenant: Annotated[str | None, MESSAGE_TENANT]
+    idempotency_key: Annotated[str | None, IDEMPOTENCY_KEY]
+    key: Annotated[str | None, KEY]
+    sequence: Annotated[int | None, SEQUENCE]
+    trace_context: Annotated[
+        str | None,
+        Doc(
+            "The trace of the sender (W3C traceparent); null if there was none.",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        ),
+    ]
+    copy_of: Annotated[str | None, COPY_OF]
+    xact_id: Annotated[str, XACT_ID]
+    created_at: Annotated[datetime, Doc("The time at which the transaction began that sent it.")]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageDetail(Message):
     """A message with its payload, as it was sent."""
 
-    payload: RawJson
+    payload: Annotated[RawJson, Doc("The payload as it was sent.", {"id": 7})]
 
 
 class MessageFilter(TypedDict, total=False):
@@ -53,8 +66,8 @@ class MessageFilter(TypedDict, total=False):
     sending: an aware datetime, or a duration before now, for example ``6h``.
     """
 
-    event: Annotated[str | None, Selects(words="messages of this event")]
-    tenant: Annotated[str | None, Selects(words="messages of this tenant")]
+    event: Annotated[str | None, Selects(words="messages of this event", example="order.created")]
+    tenant: Annotated[str | None, Selects(words="messages of this tenant", example="acme")]
     transaction: Annotated[
         int | None, Selects(words="messages that this transaction sent, by the xactId of entries in the audit log")
     ]

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.query import Query, afetch_one, fetch_one
 from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
 from svc_pg.status.worker_seen import WORKER_SEEN
 
 MOST_COUNTED: Final = 10_000  # in the statement too
@@ -25,48 +26,53 @@ _WAITING: Final = statement("queries/webhooks/waiting_deliveries.sql")
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The endpoints by state, the age of due deliveries, and the transactions that hold readers up.
+    """The endpoints by state, the age of due deliveries, and the transactions that hold readers up."""
 
-    ``oldest_due_seconds`` is the age of the oldest due delivery that could start now, because its endpoint has room and
-    has not reached its rate. The time before its endpoint was resumed, before its breaker closed, and during a wait
-    that its receiver asked for does not count. Only the first 1,000 endpoints with pending deliveries count.
-
-    ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them with an open circuit
-    breaker, and ``ending_certificates`` active ones whose client certificate ends within 30 days.
-
-    ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest held snapshot, and
-    ``unsettled_transactions`` since the oldest running transaction, in any database: readers of the log stop there.
-
-    A worker is seen by its connections, and while it delivers; on a standby a worker always counts as seen. The backlog
-    ``needs_attention`` if a delivery is due for more than a minute and no worker is seen, or for more than 15 minutes.
-    """
-
-    oldest_due_seconds: float
-    active: int
-    paused: int
-    disabled: int
-    failing: int
-    open_breakers: int
-    ending_certificates: int
-    oldest_snapshot_transactions: int
-    unsettled_transactions: int
-    is_worker_seen: bool
-    needs_attention: bool
+    oldest_due_seconds: Annotated[
+        float,
+        Doc(
+            "The age of the oldest due delivery that could start now, because its endpoint has room and has not"
+            " reached its rate. The time before its endpoint was resumed, before its breaker closed, and during a"
+            " wait that its receiver asked for does not count. Only the first 1,000 endpoints with pending"
+            " deliveries count.",
+            0.4,
+        ),
+    ]
+    active: Annotated[int, Doc("The number of active endpoints.", 12)]
+    paused: Annotated[int, Doc("The number of paused ones.", 1)]
+    disabled: Annotated[int, Doc("The number of disabled ones.", 0)]
+    failing: Annotated[int, Doc("The number of active endpoints whose last attempt failed.", 1)]
+    open_breakers: Annotated[int, Doc("The number of those with an open circuit breaker.", 0)]
+    ending_certificates: Annotated[
+        int, Doc("The number of active endpoints whose client certificate ends within 30 days.", 0)
+    ]
+    oldest_snapshot_transactions: Annotated[
+        int, Doc("The number of transactions begun since the oldest held snapshot, in any database.", 40)
+    ]
+    unsettled_transactions: Annotated[
+        int,
+        Doc(
+            "The number of transactions begun since the oldest running transaction, in any database: readers of the"
+            " log stop there.",
+            40,
+        ),
+    ]
+    is_worker_seen: Annotated[bool, Doc("True if a worker is connected or delivers; always true on a standby.")]
+    needs_attention: Annotated[
+        bool,
+        Doc("True if a delivery is due for more than a minute and no worker is seen, or for more than 15 minutes."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCounts:
-    """The pending deliveries, each number counted up to 10,000.
+    """The pending deliveries by the reason of their wait, each number counted up to 10,000."""
 
-    ``due`` can start as soon as their endpoint has room, the time of ``later`` has not come, ``behind`` wait for
-    another of their key, ``parked`` for their endpoint, which is paused or failing. ``in_flight`` are under way.
-    """
-
-    due: int
-    later: int
-    behind: int
-    parked: int
-    in_flight: int
+    due: Annotated[int, Doc("Those that can start as soon as their endpoint has room.", 4)]
+    later: Annotated[int, Doc("Those whose time has not come.", 10)]
+    behind: Annotated[int, Doc("Those that wait for another of their key.", 0)]
+    parked: Annotated[int, Doc("Those that wait for their endpoint, which is paused or failing.", 0)]
+    in_flight: Annotated[int, Doc("Those under way.", 2)]
 
 
 def backlog() -> Query[Backlog]:

@@ -4,12 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 from svc_pg.database.pagination import PointInTime
 from svc_pg.database.query import Query
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
+from svc_pg.formats.doc import Doc
+from svc_pg.webhooks.field_docs import (
+    DELIVERED,
+    ENDPOINT_ID,
+    FAILED,
+    FAILED_ATTEMPTS,
+    IS_ESTIMATE,
+    LATE,
+    MEDIAN,
+    P95,
+    SENT,
+)
 from svc_pg.webhooks.ids import filter_key
 from svc_pg.webhooks.traffic.traffic_samples import ACTIVITY, TRAFFIC
 
@@ -46,18 +58,17 @@ class Now:
 
 @dataclass(frozen=True, slots=True)
 class TrafficBucket:
-    """The deliveries sent from ``at`` on, for the length of a bucket, in their present states.
+    """The deliveries sent in a bucket of time, in their present states.
 
-    ``failed`` have no attempt left. ``late`` are pending after their time: an attempt has failed, or none began within
-    a minute. ``failed_attempts`` are the attempts without success so far.
+    A delivery is late if an attempt has failed, or none began within a minute.
     """
 
-    at: datetime
-    sent: int
-    delivered: int
-    failed: int
-    late: int
-    failed_attempts: int
+    at: Annotated[datetime, Doc("The beginning of the bucket.")]
+    sent: Annotated[int, SENT]
+    delivered: Annotated[int, DELIVERED]
+    failed: Annotated[int, FAILED]
+    late: Annotated[int, LATE]
+    failed_attempts: Annotated[int, FAILED_ATTEMPTS]
 
     @property
     def come(self) -> int:
@@ -67,42 +78,43 @@ class TrafficBucket:
 
 @dataclass(frozen=True, slots=True)
 class TimedTrafficBucket(TrafficBucket):
-    """As ``TrafficBucket``, with the median ``p50`` and the 95th percentile ``p95`` of the attempts, in seconds."""
+    """As TrafficBucket, with the durations of the attempts."""
 
-    p50: float | None
-    p95: float | None
+    p50: Annotated[float | None, MEDIAN]
+    p95: Annotated[float | None, P95]
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The traffic of a time, in all and bucket by bucket, oldest first.
+    """The traffic of a time, in all and bucket by bucket. The durations always come from a sample."""
 
-    ``success_rate`` is the share of delivered ones among those delivered, failed or late. If ``is_estimate``, numbers
-    come from a sample of each bucket; ``sent`` is exact up to 100,000. ``p50`` and ``p95`` always come from a sample.
-    """
-
-    by: Step
-    since: datetime
-    until: datetime
-    sent: int
-    delivered: int
-    failed: int
-    late: int
-    failed_attempts: int
-    success_rate: float | None
-    p50: float | None
-    p95: float | None
-    is_estimate: bool
-    buckets: Sequence[TimedTrafficBucket]
+    by: Annotated[Step, Doc("The length of a bucket.")]
+    since: Annotated[datetime, Doc("The beginning.")]
+    until: Annotated[datetime, Doc("The end.")]
+    sent: Annotated[int, SENT]
+    delivered: Annotated[int, DELIVERED]
+    failed: Annotated[int, FAILED]
+    late: Annotated[int, LATE]
+    failed_attempts: Annotated[int, FAILED_ATTEMPTS]
+    success_rate: Annotated[
+        float | None,
+        Doc("The share of delivered ones among those delivered, failed or late; null if there is none.", 0.975),
+    ]
+    p50: Annotated[float | None, MEDIAN]
+    p95: Annotated[float | None, P95]
+    is_estimate: Annotated[
+        bool, Doc("True if the numbers come from a sample of each bucket; `sent` is exact up to 100,000.")
+    ]
+    buckets: Annotated[Sequence[TimedTrafficBucket], Doc("The traffic bucket by bucket, oldest first.")]
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointActivity:
-    """The traffic of one endpoint, hour by hour, oldest first. If ``is_estimate``, numbers come from samples."""
+    """The traffic of one endpoint."""
 
-    endpoint_id: str
-    hours: Sequence[TrafficBucket]
-    is_estimate: bool
+    endpoint_id: Annotated[str, ENDPOINT_ID]
+    hours: Annotated[Sequence[TrafficBucket], Doc("Its traffic hour by hour, oldest first.")]
+    is_estimate: Annotated[bool, IS_ESTIMATE]
 
 
 def now() -> Query[Now]:

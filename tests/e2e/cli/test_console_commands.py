@@ -37,6 +37,16 @@ def run(db: str, tmp_path: Path) -> Run:
     )
 
 
+def test_the_document_of_the_api_needs_no_database_and_no_settings(tmp_path: Path) -> None:
+    wrong = {"DATABASE_URL": "nonsense", "SVC_CONSOLE_TOKEN_LIFETIME": "nonsense"}
+    printed = svc_pg("console", "openapi", folder=tmp_path, variables=wrong)
+    written = svc_pg("console", "openapi", "--to", "api.json", folder=tmp_path, variables=wrong)
+    committed = Path("docs/openapi.json").read_text(encoding="utf-8")
+    assert (printed.returncode, printed.stdout, printed.stderr) == (0, committed, "")
+    assert (written.returncode, written.stdout) == (0, "")
+    assert (tmp_path / "api.json").read_text(encoding="utf-8") == committed
+
+
 def signed_in(db: str, email: str, **times: str) -> str:
     session_id = str(uuid4())
     with psycopg.connect(db) as conn:

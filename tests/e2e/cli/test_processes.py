@@ -85,6 +85,7 @@ def variables(postgres: str, folder: Path) -> Iterator[dict[str, str]]:
         ("webhooks prune --failed 90d", 0, "deleted: 0."),
         ("webhooks reencrypt", 0, "0 "),
         ("console init", 0, "SVC_CONSOLE_CONNECTION_TOKEN_HASH=sha256:"),
+        ("console openapi", 0, '"openapi": "3.1.0"'),
         ("console sessions", 0, "signed in"),
         (f"console revoke {NOBODY}", 1, NOBODY),
         ("keys new encryption", 0, "SVC_ENCRYPTION_KEYS="),

@@ -105,7 +105,8 @@ def test_a_page_of_an_allowed_origin_sees_the_headers_that_it_needs(client: http
     for path in ("/console/health", "/shop/orders", "/nothing/here"):
         exposed = client.get(path, headers={"Origin": ORIGIN}).headers["access-control-expose-headers"]
         assert set(exposed.split(", ")) == {
-            "Retry-After", "Location", "Content-Disposition", "ETag", "X-Request-Id", "WWW-Authenticate"
+            "Retry-After", "Location", "Content-Disposition", "ETag", "X-Request-Id", "WWW-Authenticate", "Link",
+            "Allow", "Svc-Pg-Version", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy",
         }  # fmt: skip
 
 

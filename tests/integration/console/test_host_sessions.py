@@ -114,8 +114,10 @@ def test_a_session_of_the_application_makes_as_many_calls_a_minute_as_others(
         assert answers == ["bob@shop.example"] * 3 + [429]
         assert_problem(refused, 429, "rate_limited")
         assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert refused.headers["ratelimit"] == f'"calls";r=0;t={refused.headers["retry-after"]}'
+        assert refused.headers["ratelimit-policy"] == '"calls";q=3;w=60'
         assert who(client, Cookie="shop=ann") == "ann@shop.example"
-        monkeypatch.setattr(call_limits, "_WINDOW", 0.0)
+        monkeypatch.setattr(call_limits, "WINDOW_SECONDS", 0.0)
         assert who(client, **COOKIE) == "bob@shop.example"
 
 

@@ -84,3 +84,12 @@ def test_only_an_allowed_origin_may_read() -> None:
 def test_a_preflight_of_another_origin_learns_nothing() -> None:
     assert preflight_headers(CONSOLE, {CONSOLE}) == preflight_headers(None, {CONSOLE}) == PREFLIGHT_HEADERS
     assert preflight_headers("https://evil.example", {CONSOLE}) == {}
+
+
+def test_a_preflight_allows_the_further_headers_that_it_asks_for() -> None:
+    def allowed(asked: str) -> str:
+        return preflight_headers(CONSOLE, {CONSOLE}, asked=asked)["Access-Control-Allow-Headers"]
+
+    assert allowed("authorization, x-other") == "Content-Type, Authorization"
+    assert allowed("If-Match") == "Content-Type, Authorization, If-Match"
+    assert allowed("idempotency-key,if-match") == "Content-Type, Authorization, If-Match, Idempotency-Key"

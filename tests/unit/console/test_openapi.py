@@ -7,12 +7,14 @@ import schemathesis
 from pydantic import Field
 
 from svc_pg.console import AuthenticatedRequest, ConsoleResponse, Page, Parameter, Product, ProductEndpoint, RequestBody
-from svc_pg.console.documentation import Documentation
+from svc_pg.console.api_document import ApiDocument
+from svc_pg.console.documentation import Documentation, in_path
 from svc_pg.console.json_schema import Schemas
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.parameters import PAGE, FilterParameter, documented
 from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
+from svc_pg.formats.doc import Doc
 from svc_pg.settings import Permission
 
 Item = TypeVar("Item")
@@ -135,25 +137,26 @@ def test_a_response_is_described_as_it_is_encoded(made: Any) -> None:
         "replaces": {"type": "array", "items": {"$ref": "#/components/schemas/Order"}},
     }
     page = made["paths"]["/shop/orders"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-    assert page["properties"]["data"] == {"type": "array", "items": {"$ref": "#/components/schemas/Order"}}
-    assert page["properties"]["nextCursor"] == {"type": ["string", "null"]}
+    data, next_cursor = page["properties"]["data"], page["properties"]["nextCursor"]
+    assert (data["type"], data["items"]) == ("array", {"$ref": "#/components/schemas/Order"})
+    assert next_cursor["type"] == ["string", "null"]
 
 
 @pytest.mark.parametrize(
     ("annotation", "schema"),
     [
-        (timedelta, {"type": "number", "description": "seconds"}),
+        (timedelta, {"type": "number", "description": "In seconds."}),
         (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer", "format": "int64"}}),
         (tuple[bool, ...], {"type": "array", "items": {"type": "boolean"}}),
         (
             Literal["a", "b"],
             {
                 "type": "string",
-                "description": "a, b; later versions may have others",
+                "description": "One of a, b; later versions may have others.",
                 "x-extensible-enum": ["a", "b"],
             },
         ),
-        (Literal["a"], {"type": "string", "enum": ["a"]}),
+        (Literal[1], {"type": "integer", "format": "int64", "enum": [1]}),
         (Annotated[float, "of something"], {"type": "number"}),
         (
             list[int] | str,
@@ -221,6 +224,55 @@ def test_a_default_of_a_body_is_told_in_words_so_that_no_client_sends_it() -> No
     assert all("default" not in field for field in properties.values())
     assert properties["size"]["description"] == "How many. Default: 8."
     assert (properties["kind"]["description"], "description" in properties["note"]) == ('Default: "a".', False)
+
+
+@dataclass
+class Parcel:
+    """A parcel, which is ``in_transit`` if it is None of these."""
+
+    weight: Annotated[float, Doc("Its weight in kilograms.", 2.5)]
+    state: Annotated[Literal["lost", "found"] | None, Doc("Its state.")]
+    sent_at: Annotated[datetime, Doc("The time of sending.")]
+
+
+def test_a_field_is_described_where_it_is_declared() -> None:
+    schemas = Schemas()
+    schemas.of(Parcel)
+    parcel: Any = schemas.components["Parcel"]
+    assert parcel["description"] == "A parcel, which is `inTransit` if it is null of these."
+    weight, state, sent_at = parcel["properties"].values()
+    assert weight == {"type": "number", "description": "Its weight in kilograms.", "examples": [2.5]}
+    assert state["description"] == "Its state."
+    assert sent_at["examples"] == ["2026-03-14T09:26:53.589793Z"]
+
+
+def test_two_operations_cannot_have_one_name() -> None:
+    made = ApiDocument("X")
+    routes = [
+        Route(method="GET", path=path, documentation=Documentation(operation_id="orders.list"), tag="X")
+        for path in ("/a", "/b")
+    ]
+    with pytest.raises(ConfigError, match=r"the name 'orders\.list' already"):
+        made.refuse_taken(routes)
+    made.add(routes[:1])
+    with pytest.raises(ConfigError, match=r"orders\.list"):
+        made.refuse_taken(routes[1:])
+
+
+def test_a_tag_and_a_path_are_described_if_the_product_says_how() -> None:
+    route = Route(
+        method="GET",
+        path="/orders/:id",
+        documentation=Documentation(path_parameters=[in_path(Doc("The order.", "o-1"))], description="Slow."),
+        tag="Shop",
+    )
+    made: Any = document([route], title="X", server_url="/", tags={"Shop": "What is sold."})
+    operation = made["paths"]["/orders/{id}"]["get"]
+    assert made["tags"] == [{"name": "Shop", "description": "What is sold."}]
+    assert operation["description"] == "Slow. Needs no session."
+    [parameter] = operation["parameters"]
+    assert parameter["description"] == "The order."
+    assert parameter["schema"] == {"type": "string", "examples": ["o-1"], "minLength": 1}
 
 
 def test_a_route_without_a_session_promises_no_401() -> None:

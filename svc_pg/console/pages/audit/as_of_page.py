@@ -7,8 +7,8 @@ from typing import Final
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.value_texts import sides, written
-from svc_pg.audit.past.as_of import PastRow
 from svc_pg.audit.past.blame import FieldOrigin
+from svc_pg.audit.past.past_row import PastRow
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.value_differences import Value, alone

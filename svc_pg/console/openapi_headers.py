@@ -1,0 +1,40 @@
+"""The headers of answers, as the OpenAPI document describes them once."""
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from svc_pg.console.json_schema import Schema
+from svc_pg.console.page_links import MOST_CHARACTERS
+from svc_pg.console.quotas import MOST_CALLS, WINDOW_SECONDS
+from svc_pg.console.repeated_calls import REPLAYED
+
+
+def _header(description: str, example: JsonValue, kind: str = "string") -> JsonValue:
+    return {"description": description, "schema": {"type": kind, "examples": [example]}}
+
+
+HEADERS: Final[Schema] = {
+    "Location": _header("The path of the new resource.", "/.well-known/svc/tenant/tenants/acme"),
+    "Link": _header(
+        "The addresses of the pages after and before it, if there are any (RFC 8288). Longer ones than"
+        f" {MOST_CHARACTERS} characters are left out.",
+        '</.well-known/svc/webhooks/endpoints?limit=20&cursor=eyJpIjo3fQ>; rel="next"',
+    ),
+    REPLAYED: _header("Only true: the answer is that of an earlier call with the same Idempotency-Key.", "true"),
+    "RateLimit-Policy": _header(
+        "The most calls of a session (q) in a window of so many seconds (w), if its calls are counted.",
+        f'"calls";q={MOST_CALLS};w={WINDOW_SECONDS}',
+    ),
+    "RateLimit": _header(
+        "The calls that the session has left (r) until its window ends, in so many seconds (t), if they are counted.",
+        f'"calls";r={MOST_CALLS - 1};t={WINDOW_SECONDS}',
+    ),
+    "Retry-After": _header("The seconds to wait before the next try.", 30, "integer"),
+}
+COUNTED: Final = ("RateLimit-Policy", "RateLimit")
+
+
+def headers(*names: str) -> Schema:
+    """The headers with these names, by reference."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
