@@ -1,5 +1,6 @@
 """The command ``migrate``."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, assert_never
@@ -52,6 +53,14 @@ def migrate(
             " SQLite, MySQL and MariaDB only: on PostgreSQL capture follows the columns.",
         ),
     ] = None,
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql",
+            help="Write all the SQL into the Alembic or Django migration. By default it names the changes, and makes"
+            " the SQL when it runs. On SQLite, MySQL and MariaDB a migration always has its SQL.",
+        ),
+    ] = False,
     prune: Prune = False,
     roles: Roles = None,
     database_url: DatabaseUrl = None,
@@ -72,6 +81,8 @@ def migrate(
     if made is None:
         output.words("Nothing to change: the database is as the configuration says, and nothing is written.")
         return
+    if sql:
+        made = replace(made, change=None)
     match chosen:
         case ScriptFormat.sql:
             path, text = file, f"-- Made by svc-pg {svc_pg.__version__}\n{made.file}"

@@ -7,9 +7,10 @@ from svc_pg.config import Config
 from svc_pg.schema.costs import LONGEST, Costs
 from svc_pg.schema.installer import installer_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
+from svc_pg.schema.revision import down, up
 from svc_pg.schema.status import Status, steps_of
 
-__all__ = ["Costs", "Status", "backfill", "install", "measure", "plan", "status", "uninstall"]
+__all__ = ["Costs", "Status", "backfill", "down", "install", "measure", "plan", "status", "uninstall", "up"]
 
 
 def install(
