@@ -17,8 +17,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .database import open_database
-from .options import ConfigReference, DatabaseUrl
-from .schema import Prune, Roles
+from .options import ConfigReference, DatabaseUrl, Prune, Roles
 
 app = typer.Typer()
 

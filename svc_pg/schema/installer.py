@@ -65,5 +65,8 @@ class Installer(Protocol):
         revision of this database must carry them itself.
         """
 
+    def configuration(self, change: ConfigurationChange) -> Config:
+        """The configuration of the database after a revision. Raises ConfigError as ``statements``."""
+
     def removal(self, config: Config, tables: Sequence[str]) -> Script:
         """The removal of the capture of tables as a script. Raises ConfigError if none is ever needed."""

@@ -70,6 +70,10 @@ class PostgresInstaller:
         """The statements of a revision, for the caller's transaction."""
         return revisions.statements(self.conn, change, backwards=backwards)
 
+    def configuration(self, change: ConfigurationChange) -> Config:
+        """The configuration of the database after a revision."""
+        return revisions.configuration_after(self.conn, change)
+
     def removal(self, config: Config, tables: Sequence[str]) -> Script:  # noqa: ARG002 - as the others take them
         """Not needed on PostgreSQL: raise ConfigError."""
         raise ConfigError("on PostgreSQL capture follows the columns of a table", hint="Leave out --drop-capture.")

@@ -14,7 +14,7 @@ from svc_pg.schema.postgres import installation, preflight, sql_script
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.steps import removal_plan
-from svc_pg.schema.postgres.transactions import looking
+from svc_pg.schema.postgres.transactions import looking, transaction
 from svc_pg.schema.refusals import refuse_newer
 
 
@@ -33,7 +33,7 @@ def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards:
         refuse_newer(present.version)
         if backwards and change.is_first:
             return _removal_of_all(conn, present)
-    config = configuration(present, change, backwards=backwards)
+    config = _configuration(present, change, backwards=backwards)
     made = sql_script.script(
         conn, config, prune=change.prune or backwards, roles=None if backwards else change.roles, within=looking
     )
@@ -45,8 +45,15 @@ def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards:
     return [render("script/record_configuration.sql.j2", configuration=json_of(parts)).rstrip().removesuffix(";")]
 
 
-def configuration(present: Installation, change: ConfigurationChange, *, backwards: bool = False) -> Config:
-    """The configuration of the database after the change, or after the way back."""
+def configuration_after(conn: Connection[Any], change: ConfigurationChange) -> Config:
+    """The configuration of the database after the change. ``conn`` must be outside a transaction. Raises as above."""
+    preflight.check_server(conn)
+    change.check_version(released()[-1].number)
+    with transaction(conn):
+        return _configuration(installation.read_installation(conn, installation.look_around(conn)), change)
+
+
+def _configuration(present: Installation, change: ConfigurationChange, *, backwards: bool = False) -> Config:
     is_installed = present.version is not None
     return change.configuration(present.configuration, is_installed=is_installed, backwards=backwards)
 

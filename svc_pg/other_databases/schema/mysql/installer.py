@@ -67,6 +67,10 @@ class MySqlInstaller:
         """Not possible here: raise ConfigError."""
         raise refuse_statements("MySQL and MariaDB")
 
+    def configuration(self, change: ConfigurationChange) -> Config:  # noqa: ARG002 - as PostgreSQL's
+        """Not possible here: raise ConfigError."""
+        raise refuse_statements("MySQL and MariaDB")
+
     def removal(self, config: Config, tables: Sequence[str]) -> Script:
         """The removal of the capture of tables as a script."""
         return sql_script.removal(self.conn, config, tables)

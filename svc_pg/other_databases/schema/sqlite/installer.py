@@ -65,6 +65,10 @@ class SqliteInstaller:
         """Not possible here: raise ConfigError."""
         raise refuse_statements("SQLite")
 
+    def configuration(self, change: ConfigurationChange) -> Config:  # noqa: ARG002 - as PostgreSQL's
+        """Not possible here: raise ConfigError."""
+        raise refuse_statements("SQLite")
+
     def removal(self, config: Config, tables: Sequence[str]) -> Script:
         """The removal of the capture of tables as a script."""
         return sql_script.removal(self.conn, config, tables)
