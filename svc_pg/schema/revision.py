@@ -44,10 +44,10 @@ def down(op: Any, *, version: int, before: Mapping[str, Any] | None, after: Mapp
 
 
 def _run(op: Any, change: ConfigurationChange, *, backwards: bool) -> None:
-    bind = op.get_bind()
-    if bind is None:
-        made = offline.statements(op.get_context(), change, backwards=backwards)
+    context = op.get_context()
+    if context.as_sql:
+        made = offline.statements(context, change, backwards=backwards)
     else:
-        made = installer_of(revision_connection(bind)).statements(change, backwards=backwards)
+        made = installer_of(revision_connection(op.get_bind())).statements(change, backwards=backwards)
     for statement in made:
         op.execute(statement.replace(":", r"\:"))  # or SQLAlchemy would read :name as a parameter
