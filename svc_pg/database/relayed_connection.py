@@ -21,6 +21,8 @@ from psycopg.sql import Composable
 _HOLE: Final = re.compile(r"%(?:%|s|\((?P<name>\w+)\)s)")
 _NUMBERED: Final = re.compile(r"\$(?P<number>\d+)")
 _READS: Final = re.compile(r"(?:\s|--[^\n]*\n)*(?:select|with|values)\b", re.IGNORECASE)
+_TEXT: Final = "case when pg_catalog.num_nonnulls({0}) = 1 then pg_catalog.format('%s', {0}) end"
+"""The text of a column as the server writes it to any client; a cast to text would write true for t."""
 _SAVEPOINT: Final = "svc_pg_look"
 
 Answer = tuple[Sequence[tuple[str, int]], Sequence[Sequence[Any]]]
@@ -134,7 +136,9 @@ class _Cursor:
         """Ask for the types, and then for the texts by which the server writes each value, which psycopg loads."""
         columns, _ = self._perform(f"select * from (\n{text}\n) answer limit 0")  # noqa: S608 - our own text
         names = [f"c{index}" for index, _ in enumerate(columns)]
-        texts = ", ".join(f"case when num_nonnulls({name}) = 1 then format('%s', {name}) end" for name in names)
+        texts = ", ".join(
+            f"case when pg_catalog.num_nonnulls({name}) = 1 then pg_catalog.format('%s', {name}) end" for name in names
+        )
         again = f"select {texts} from (\n{text}\n) answer ({', '.join(names)})"  # noqa: S608 - our own text
         _, rows = self._perform(again)
         transformer = Transformer(self)

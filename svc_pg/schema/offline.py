@@ -14,6 +14,8 @@ from svc_pg.schema.installer import installer_of
 from svc_pg.settings import Settings
 
 _WHOLE: Final = "Or write the revision with all its SQL: svc-pg migrate --sql"
+_PLACEHOLDER: Final = "driver://"
+"""The beginning of the address in an alembic.ini that nobody has changed."""
 _printed: Final[WeakKeyDictionary[Any, list[str]]] = WeakKeyDictionary()
 """The statements of the revisions before this one, by Alembic's context: what they make is there for the next."""
 
@@ -43,7 +45,7 @@ def _opened(context: Any) -> psycopg.Connection[Any]:
     environment = context.environment_context
     of_ini = environment.config.get_main_option("sqlalchemy.url") if environment is not None else None
     url, name = (configured.get_secret_value(), "DATABASE_URL") if configured else (of_ini, "sqlalchemy.url")
-    if not url:
+    if not url or url.startswith(_PLACEHOLDER):
         raise ConfigError(
             "offline, this revision needs a database to look at: what capture records depends on the tables",
             hint=f"Set DATABASE_URL; nothing is changed there. {_WHOLE}",

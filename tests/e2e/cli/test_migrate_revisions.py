@@ -232,12 +232,18 @@ def test_a_file_without_a_call_of_svc_pg_cannot_be_planned(shop: Project) -> Non
 def test_offline_two_revisions_are_printed_for_the_database_that_is_looked_at(
     shop: Project, production: Project
 ) -> None:
-    written(shop, REDACTED + ORDERS)
+    file = written(shop, REDACTED + ORDERS)
     script = production.alembic("upgrade", "first:head", "--sql")
     assert query(production, "select to_regnamespace('svc') is null")
     execute(production, script.partition("\nINFO")[0])
     assert production.status().startswith("ok")
-    assert "which has its changes already" in refused(production, "upgrade", "first:head", "--sql")
+    assert "which has its changes already" in refused(production, "upgrade", f"{down_revision(file)}:head", "--sql")
+
+
+def test_offline_a_revision_asks_for_a_database_to_look_at(shop: Project) -> None:
+    words = refused(Project(shop.folder, ""), "upgrade", "first:head", "--sql")
+    assert "offline, this revision needs a database to look at" in words
+    assert "hint: Set DATABASE_URL; nothing is changed there. Or write the revision with all its SQL" in words
 
 
 def test_with_sql_a_revision_carries_all_of_it(shop: Project) -> None:
