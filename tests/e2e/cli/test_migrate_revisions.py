@@ -79,7 +79,8 @@ def versions(project: Project) -> Path:
 
 def refused(project: Project, *arguments: str) -> str:
     """Run Alembic, which fails, and return the end of what it says."""
-    variables = {"DATABASE_URL": project.conninfo, "SHOP_URL": sqlalchemy_url(project.conninfo)}
+    url = sqlalchemy_url(project.conninfo) if project.conninfo else "postgresql://"
+    variables = {"DATABASE_URL": project.conninfo, "SHOP_URL": url}
     done = forked(
         "alembic.config:main", ["alembic", *arguments], ["alembic.config"], folder=project.folder, variables=variables
     )
