@@ -117,7 +117,7 @@ def _difference(change: ConfigurationChange) -> Iterator[str]:
     if change.is_first:
         yield "# Nothing is installed before it; then what svc-pg.toml says."
     elif not (change.before or change.after):
-        yield f"# The configuration is the same: schema svc comes to version {change.version}, and to its functions."
+        yield f"# The configuration is the same: what it installs comes up to date, with schema svc at {change.version}."
     else:
         yield "# The parts of svc-pg.toml that it changes, as they were and as they are; all others stay."
     yield f"BEFORE = {_literal_of(change.before)}"

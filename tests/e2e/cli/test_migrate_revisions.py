@@ -140,6 +140,14 @@ def test_an_upgrade_of_svc_pg_is_a_revision_without_changes_of_the_configuration
     assert query(shop, CONFIGURATION) is not None
 
 
+@pytest.mark.parametrize("options", [[], ["--sql"]])
+def test_a_revision_mends_what_others_changed_if_nothing_else_differs(shop: Project, options: list[str]) -> None:
+    with psycopg.connect(shop.conninfo) as conn:
+        conn.execute("create or replace function svc.webhook_notify() returns void language sql as ''")
+        conn.execute("drop view svc.audit_log_export")
+    revise(shop, CONFIG, *options)
+
+
 def test_a_revision_that_a_newer_svc_pg_wrote_is_refused(shop: Project) -> None:
     file = written(shop, CONFIG + ORDERS)
     newest = released()[-1].number
