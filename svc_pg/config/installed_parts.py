@@ -1,7 +1,7 @@
 """The parts of a configuration that a database gets, each by its path: the unit in which two configurations differ."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,16 +9,18 @@ from svc_pg.config import Config
 from svc_pg.config.model import validated
 from svc_pg.errors import ConfigError
 from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 Document = Mapping[str, Any]
 """Parts as they are written in a revision: the nested keys of ``svc-pg.toml``, each list as a table of its names."""
-Parts = Mapping[Path, Any]
+Parts = Mapping[KeyPath, Any]
 
-_NAMES: Final[Mapping[Path, str]] = {("audit", "tables"): "name", ("webhooks", "on_change"): "table"}
+_NAMES: Final[Mapping[KeyPath, str]] = {("audit", "tables"): "name", ("webhooks", "on_change"): "table"}
 """The lists of the configuration, and the key that names a member. Several rules of a table stay a list."""
 _TABLES: Final = frozenset({*_NAMES, ("audit", "erasure"), ("webhooks", "events")})
 """The tables and lists of which each member is a part; everything else below its section is one part."""
+_FEW: Final = 10
 _INSTALLED: Final = {
     "audit": {"unattributed", "retention_days", "partitions", "search", "indexes", "tables", "erasure"},
     "webhooks": {"retry", "events", "change_events"},
@@ -27,7 +29,7 @@ _INSTALLED: Final = {
 """The fields that an install reads. Those of programs stay out: an egress proxy may have a password."""
 
 
-def parts_of(config: Config) -> dict[Path, Any]:
+def parts_of(config: Config) -> dict[KeyPath, Any]:
     """The parts that differ from their defaults, as JSON."""
     written = config.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=_INSTALLED)
     if isinstance(config.webhooks.retry, list):
@@ -49,9 +51,9 @@ def _by_name(members: Iterable[dict[str, Any]], name: str, *, is_unique: bool) -
     return found
 
 
-def parts_in(document: Document) -> dict[Path, Any]:
+def parts_in(document: Document) -> dict[KeyPath, Any]:
     """The parts of a document. Raises ConfigError if it is none."""
-    found: dict[Path, Any] = {}
+    found: dict[KeyPath, Any] = {}
     for section, keys in _table(document, ()).items():
         for key, value in _table(keys, (section,)).items():
             if (section, key) in _TABLES:
@@ -61,7 +63,7 @@ def parts_in(document: Document) -> dict[Path, Any]:
     return found
 
 
-def _table(value: object, path: Path) -> Mapping[str, Any]:
+def _table(value: object, path: KeyPath) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
     raise ConfigError(f"{'.'.join(path) or 'the configuration of a revision'}: not a table: {value!r}")
@@ -76,6 +78,13 @@ def document_of(parts: Parts) -> dict[str, Any]:
             inner = inner.setdefault(key, {})
         inner[path[-1]] = value
     return document
+
+
+def names_of(paths: Sequence[KeyPath]) -> str:
+    """Some of the names, for people, and the number of the others."""
+    names = [".".join(path) for path in paths[:_FEW]]
+    more = len(paths) - len(names)
+    return ", ".join(names) + (f" and {counted(more, 'other part')}" if more else "")
 
 
 def json_of(parts: Parts) -> str:
@@ -117,17 +126,15 @@ class Difference:
         """The way back."""
         return Difference(self.after, self.before)
 
-    def applied_to(self, parts: Parts) -> dict[Path, Any]:
+    def applied_to(self, parts: Parts) -> dict[KeyPath, Any]:
         """The parts after this difference; those that it does not name stay. Raises ConfigError if one is neither as
         before nor as after it: then something else has changed it.
         """
         paths = {**self.before, **self.after}
-        others = [
-            ".".join(path) for path in paths if parts.get(path) not in (self.before.get(path), self.after.get(path))
-        ]
+        others = [path for path in paths if parts.get(path) not in (self.before.get(path), self.after.get(path))]
         if others:
             raise ConfigError(
-                f"in this database {', '.join(others)} is neither as before this revision nor as after it",
+                f"in this database {names_of(others)} is neither as before this revision nor as after it",
                 hint="Another branch or svc-pg install has changed it. Delete this revision, run those before it, and"
                 " write it anew: svc-pg migrate. If the database is right as it is, mark the revision as run"
                 " (alembic stamp, manage.py migrate --fake).",

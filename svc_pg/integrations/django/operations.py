@@ -6,16 +6,18 @@ from typing import Any
 from django.db import router
 from django.db.migrations.operations.base import Operation
 
+from svc_pg.config.installed_parts import names_of
 from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.installer import installer_of
 from svc_pg.schema.revision_connection import revision_connection
 
+__all__ = ["InstallSvcPg"]
+
 
 class InstallSvcPg(Operation):
-    """Install in the transaction of the migration; backwards as ``schema.down``. The arguments are those of
-    ``schema.up``. PostgreSQL only.
+    """Install in the transaction of the migration as ``schema.up``, with its arguments; backwards as ``schema.down``.
 
-    ``manage.py sqlmigrate`` prints the SQL for the database that it looks at.
+    PostgreSQL only. ``manage.py sqlmigrate`` prints the SQL for the database that it looks at.
     """
 
     reduces_to_sql = True
@@ -47,8 +49,8 @@ class InstallSvcPg(Operation):
     def describe(self) -> str:
         """The words of ``manage.py migrate --plan``."""
         difference = self.change.difference
-        names = [".".join(path) for path in {**difference.before, **difference.after}]
-        return f"Install svc-pg, version {self.change.version}: {', '.join(names) or 'the same configuration'}"
+        names = names_of(list({**difference.before, **difference.after}))
+        return f"Install svc-pg, version {self.change.version}: {names or 'the same configuration'}"
 
     def _run(self, app_label: str, schema_editor: Any, *, backwards: bool) -> None:
         connection = schema_editor.connection

@@ -112,12 +112,22 @@ def changes_of(script: Script) -> str:
     )
 
 
+def has_changes(text: bytes) -> bool:
+    """True if a file is a migration of ours that names its changes."""
+    return b"BEFORE = " in text and b"AFTER = " in text
+
+
+def has_all_sql(text: bytes) -> bool:
+    """True if a file is a migration of ours that has all its SQL."""
+    return b"MADE_FOR = " in text and b"UPGRADE = " in text
+
+
 def _difference(change: ConfigurationChange) -> Iterator[str]:
     """The parts of the configuration, as they were and as they are."""
     if change.is_first:
         yield "# Nothing is installed before it; then what svc-pg.toml says."
     elif not (change.before or change.after):
-        yield f"# The configuration is the same: what it installs comes up to date, with schema svc at {change.version}."
+        yield "# The configuration is the same: what it installs comes up to date, schema svc too."
     else:
         yield "# The parts of svc-pg.toml that it changes, as they were and as they are; all others stay."
     yield f"BEFORE = {_literal_of(change.before)}"

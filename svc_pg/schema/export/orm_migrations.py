@@ -9,6 +9,7 @@ from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
 from svc_pg.schema.export import migration_texts
 from svc_pg.schema.export.django_project import DjangoProject, read_project
+from svc_pg.schema.export.revision_history import refuse_unknown
 from svc_pg.schema.export.script import Script
 
 
@@ -59,6 +60,7 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
     run = "flask db upgrade" if is_flask else "alembic upgrade head"
     _refuse_repetition(changes, Path(last.path) if last else None, path, run=run)
     _refuse_unrun(script, versions, run=run)
+    refuse_unknown(script.change, (Path(each.path) for each in directory.walk_revisions()))
     revision = secrets.token_hex(6)
     text = migration_texts.alembic_text(script, revision=revision, down_revision=head)
     return Revision(path or versions / f"{revision}_svc_pg.py", text)
@@ -100,6 +102,8 @@ def django_migration(script: Script, *, folder: Path, app: str | None = None, pa
     for end in chosen.ends:
         _refuse_repetition(changes, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
     _refuse_unrun(script, chosen.migrations, run="manage.py migrate")
+    files = (file for each in project.apps.values() for file in each.migrations.glob("*.py"))
+    refuse_unknown(script.change, files)
     text = migration_texts.django_text(script, dependencies=dependencies)
     return Revision(path or chosen.migrations / f"{chosen.number + 1:04d}_svc_pg.py", text)
 

@@ -220,6 +220,26 @@ def test_a_database_that_install_took_further_is_refused(shop: Project, producti
     assert production.status().startswith("ok")
 
 
+def test_a_database_that_another_branch_has_changed_is_not_one_to_go_on_from(shop: Project) -> None:
+    file = revise(shop, REDACTED)
+    away = file.rename(shop.folder / "away")  # as a checkout of another branch does
+    with psycopg.connect(shop.conninfo) as conn:
+        conn.execute("update alembic_version set version_num = %s", (down_revision(away),))
+    shop.configure(CONFIG + ORDERS)
+    done = shop.run("migrate")
+    assert done.returncode == 1
+    assert "has audit.tables.public.shop_customer as no revision here installs it" in done.stderr.replace("\n", " ")
+
+
+def test_what_install_made_needs_a_first_revision_from_another_database(project: Project, alembic_folder: Path) -> None:
+    with_alembic(project, alembic_folder, ENV.format(driver="psycopg"))
+    assert project.run("install").returncode == 0
+    project.configure(CONFIG + ORDERS)
+    done = project.run("migrate")
+    assert done.returncode == 1
+    assert "no revision here installs it" in done.stderr.replace("\n", " ")
+
+
 def test_plan_prints_the_sql_of_a_revision_before_it_runs(shop: Project) -> None:
     file = written(shop, CONFIG + ORDERS)
     shop.configure("")  # what a revision installs, it says by itself
