@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from svc_pg.schema import offline
 from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.installer import installer_of
-from svc_pg.schema.revision_connection import revision_connection
 
 
 def up(
@@ -44,6 +42,9 @@ def down(op: Any, *, version: int, before: Mapping[str, Any] | None, after: Mapp
 
 
 def _run(op: Any, change: ConfigurationChange, *, backwards: bool) -> None:
+    from svc_pg.schema import offline  # here, so that programs on other databases do not load psycopg
+    from svc_pg.schema.revision_connection import revision_connection
+
     context = op.get_context()
     if context.as_sql:
         made = offline.statements(context, change, backwards=backwards)

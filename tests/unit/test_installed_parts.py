@@ -1,6 +1,8 @@
 """The parts of a configuration, the differences of two, and the text of a revision."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +211,9 @@ def test_another_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
     file.write_text(text.replace("\\n", "\n"), encoding="utf-8")
     with pytest.raises(ConfigError, match=words):
         read_change(file)
+
+
+def test_a_program_on_another_database_loads_no_psycopg() -> None:
+    program = "import sys, svc_pg.schema; print('psycopg' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
