@@ -82,7 +82,7 @@ def script(
         present.configuration if notes else None,
         parts,
         version=released()[-1].number,
-        prune=any(step.needs_prune for step in steps),
+        prune=prune and any(step.needs_prune for step in steps),
         roles=roles,
     )
     return Script("\n".join(texts), downgrade, list(dict.fromkeys(tables)), made_for=state, change=change)
