@@ -1,5 +1,6 @@
 """The command ``migrate``."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, assert_never
@@ -16,8 +17,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .database import open_database
-from .options import ConfigReference, DatabaseUrl
-from .schema import Prune, Roles
+from .options import ConfigReference, DatabaseUrl, Prune, Roles
 
 app = typer.Typer()
 
@@ -52,6 +52,14 @@ def migrate(
             " SQLite, MySQL and MariaDB only: on PostgreSQL capture follows the columns.",
         ),
     ] = None,
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql",
+            help="Write all the SQL into the Alembic or Django migration. By default it names the changes, and makes"
+            " the SQL when it runs. On SQLite, MySQL and MariaDB a migration always has its SQL.",
+        ),
+    ] = False,
     prune: Prune = False,
     roles: Roles = None,
     database_url: DatabaseUrl = None,
@@ -72,6 +80,8 @@ def migrate(
     if made is None:
         output.words("Nothing to change: the database is as the configuration says, and nothing is written.")
         return
+    if sql:
+        made = replace(made, change=None)
     match chosen:
         case ScriptFormat.sql:
             path, text = file, f"-- Made by svc-pg {svc_pg.__version__}\n{made.file}"

@@ -49,6 +49,17 @@ Between = Annotated[
 
 _ZERO: Final = re.compile("0[smhdw]?")
 
+Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration no longer names.")]
+
+Roles = Annotated[
+    bool | None,
+    typer.Option(
+        "--roles/--no-roles",
+        help="Give everything to the roles svc_*, or to the installer. Default: as last time; at first, to the roles.",
+        show_default=False,
+    ),
+]
+
 
 def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
     """An option that becomes a timedelta; with ``or_zero`` it may also be 0, with or without a unit."""

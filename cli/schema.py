@@ -1,6 +1,7 @@
 """The commands ``install``, ``plan``, ``status`` and ``uninstall``."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -26,7 +27,7 @@ from . import (
     without_actor,
 )
 from .database import open_database
-from .options import ConfigReference, DatabaseUrl, Json, duration
+from .options import ConfigReference, DatabaseUrl, Json, Prune, Roles, duration
 
 app = typer.Typer()
 
@@ -34,19 +35,7 @@ _NO_CONFIGURATION: Final = (
     f"There is no {DEFAULT_FILE} in this folder, so nothing is wanted: name the configuration with --config."
 )
 
-Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration no longer names.")]
-
 Verbose = Annotated[bool, typer.Option("--verbose", help="List every object of schema svc as well.")]
-
-Roles = Annotated[
-    bool | None,
-    typer.Option(
-        "--roles/--no-roles",
-        help="Give everything to the roles svc_*, or to the installer. Default: as last time; at first, to the roles.",
-        show_default=False,
-    ),
-]
-
 
 LockTimeout = Annotated[timedelta, duration(meaning="How long to wait for each table that is in use.")]
 
@@ -98,6 +87,12 @@ def plan(
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     roles: Roles = None,
+    revision: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Print the SQL of a migration that svc-pg migrate wrote. The file is read, not run."
+        ),
+    ] = None,
     measure: Annotated[
         bool,
         typer.Option("--measure", help="Also measure what capture costs a row of each table, on copies rolled back."),
@@ -106,8 +101,10 @@ def plan(
 ) -> None:
     """Print the SQL that install would execute. Changes nothing."""
     wanted = Config.find(config)
+    if revision is not None and (measure or roles is not None or config is not None):
+        raise typer.BadParameter("a migration says by itself what it installs", param_hint="'--revision'")
     with open_database(database_url) as conn:
-        steps = schema.plan(conn, wanted, roles=roles)
+        steps = schema.plan_revision(conn, revision) if revision else schema.plan(conn, wanted, roles=roles)
         costs = schema.measure(conn, wanted, roles=roles) if measure else None
         tenant_reads.tell(conn, wanted)
     if json:
@@ -115,7 +112,7 @@ def plan(
         records.show_json({"changes": changes} | (capture_costs.as_json(costs) if costs else {}))
         return
     for step in steps:
-        note = "; only with --prune" if step.needs_prune else ""
+        note = "; only with --prune" if step.needs_prune and not revision else ""
         left_out = format_status.left_out([step])
         output.sql(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
     if costs:

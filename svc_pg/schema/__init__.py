@@ -1,15 +1,30 @@
 """Install svc-pg into a database, and list its differences from the configuration: by the dialect of the connection."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from svc_pg.config import Config
 from svc_pg.schema.costs import LONGEST, Costs
 from svc_pg.schema.installer import installer_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
+from svc_pg.schema.revision import down, up
+from svc_pg.schema.revision_file import read_change
 from svc_pg.schema.status import Status, steps_of
 
-__all__ = ["Costs", "Status", "backfill", "install", "measure", "plan", "status", "uninstall"]
+__all__ = [
+    "Costs",
+    "Status",
+    "backfill",
+    "down",
+    "install",
+    "measure",
+    "plan",
+    "plan_revision",
+    "status",
+    "uninstall",
+    "up",
+]
 
 
 def install(
@@ -49,6 +64,18 @@ def install(
 def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
     """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
     return steps_of(installer_of(conn).status(config, roles=roles))
+
+
+def plan_revision(conn: Any, revision: Path) -> list[Status]:
+    """The steps of a revision that ``svc-pg migrate`` wrote, in this database before it runs. Changes nothing.
+
+    ``revision`` is its file, which is read and not run. Removals that it does not make are left out. ``conn`` must be
+    outside a transaction. Raises as ``up``, and ConfigError if the file has no call that svc-pg wrote.
+    """
+    change = read_change(revision)
+    installer = installer_of(conn)
+    steps = steps_of(installer.status(installer.configuration(change), roles=change.roles))
+    return [step for step in steps if change.prune or not step.needs_prune]
 
 
 def measure(conn: Any, config: Config, *, roles: bool | None = None, longest: timedelta = LONGEST) -> Costs:

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 from svc_pg.config import Config
 from svc_pg.database.connections import refuse_async
 from svc_pg.database.dialects import Dialect, dialect_of
+from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.costs import Costs
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.status import Status
@@ -58,6 +59,14 @@ class Installer(Protocol):
 
     def script(self, config: Config, *, prune: bool, roles: bool | None) -> Script | None:
         """The steps of an install as a script; None if there are none."""
+
+    def statements(self, change: ConfigurationChange, *, backwards: bool) -> list[str]:
+        """The statements of a revision or of its way back, for the caller's transaction. Raises ConfigError if a
+        revision of this database must carry them itself.
+        """
+
+    def configuration(self, change: ConfigurationChange) -> Config:
+        """The configuration of the database after a revision. Raises ConfigError as ``statements``."""
 
     def removal(self, config: Config, tables: Sequence[str]) -> Script:
         """The removal of the capture of tables as a script. Raises ConfigError if none is ever needed."""

@@ -14,6 +14,15 @@ def refuse_roles(*, roles: bool | None) -> None:
         raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
 
 
+def refuse_statements(database: str) -> ConfigError:
+    """The error of a revision that was written for PostgreSQL."""
+    return ConfigError(
+        f"this revision was written for PostgreSQL, and runs on {database}",
+        hint="There triggers name the columns of their tables, so a revision carries its SQL. Write it anew for this"
+        " database: svc-pg migrate",
+    )
+
+
 def refuse_lost(steps: list[Status]) -> None:
     """Raise InstallError if a table or column of ours is gone, which only a backup can restore."""
     if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:

@@ -128,3 +128,27 @@ def test_a_new_worker_delivers_by_functions_of_the_last_commit(
     previous: Release, current: Release, empty_database: str
 ) -> None:
     deliver(database=previous, worker=current, conninfo=empty_database)
+
+
+UP: Final = """
+import psycopg, os, sys
+from svc_pg.config import Config
+from svc_pg.config.installed_parts import document_of, parts_of
+from svc_pg.schema.configuration_change import ConfigurationChange
+from svc_pg.schema.installer import installer_of
+from svc_pg.schema.postgres.migrations import released
+
+change = ConfigurationChange(released()[-1].number, None, document_of(parts_of(Config.find())))
+with psycopg.connect(os.environ["DATABASE_URL"]) as conn:
+    for statement in installer_of(conn).statements(change, backwards=False):
+        conn.execute(statement.encode())
+"""
+
+
+def test_a_revision_upgrades_what_the_last_commit_installed(
+    previous: Release, current: Release, empty_database: str
+) -> None:
+    variables = {"DATABASE_URL": empty_database}
+    previous.run("install", variables=variables)
+    current.run(variables=variables, program=UP)
+    current.run("status", variables=variables)

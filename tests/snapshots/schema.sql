@@ -363,6 +363,7 @@ create table svc.installation (
     access_sha256 text not null,
     revision bigint default 1 not null,
     hash_key_sha256 text,
+    configuration json,
     constraint installation_is_only_check CHECK (is_only),
     constraint installation_pkey PRIMARY KEY (is_only)
 );

@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError
+from svc_pg.schema.export import migration_texts
 from svc_pg.schema.export.django_project import DjangoProject, read_project
+from svc_pg.schema.export.revision_history import refuse_unknown
 from svc_pg.schema.export.script import Script
 
 
@@ -18,57 +20,7 @@ class Revision(NamedTuple):
     text: str
 
 
-_ALEMBIC: Final = '''\
-"""{title}
-
-Revision ID: {revision}
-Revises: {revises}
-
-"""
-
-from alembic import op
-
-revision = {revision!r}
-down_revision = {down_revision!r}
-branch_labels = None
-depends_on = None
-
-{made_for}UPGRADE = {upgrade}
-
-DOWNGRADE = {downgrade}
-
-
-def upgrade():
-    run(UPGRADE)
-
-
-def downgrade():
-    """Undo the upgrade; the data stays."""
-    run(DOWNGRADE)
-
-
-def run(statements):
-    for statement in statements:
-        op.execute(statement.replace(":", r"\\:"))  # or SQLAlchemy would read :name as a parameter
-'''
-_DJANGO: Final = '''\
-"""{title}"""
-
-from django.db import migrations
-
-{made_for}UPGRADE = {upgrade}
-
-# Undoes it; the data stays.
-DOWNGRADE = {downgrade}
-
-
-class Migration(migrations.Migration):
-    dependencies = {dependencies}
-
-    operations = [migrations.RunSQL(sql=UPGRADE, reverse_sql=DOWNGRADE)]
-'''
 _OF_SEVERAL: Final = re.compile(r"\brun_migrations\(\s*engine_name\s*=")  # the templates multidb, and Flask-Migrate's
-_TITLE: Final = "svc-pg: audit trail and webhooks"
 
 
 def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) -> Revision:
@@ -103,21 +55,14 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
     if environment.exists() and _OF_SEVERAL.search(environment.read_text(encoding="utf-8")):
         hint = "Add --format sql, and execute the file in the function of a revision that is for this database."
         raise ConfigError(f"{environment} runs each revision in several databases", hint=hint)
-    upgrade = _listed(script.split(script.upgrade))
+    changes = migration_texts.changes_of(script)
     last = directory.get_revision(head) if head else None
     run = "flask db upgrade" if is_flask else "alembic upgrade head"
-    _refuse_repetition(upgrade, Path(last.path) if last else None, path, run=run)
+    _refuse_repetition(changes, Path(last.path) if last else None, path, run=run)
     _refuse_unrun(script, versions, run=run)
+    refuse_unknown(script.change, (Path(each.path) for each in directory.walk_revisions()))
     revision = secrets.token_hex(6)
-    text = _ALEMBIC.format(
-        title=_TITLE,
-        revision=revision,
-        revises=head or "",
-        down_revision=head,
-        made_for=_made_for(script),
-        upgrade=upgrade,
-        downgrade=_listed(script.split(script.downgrade)),
-    )
+    text = migration_texts.alembic_text(script, revision=revision, down_revision=head)
     return Revision(path or versions / f"{revision}_svc_pg.py", text)
 
 
@@ -153,17 +98,13 @@ def django_migration(script: Script, *, folder: Path, app: str | None = None, pa
     others = {owner for table, owner in project.owners.items() if table in audited and owner in project.apps}
     dependencies = [(each, end) for each in [label, *sorted(others - {label})] for end in project.apps[each].ends]
     chosen = project.apps[label]
-    upgrade = _listed(script.split(script.upgrade))
+    changes = migration_texts.changes_of(script)
     for end in chosen.ends:
-        _refuse_repetition(upgrade, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
+        _refuse_repetition(changes, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
     _refuse_unrun(script, chosen.migrations, run="manage.py migrate")
-    text = _DJANGO.format(
-        title=_TITLE,
-        made_for=_made_for(script),
-        upgrade=upgrade,
-        downgrade=_listed(script.split(script.downgrade)),
-        dependencies=dependencies,
-    )
+    files = (file for each in project.apps.values() for file in each.migrations.glob("*.py"))
+    refuse_unknown(script.change, files)
+    text = migration_texts.django_text(script, dependencies=dependencies)
     return Revision(path or chosen.migrations / f"{chosen.number + 1:04d}_svc_pg.py", text)
 
 
@@ -189,9 +130,9 @@ def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: P
     return chosen
 
 
-def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
-    """Raise ConfigError if the last migration has these statements, or if the file exists and is a migration itself."""
-    if last is not None and last.is_file() and f"UPGRADE = {upgrade}".encode() in last.read_bytes():
+def _refuse_repetition(changes: str, last: Path | None, path: Path | None, *, run: str) -> None:
+    """Raise ConfigError if the last migration has these changes, or if the file exists and is a migration itself."""
+    if last is not None and last.is_file() and changes.encode() in last.read_bytes():
         raise ConfigError(
             f"{last} has these changes already, so nothing is written",
             hint=f"Run it: {run}. If it has run, the database was changed since: svc-pg install puts it right.",
@@ -208,17 +149,3 @@ def _refuse_unrun(script: Script, folder: Path, *, run: str) -> None:
                 f"{file} has not run in this database, so nothing is written",
                 hint=f"Run it first: {run}. Or delete it, and write one for all changes.",
             )
-
-
-def _made_for(script: Script) -> str:
-    return "" if script.made_for is None else f"MADE_FOR = {script.made_for!r}  # a state of the database\n\n"
-
-
-def _listed(statements: list[str]) -> str:
-    return "[\n" + "".join(f"    {_literal(statement.strip())},\n" for statement in statements) + "]"
-
-
-def _literal(text: str) -> str:
-    """A readable Python literal, if the text allows one."""
-    is_raw = '"""' not in text and not text.endswith(('"', "\\")) and all(c.isprintable() or c == "\n" for c in text)
-    return f'r"""{text}"""' if is_raw else repr(text)

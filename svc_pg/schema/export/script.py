@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from svc_pg.schema.configuration_change import ConfigurationChange
+
 # Comments and literals, in which a semicolon ends nothing, and the semicolon itself
 _TOKEN: Final = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | (?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '[^']*' | "[^"]*" | (?P<tag>\$\w*\$).*?(?P=tag) | ;""",
@@ -33,7 +35,8 @@ class Script:
     and keeps the data: for the first script all triggers, views and functions, for a later one the captures that it
     added. After it ``upgrade`` can run again. ``tables`` are the audited tables that must exist before. ``opening`` and
     ``closing`` stand around it in a file, and ``split`` takes the statements apart. ``made_for`` is a fingerprint of
-    the database's state, if it has one: only one script for a state can run.
+    the database's state, if it has one: only one script for a state can run. ``change`` is what a revision calls for
+    instead of carrying the texts, if the database's installer can take that.
     """
 
     upgrade: str
@@ -43,6 +46,7 @@ class Script:
     closing: str = "commit;"
     split: Callable[[str], list[str]] = statements
     made_for: str | None = None
+    change: ConfigurationChange | None = None
 
     @property
     def file(self) -> str:

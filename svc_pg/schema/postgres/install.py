@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 from psycopg import Connection, Error
 from psycopg.sql import SQL, Identifier
 
-from svc_pg import __version__
 from svc_pg.capture.postgres.foreign_code import check_partition_keys
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
-from svc_pg.config import Config, Grants
+from svc_pg.config import Config
+from svc_pg.config.installed_parts import Parts, parts_of
 from svc_pg.database.query import scalar
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
@@ -31,11 +31,11 @@ from svc_pg.schema.postgres import (
     preflight,
     scope,
 )
-from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
+from svc_pg.schema.postgres.installation import Installation, look_around
 from svc_pg.schema.postgres.roles import drop_unused, join
 from svc_pg.schema.postgres.scope import Scope
-from svc_pg.schema.postgres.steps import Plan, take
-from svc_pg.schema.postgres.target import Target, guards, target_of
+from svc_pg.schema.postgres.steps import Plan, removal_plan, take
+from svc_pg.schema.postgres.target import target_of
 from svc_pg.schema.postgres.transactions import Patience, locked
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status
@@ -150,10 +150,10 @@ def install_schema(
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
-    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
+    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done, parts_of(config))), done
 
 
-def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status]) -> int:
+def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status], parts: Parts) -> int:
     """Correct rights and partitions, and record the install; return the revision."""
     wanted = plan.target.access
     if wanted.has_roles and (done or present.around.lacking):
@@ -161,20 +161,14 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
     if done or any(step.kind == "access" for step in plan.steps):
         access.apply(conn, wanted)
     conn.execute((partitions.REPAIR + partitions.EPOCH + inventory.RENEW + gaps.keep_sql(plan.steps)).encode())
-    record = (__version__, wanted.has_roles, access.fingerprint(wanted))
-    if not done and record == (present.version, present.has_roles, present.access_sha256):
-        return present.revision
-    revision: int = scalar(
+    return installation.record_install(
         conn,
-        """insert into svc.installation as i (version, has_roles, access_sha256, hash_key_sha256)
-           values (%s, %s, %s, (select encode(sha256(inner_pad || outer_pad), 'hex') from svc.audit_hash_key))
-           on conflict (is_only) do update
-              set version = excluded.version, has_roles = excluded.has_roles, access_sha256 = excluded.access_sha256,
-                  revision = i.revision + 1
-           returning revision""",
-        record,
+        present,
+        parts,
+        has_roles=wanted.has_roles,
+        access_sha256=access.fingerprint(wanted),
+        is_changed=bool(done),
     )
-    return revision
 
 
 def _install_together(
@@ -284,14 +278,13 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     present = installation.read_installation(conn, around)
     if not present.has("installed_objects"):
         return []
-    kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
-    steps = [step for step in Plan.of(conn, present, kept).steps if step.action == "remove" and step.kind != "event"]
+    kept, steps = removal_plan(conn, present)
     check_partition_keys(conn, _with_triggers(steps))
     if present.has("audit_logs"):
         conn.execute(log_indexes.DROP)
     done = take(conn, steps)
     if done and present.has("installation"):
-        next_revision(conn)
+        installation.forget_configuration(conn, present)
     if drop_data:
         done += _drop_schema(conn, has_roles=kept.access.has_roles)
     return done

@@ -1,5 +1,6 @@
 """One look at a database before an install: the server, the installer, the roles and earlier installs."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
@@ -7,6 +8,8 @@ from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import tuple_row
 
+from svc_pg import __version__
+from svc_pg.config.installed_parts import Parts, json_of, parts_in
 from svc_pg.database.query import Query, RawJson, fetch_one, scalar
 from svc_pg.database.statements import statement
 from svc_pg.errors import AccessError
@@ -64,7 +67,8 @@ class Installation:
     """The surroundings, and the record of the install, which has no version if nothing is installed.
 
     ``revision`` rises with every transaction of an install. ``migrations`` are the names and fingerprints of the
-    migrations that have run, by number.
+    migrations that have run, by number. ``configuration`` is that of the last install; None if it is not known, or if
+    all was removed since.
     """
 
     around: Surroundings
@@ -73,6 +77,7 @@ class Installation:
     access_sha256: str | None
     revision: int
     migrations: dict[int, tuple[str, str]]
+    configuration: Parts | None = None
 
     def has(self, table: str) -> bool:
         """True if schema ``svc`` has this table."""
@@ -80,7 +85,13 @@ class Installation:
 
 
 _SURROUNDINGS: Final = statement("queries/schema/surroundings.sql").replace("{log_indexes}", log_indexes.FACTS)
-_RECORD: Final[LiteralString] = "select version, has_roles, access_sha256, revision from svc.installation"
+# in a database of before, it has no configuration
+_RECORD: Final[LiteralString] = """
+select version, has_roles, access_sha256, revision, to_json(i) ->> 'configuration' from svc.installation i
+"""
+_CONFIGURATION_SINCE: Final = 23
+"""The migration that adds the column."""
+_RECORD_INSTALL: Final = statement("queries/schema/record_install.sql")
 
 
 def _surroundings(*, excess: RawJson, log_indexes: RawJson | None, **facts: Any) -> Surroundings:
@@ -110,7 +121,7 @@ def read_installation(conn: Connection[Any], around: Surroundings) -> Installati
             hint='Administrators may. Name the role in admin below [grants] of svc-pg.toml: see "Roles and rights" in'
             " the documentation.",
         ) from error
-    version, has_roles, access_sha256, revision = record or (None, None, None, 0)
+    version, has_roles, access_sha256, revision, configuration = record or (None, None, None, 0, None)
     migrations = {}
     if "migrations" in around.relations:
         rows.execute("select number, name, sha256 from svc.migrations")
@@ -122,7 +133,33 @@ def read_installation(conn: Connection[Any], around: Surroundings) -> Installati
         access_sha256=access_sha256,
         revision=revision,
         migrations=migrations,
+        configuration=None if configuration is None else parts_in(json.loads(configuration)),
     )
+
+
+def record_install(
+    conn: Connection[Any],
+    present: Installation,
+    parts: Parts,
+    *,
+    has_roles: bool,
+    access_sha256: str,
+    is_changed: bool,
+) -> int:
+    """Record an install, if anything is new; return the revision."""
+    record = (__version__, has_roles, access_sha256)
+    known = (present.version, present.has_roles, present.access_sha256)
+    if not is_changed and record == known and parts == present.configuration:
+        return present.revision
+    revision: int = scalar(conn, _RECORD_INSTALL, (*record, json_of(parts)))
+    return revision
+
+
+def forget_configuration(conn: Connection[Any], present: Installation) -> None:
+    """Record that nothing is installed, and count the transaction."""
+    next_revision(conn)
+    if present.migrations.keys() >= {_CONFIGURATION_SINCE}:
+        conn.execute("update svc.installation set configuration = null")
 
 
 def next_revision(conn: Connection[Any]) -> int:

@@ -9,9 +9,10 @@ from psycopg import Connection
 
 from svc_pg.config import Config
 from svc_pg.errors import ConfigError
+from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.costs import Costs
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.postgres import backfill, differences, install, measuring, sql_script
+from svc_pg.schema.postgres import backfill, differences, install, measuring, revisions, sql_script
 from svc_pg.schema.status import Status
 
 
@@ -64,6 +65,14 @@ class PostgresInstaller:
     def script(self, config: Config, *, prune: bool, roles: bool | None) -> Script | None:
         """The steps of an install as a script."""
         return sql_script.script(self.conn, config, prune=prune, roles=roles)
+
+    def statements(self, change: ConfigurationChange, *, backwards: bool) -> list[str]:
+        """The statements of a revision, for the caller's transaction."""
+        return revisions.statements(self.conn, change, backwards=backwards)
+
+    def configuration(self, change: ConfigurationChange) -> Config:
+        """The configuration of the database after a revision."""
+        return revisions.configuration_after(self.conn, change)
 
     def removal(self, config: Config, tables: Sequence[str]) -> Script:  # noqa: ARG002 - as the others take them
         """Not needed on PostgreSQL: raise ConfigError."""

@@ -8,6 +8,7 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection, RawCursor
 from psycopg.rows import tuple_row
 
+from svc_pg.database.relayed_connection import RelayedConnection
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import SchemaObject, Trigger, name_of
 
@@ -63,5 +64,6 @@ class Scope:
 
 def execute(conn: Connection[Any], text: LiteralString, params: Sequence[object]) -> list[tuple[Any, ...]]:
     """Run a statement whose parameters are $1, $2: those of the catalog are full of percent signs, for format()."""
-    cursor = RawCursor(conn, row_factory=tuple_row).execute(text, params)
+    cursor = conn.numbered_cursor() if isinstance(conn, RelayedConnection) else RawCursor(conn, row_factory=tuple_row)
+    cursor.execute(text, params)
     return cursor.fetchall() if cursor.description else []

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -12,11 +13,13 @@ from psycopg.sql import SQL
 
 from svc_pg import __version__
 from svc_pg.config import Config
+from svc_pg.config.installed_parts import Parts, json_of, parts_of
 from svc_pg.rendering.schema_objects import OBJECT_KINDS, OVERLOADED, SchemaObject
 from svc_pg.rendering.templates import render
+from svc_pg.schema.configuration_change import change_between
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.migration_files import Migration, by_name
-from svc_pg.schema.postgres import gaps, installation, installed, inventory, preflight
+from svc_pg.schema.postgres import gaps, installation, installed, inventory, log_indexes, preflight
 from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation
@@ -34,14 +37,21 @@ class _Change(NamedTuple):
     after: str | None
 
 
-def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles: bool | None = None) -> Script | None:
+def script(
+    conn: Connection[Any],
+    config: Config,
+    *,
+    prune: bool = False,
+    roles: bool | None = None,
+    within: Callable[[Connection[Any]], AbstractContextManager[None]] = transaction,
+) -> Script | None:
     """The script for this database, or None if it is already as the configuration says. Changes nothing.
 
-    ``prune`` and ``roles`` are those of ``install``. ``conn`` must be outside a transaction. Raises the errors of
-    ``install`` that come before any change.
+    ``prune`` and ``roles`` are those of ``install``. It looks at the database ``within`` a transaction of its own, or
+    inside the caller's. Raises the errors of ``install`` that come before any change.
     """
     preflight.check_server(conn)
-    with transaction(conn):
+    with within(conn):
         present = installation.read_installation(conn, installation.look_around(conn))
         refuse_newer(present.version)
         target = target_of(conn, present, config, roles=roles)
@@ -52,7 +62,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     refuse_lost(steps)
     if not steps:
         return None
-    objects = [step for step in steps if step.kind in OBJECT_KINDS]
+    objects, parts = [step for step in steps if step.kind in OBJECT_KINDS], parts_of(config)
     texts = [
         render("script/begin.sql.j2"),
         *_check(steps, notes),
@@ -62,13 +72,20 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         *_record([step.item for step in objects if step.item is not None]),
         gaps.note_sql(keeps=False) + ";",
         access_sql(target.access),
-        _finish(target.access),
+        _finish(target.access, parts),
         render("script/end.sql"),
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
     state = sha256(json.dumps([present.revision, sorted(notes.items())]).encode()).hexdigest()
-    downgrade = _downgrade(objects, is_first=not notes)
-    return Script("\n".join(texts), downgrade, list(dict.fromkeys(tables)), made_for=state)
+    downgrade = _downgrade(objects, present, is_first=not notes)
+    change = change_between(
+        present.configuration if notes else None,
+        parts,
+        version=released()[-1].number,
+        prune=prune and any(step.needs_prune for step in steps),
+        roles=roles,
+    )
+    return Script("\n".join(texts), downgrade, list(dict.fromkeys(tables)), made_for=state, change=change)
 
 
 def _steps(steps: Iterator[Status]) -> Iterator[str]:
@@ -103,9 +120,13 @@ def _roles(access: Access, tampered: list[Status]) -> Iterator[str]:
     yield from (step.sql for step in tampered)
 
 
-def _finish(access: Access) -> str:
+def _finish(access: Access, parts: Parts) -> str:
     return render(
-        "script/finish.sql.j2", version=__version__, has_roles=access.has_roles, access_sha256=fingerprint(access)
+        "script/finish.sql.j2",
+        version=__version__,
+        has_roles=access.has_roles,
+        access_sha256=fingerprint(access),
+        configuration=json_of(parts),
     )
 
 
@@ -114,7 +135,7 @@ def _record(made: list[SchemaObject]) -> Iterator[str]:
         yield render("script/record.sql.j2", made=made, found=SQL(installed.found_sql()))
 
 
-def _downgrade(objects: list[Status], *, is_first: bool) -> str:
+def _downgrade(objects: list[Status], present: Installation, *, is_first: bool) -> str:
     """The reverse: for a later script only whole captures, because replaced functions may call new ones."""
     kept = {(guard.kind, guard.identity) for guard in guards()}
     made = [
@@ -123,8 +144,21 @@ def _downgrade(objects: list[Status], *, is_first: bool) -> str:
         if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
         if is_first or step.audited_table
     ]
-    removal = render("script/remove.sql.j2", made=made, found=SQL(installed.found_sql()))
-    return "\n".join([render("script/begin.sql.j2"), removal, render("script/end.sql")])
+    before = None if is_first or present.configuration is None else json_of(present.configuration)
+    return removal(made, configuration=before, is_all=is_first)
+
+
+def removal(made: list[str], *, configuration: str | None, is_all: bool) -> str:
+    """Remove the objects of these kinds and identities, as far as they are there, and record the configuration."""
+    text = render(
+        "script/remove.sql.j2",
+        made=made,
+        found=SQL(installed.found_sql()),
+        configuration=configuration,
+        is_all=is_all,
+        drop_indexes=SQL(log_indexes.DROP),
+    )
+    return "\n".join([render("script/begin.sql.j2"), text, render("script/end.sql")])
 
 
 def _notes(conn: Connection[Any], present: Installation) -> dict[tuple[str, str], str]:

@@ -7,13 +7,14 @@ from typing import Any, Literal, assert_never
 
 from psycopg import Connection
 
+from svc_pg.config import Grants
 from svc_pg.rendering.schema_objects import OBJECT_KINDS
 from svc_pg.rendering.templates import render
 from svc_pg.schema.migration_files import by_name
-from svc_pg.schema.postgres import installation, installed, log_indexes, migrations
+from svc_pg.schema.postgres import access, installation, installed, log_indexes, migrations
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
-from svc_pg.schema.postgres.target import Target
+from svc_pg.schema.postgres.target import Target, guards
 from svc_pg.schema.refusals import refuse_newer
 from svc_pg.schema.status import Status, steps_of
 
@@ -83,6 +84,16 @@ class Plan:
         present = installation.read_installation(conn, look_around(conn))
         refuse_newer(present.version)
         return Plan.of(conn, present, self.target)
+
+
+def removal_plan(conn: Connection[Any], present: Installation) -> tuple[Target, list[Status]]:
+    """The steps that remove everything but the data, its guards and the event types; and the target that they lead to.
+
+    Raises the errors of ``look``.
+    """
+    kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
+    steps = [step for step in Plan.of(conn, present, kept).steps if step.action == "remove" and step.kind != "event"]
+    return kept, steps
 
 
 def _table(step: Status, target: Target) -> str | None:

@@ -24,10 +24,11 @@ class Patience:
 
 
 # names and intervals that the catalog prints are compared with those of the record
-_SETTINGS: Final = (
-    "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp;"
-    " set local quote_all_identifiers = off; set local intervalstyle = postgres"
+_NAMES: Final = (
+    "set local search_path = pg_catalog, pg_temp; set local quote_all_identifiers = off;"
+    " set local intervalstyle = postgres"
 )
+_SETTINGS: Final = f"set transaction isolation level read committed; {_NAMES}"
 ALONE: Final = "lock table svc.installation in share update exclusive mode"
 """The install lock once the schema is there. VACUUM and ANALYZE of that table wait for an install, a dump does not."""
 
@@ -39,6 +40,14 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
     with conn.transaction():
         # each statement must see the commits of the previous holder of the lock
         conn.execute(_SETTINGS, prepare=False)  # as one: a statement that is prepared would have to be alone
+        yield
+
+
+@contextmanager
+def looking(conn: Connection[Any]) -> Iterator[None]:
+    """As ``transaction``, inside the caller's, whose settings are as before afterwards. Nothing may be written."""
+    with conn.transaction(force_rollback=True):
+        conn.execute(_NAMES, prepare=False)
         yield
 
 

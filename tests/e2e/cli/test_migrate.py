@@ -470,7 +470,7 @@ def test_alembic_writes_the_revision_as_sql_too(alembic: Project) -> None:
     script = subprocess.run(
         [program, "upgrade", "first:head", "--sql"],
         cwd=alembic.folder,
-        env=environment(SHOP_URL=sqlalchemy_url(alembic.conninfo)),
+        env=environment(SHOP_URL=sqlalchemy_url(alembic.conninfo), DATABASE_URL=alembic.conninfo),
         capture_output=True,
         text=True,
         check=True,

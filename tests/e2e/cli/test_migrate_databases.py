@@ -213,6 +213,29 @@ def test_mysql_goes_down_beside_a_new_column(mysql: Place) -> None:
     beside_a_new_column(mysql, "svc.{}")
 
 
+def mends_what_others_changed(place: Place, name: str, *changes: str) -> None:
+    """The fingerprint of its source is that of after the script, which has not run yet."""
+    config = configuration(place.folder, CONFIG)
+    place.apply(place.script(config))
+    for change in changes:
+        place.query(change.format(name))
+    assert place.states(config) == {"ok", "tampered"}
+    place.apply(place.script(config))
+    assert place.states(config) == {"ok"}
+
+
+def test_a_script_of_sqlite_mends_what_others_changed(sqlite: Place) -> None:
+    name = '"00_svc_audit_insert_shop_customer"'
+    made = "create trigger {} after insert on shop_customer begin select 1; end"
+    mends_what_others_changed(sqlite, name, "drop trigger {}", made)
+
+
+def test_a_script_of_mysql_mends_what_others_changed(mysql: Place) -> None:
+    name = "`00_svc_audit_insert_shop_customer`"
+    made = "create trigger {} after insert on shop_customer for each row begin end"
+    mends_what_others_changed(mysql, name, "drop trigger {}", made)
+
+
 def a_name_that_reads_like_two(place: Place, quoted: str) -> None:
     """The identity of a trigger is its name, " on " and its table, and either may have " on " in it."""
     place.query(f"create table {quoted} (id integer primary key)")

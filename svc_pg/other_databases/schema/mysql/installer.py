@@ -8,9 +8,10 @@ from typing import Any
 from svc_pg.config import Config
 from svc_pg.database.dialects import driver_connection
 from svc_pg.other_databases.schema.mysql import backfill, differences, install, sql_script
+from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.costs import Costs, refuse_measuring
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.refusals import refuse_roles
+from svc_pg.schema.refusals import refuse_roles, refuse_statements
 from svc_pg.schema.status import Status
 
 
@@ -61,6 +62,14 @@ class MySqlInstaller:
         """The steps of an install as a script."""
         refuse_roles(roles=roles)
         return sql_script.script(self.conn, config, prune=prune)
+
+    def statements(self, change: ConfigurationChange, *, backwards: bool) -> list[str]:  # noqa: ARG002 - as PostgreSQL's
+        """Not possible here: raise ConfigError."""
+        raise refuse_statements("MySQL and MariaDB")
+
+    def configuration(self, change: ConfigurationChange) -> Config:  # noqa: ARG002 - as PostgreSQL's
+        """Not possible here: raise ConfigError."""
+        raise refuse_statements("MySQL and MariaDB")
 
     def removal(self, config: Config, tables: Sequence[str]) -> Script:
         """The removal of the capture of tables as a script."""

@@ -1,0 +1,66 @@
+"""The statements of a revision of Alembic or Django, made when it runs, for the database that it runs in."""
+
+from typing import Any
+
+from psycopg import Connection
+
+from svc_pg.config import Config
+from svc_pg.config.installed_parts import json_of, parts_of
+from svc_pg.rendering.schema_objects import OBJECT_KINDS
+from svc_pg.rendering.templates import render
+from svc_pg.schema.configuration_change import ConfigurationChange
+from svc_pg.schema.export.script import statements as split
+from svc_pg.schema.postgres import installation, preflight, sql_script
+from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.postgres.migrations import released
+from svc_pg.schema.postgres.steps import removal_plan
+from svc_pg.schema.postgres.transactions import looking, transaction
+from svc_pg.schema.refusals import refuse_newer
+
+
+def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards: bool) -> list[str]:
+    """The statements, to be run in the caller's transaction, inside which it looks at the database.
+
+    The way up makes everything of schema ``svc`` as this svc-pg has it, and the captures and events as the
+    configuration after the change says. The way back does so by the configuration before it; that of the first
+    revision removes all triggers, views and functions, and keeps the data. None are left if it is so already. Raises
+    the errors of ``install`` that come before any change, and those of ``ConfigurationChange``.
+    """
+    preflight.check_server(conn)
+    change.check_version(released()[-1].number)
+    with looking(conn):
+        present = installation.read_installation(conn, installation.look_around(conn))
+        refuse_newer(present.version)
+        if backwards and change.is_first:
+            return _removal_of_all(conn, present)
+    config = _configuration(present, change, backwards=backwards)
+    made = sql_script.script(
+        conn, config, prune=change.prune or backwards, roles=None if backwards else change.roles, within=looking
+    )
+    if made is not None:
+        return made.split(made.upgrade)
+    parts = parts_of(config)
+    if parts == present.configuration:
+        return []
+    return [render("script/record_configuration.sql.j2", configuration=json_of(parts)).rstrip().removesuffix(";")]
+
+
+def configuration_after(conn: Connection[Any], change: ConfigurationChange) -> Config:
+    """The configuration of the database after the change. ``conn`` must be outside a transaction. Raises as above."""
+    preflight.check_server(conn)
+    change.check_version(released()[-1].number)
+    with transaction(conn):
+        return _configuration(installation.read_installation(conn, installation.look_around(conn)), change)
+
+
+def _configuration(present: Installation, change: ConfigurationChange, *, backwards: bool = False) -> Config:
+    is_installed = present.version is not None
+    return change.configuration(present.configuration, is_installed=is_installed, backwards=backwards)
+
+
+def _removal_of_all(conn: Connection[Any], present: Installation) -> list[str]:
+    if not present.has("installed_objects"):
+        return []
+    _, steps = removal_plan(conn, present)
+    made = [f"{step.kind} {step.identity}" for step in steps if step.kind in OBJECT_KINDS]
+    return split(sql_script.removal(made, configuration=None, is_all=True)) if made else []
