@@ -112,7 +112,7 @@ def _part(name: str, messages: list[str]) -> str:
     for text, (pages, plan) in plans.items():
         if pages >= _LEAST * total and "->" in plan and "pg_index" not in text:
             times = f"-- {runs[text]} times\n" if runs[text] > 1 else ""
-            lines += ["```sql", f"{times}{_short(text)}", "```", "```text", *_steps(plan), "```", ""]
+            lines += ["```text", f"{times}{_short(text)}", "```", "```text", *_steps(plan), "```", ""]
     return "\n".join(lines)
 
 
