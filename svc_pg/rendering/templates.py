@@ -13,7 +13,7 @@ fills them (``render_for``).
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import count
 from typing import Any, NoReturn, Protocol
@@ -54,6 +54,11 @@ def ident(name: str) -> str:
     _refuse_undefined(name)
     if not isinstance(name, str):
         raise RenderError(f"an identifier must be a string, not {type(name).__name__}")
+    return _identifier(name)
+
+
+@lru_cache(maxsize=4096)  # a table's names, and those of its columns, come dozens of times in its objects
+def _identifier(name: str) -> str:
     size = len(_checked(name).encode())
     if not 0 < size <= MAX_IDENTIFIER_BYTES:
         raise RenderError(
