@@ -19,11 +19,17 @@ EndpointName = Annotated[
     str,
     typer.Argument(
         metavar="ENDPOINT",
-        help="The endpoint: its id, its description or its URL, or how one of these begins.",
+        help="The endpoint: its id, its description, its URL or its host.",
         show_default=False,
     ),
 ]
 _TENANTS: Final = "select id::text, name from svc.tenants where id::text = %s or lower(name) = lower(%s) limit 10"
+_IN_USE: Final = """
+select exists (select from svc.webhook_endpoints where tenant = %(tenant)s)
+    or exists (select from svc.webhook_messages where tenant = %(tenant)s)
+    or exists (select from svc.console_tokens where tenant = %(tenant)s)
+    or exists (select from svc.console_sessions where tenant = %(tenant)s)
+"""
 
 
 def endpoint_id(text: str, database_url: str | None) -> str:
@@ -35,20 +41,23 @@ def endpoint_id(text: str, database_url: str | None) -> str:
 
 
 def tenant_id(text: str, database_url: str | None) -> str:
-    """The id of the tenant in svc.tenants that has this name, whatever its case; else the text, which is an id itself.
+    """The id of the tenant in svc.tenants that has this name; else the text, which is an id itself.
 
-    Raises QueryError if several have it.
+    An id that something of a tenant has goes before a name. Raises QueryError if several have the name, or only in
+    other case.
     """
     if _is_id(text) or not isinstance(address(database_url), Conninfo):
         return text
     nothing: list[tuple[str, str]] = []
     with connect(database_url) as conn:
         found = optional_read(conn, lambda conn: _tenants(conn, text), nothing)
-    if not found or text in [key for key, _ in found]:
-        return text
-    exact = [each for each in found if each[1] == text] or found
-    if len(exact) > 1:
-        listed = ", ".join(f"{key} ({name})" for key, name in exact)
+        if not found or text in [key for key, _ in found]:
+            return text
+        if optional_read(conn, lambda conn: _is_used(conn, text), otherwise=False):
+            return text
+    exact = [each for each in found if each[1] == text]
+    if len(exact) != 1:
+        listed = ", ".join(f"{key} ({name})" for key, name in exact or found)
         raise QueryError(f"{text!r} may be one of several tenants", hint=f"Write its id: {listed}.")
     [(key, name)] = exact
     output.words(f"{printable(name)} is the tenant {key}.")
@@ -57,6 +66,11 @@ def tenant_id(text: str, database_url: str | None) -> str:
 
 def _tenants(conn: Connection[Any], text: str) -> list[tuple[str, str]]:
     return conn.execute(_TENANTS, (text, text)).fetchall()
+
+
+def _is_used(conn: Connection[Any], text: str) -> bool:
+    [[is_used]] = conn.execute(_IN_USE, {"tenant": text}).fetchall()
+    return bool(is_used)
 
 
 def _is_id(text: str) -> bool:

@@ -106,6 +106,11 @@ def config_of(parts: Parts, *, source: str) -> Config:
     return validated(Config, document, source=source)
 
 
+def _written(parts: Parts, path: KeyPath) -> str:
+    """A part as text: the order of keys counts too, as that of a payload does."""
+    return json.dumps(parts.get(path))
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The parts that differ between two configurations, as they were and as they are."""
@@ -116,7 +121,7 @@ class Difference:
     @classmethod
     def between(cls, before: Parts, after: Parts) -> "Difference":
         """The difference of two configurations."""
-        differing = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        differing = [path for path in {**before, **after} if _written(before, path) != _written(after, path)]
         return cls(
             {path: before[path] for path in differing if path in before},
             {path: after[path] for path in differing if path in after},

@@ -14,6 +14,7 @@ Connecting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 
 _RECORD: Final[LiteralString] = "select svc.console_form(%s, %s)"
 _KEEP: Final[LiteralString] = "update svc.console_forms set answer = %s where digest = %s"
+_FORGET: Final[LiteralString] = "delete from svc.console_forms where digest = %s"
 _KEPT: Final[LiteralString] = "select coalesce(answer, '') from svc.console_forms where digest = %s"
 
 
@@ -71,6 +72,11 @@ class Once:
         """Keep the answer for when the form is sent again, if it has changed anything."""
         if self._conn is not None:
             await self._conn.execute(_KEEP, (answer, self._digest))
+
+    async def forget(self) -> None:
+        """Let the form be sent again, though its changes stay."""
+        if self._conn is not None:
+            await self._conn.execute(_FORGET, (self._digest,))
 
     async def kept(self) -> str | None:
         """The answer that was kept, empty if there was none; None if the form was not sent before."""

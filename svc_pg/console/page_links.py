@@ -9,7 +9,7 @@ from svc_pg.console.requests import ConsoleRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 
 MOST_CHARACTERS: Final = 2000
-"""Longer addresses are left out: proxies refuse an answer whose headers are too long."""
+"""Links beyond these are left out: proxies refuse an answer whose headers are too long."""
 
 _PLACES: Final = ("cursor", "before", "after", "around")
 
@@ -21,9 +21,12 @@ def linked(request: ConsoleRequest, response: ConsoleResponse) -> ConsoleRespons
     """
     if not isinstance(response.body, Page):
         return response
-    found = [each for each in _links(request, response.body) if len(each[1]) <= MOST_CHARACTERS]
-    links = ", ".join(f'<{address}>; rel="{relation}"' for relation, address in found)
-    return replace(response, headers={**response.headers, "Link": links}) if links else response
+    value = ""
+    for relation, address in _links(request, response.body):
+        link = f'<{address}>; rel="{relation}"'
+        if len(value) + len(link) <= MOST_CHARACTERS:
+            value = f"{value}, {link}" if value else link
+    return replace(response, headers={**response.headers, "Link": value}) if value else response
 
 
 def _links(request: ConsoleRequest, page: Page[object]) -> Iterator[tuple[str, str]]:

@@ -49,6 +49,8 @@ class ProductEndpoint(Documentation):
             raise ConfigError(
                 f"endpoint {self.path!r}: permission {self.required_permission!r} is not one of {_listed(Permission)}"
             )
+        if self.keeps_answer and self.is_stream:
+            raise ConfigError(f"endpoint {self.path!r}: an answer that is a stream cannot be kept")
 
 
 @dataclass(frozen=True, kw_only=True)

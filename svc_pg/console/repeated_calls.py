@@ -8,6 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from http import HTTPStatus
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -53,7 +54,7 @@ def key_of(request: ConsoleRequest) -> str | None:
     if not keys:
         return None
     # all calls with an empty key would count as one
-    if len(keys) > 1 or not 0 < len(keys[0].encode()) <= KEY_BYTES:
+    if len(keys) > 1 or not 0 < len(keys[0].encode("latin-1")) <= KEY_BYTES:
         detail = f"Send the header Idempotency-Key once, with 1 to {KEY_BYTES} bytes."
         raise Problem(422, "invalid_idempotency_key", detail)
     return keys[0]
@@ -71,13 +72,16 @@ class RepeatedCalls:
         key = key_of(request)
         if key is None:
             return await handler(request)
-        whose = request.session.session_id
+        whose = _whose(request)
         digest = sha256(json.dumps(["call", whose, request.method, request.path, key]).encode()).digest()
         once = Once(self._connecting, digest, session_id=whose)
         try:
             async with once:
                 response = await handler(replace(request, once=once))
-                await once.keep(self._sealed(request, response))
+                if response.status < HTTPStatus.BAD_REQUEST:
+                    await once.keep(self._sealed(request, response))
+                else:
+                    await once.forget()
                 return response
         except AlreadyMadeError as made:
             kept: str | None = made.answer
@@ -94,10 +98,10 @@ class RepeatedCalls:
         return text if len(text) <= _MOST_CHARACTERS else self._seal(request, value[:1])
 
     def _seal(self, request: AuthenticatedRequest, value: JsonValue) -> str:
-        return self._sealer.sealed(value, purpose=_PURPOSE, whose=request.session.session_id, seconds=_SECONDS)
+        return self._sealer.sealed(value, purpose=_PURPOSE, whose=_whose(request), seconds=_SECONDS)
 
     def _opened(self, request: AuthenticatedRequest, kept: str) -> ConsoleResponse:
-        match self._sealer.opened(kept, purpose=_PURPOSE, whose=request.session.session_id):
+        match self._sealer.opened(kept, purpose=_PURPOSE, whose=_whose(request)):
             case [fingerprint, *_] if fingerprint != _fingerprint(request):
                 detail = "The header Idempotency-Key names a call with another body. Send another key."
                 raise Problem(422, "idempotency_key_reused", detail)
@@ -113,6 +117,12 @@ async def _kept(once: Once, problem: Problem) -> str | None:
         return await once.kept()
     except Problem:
         raise problem from None
+
+
+def _whose(request: AuthenticatedRequest) -> str:
+    """Tells a caller from all others, also if ids of sessions are an application's own, and two share one."""
+    session = request.session
+    return json.dumps([session.session_id, session.email, session.tenant])
 
 
 def _fingerprint(request: ConsoleRequest) -> str:

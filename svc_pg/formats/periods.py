@@ -22,16 +22,20 @@ class Period(NamedTuple):
 def period(text: str, *, today: date | None = None) -> Period:
     """Read a period. Raises ValueError if it is none, or does not end after it begins.
 
-    Times without a zone are in UTC, in which commands show times. A date is its beginning. A time without a date is of
-    the same date as the beginning, or of ``today``, which by default is today in UTC.
+    Times without a zone are in UTC, in which commands show times; either both have one, or none. A date is its
+    beginning. A time without a date is of the same date as the beginning, or of ``today``, which by default is today in
+    the zone of the beginning.
     """
     first, last = (_TIME.fullmatch(each) for each in [*_TO.split(text.strip(), maxsplit=1), ""][:2])
     if not first or not first[0] or not last or not last[0]:
         raise ValueError(f"{text!r} is not a period; {_FORMS}")
     if last["date"] and not first["date"]:
         raise ValueError(f"{text!r} has no date at its beginning, but at its end; {_FORMS}")
-    day = first["date"] or (today or datetime.now(UTC).date()).isoformat()
+    if bool(first["zone"]) != bool(last["zone"]):
+        raise ValueError(f"{text!r} has a zone at one end only; {_FORMS}")
     try:
+        zone = datetime.fromisoformat(f"2000-01-01T00:00{first['zone'] or 'Z'}").tzinfo
+        day = first["date"] or (today or datetime.now(zone).date()).isoformat()
         since, until = _read(first, day), _read(last, day)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text!r} is not a period: {error}; {_FORMS}") from error

@@ -20,7 +20,7 @@ def read_change(path: Path) -> ConfigurationChange:
     except (SyntaxError, ValueError) as error:
         raise ConfigError(f"{path}: not a Python file: {error}") from error
     constants = dict(_constants(module))
-    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call) and _name(node.func) in _CALLS]
+    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call) and _is_ours(node)]
     if len(calls) != 1:
         raise ConfigError(f"{path}: {len(calls)} calls that install svc-pg, in place of one", hint=_HINT)
     try:
@@ -39,6 +39,10 @@ def _constants(module: ast.Module) -> Any:
 
 def _value(node: ast.expr, constants: dict[str, ast.expr]) -> Any:
     return ast.literal_eval(constants[node.id] if isinstance(node, ast.Name) else node)
+
+
+def _is_ours(call: ast.Call) -> bool:
+    return _name(call.func) in _CALLS and {each.arg for each in call.keywords} >= {"version", "before", "after"}
 
 
 def _name(function: ast.expr) -> str:

@@ -27,7 +27,7 @@ def at(*parts: int) -> datetime:
         ("2026-01-31 to 2026-02-01", at(2026, 1, 31), at(2026, 2, 1)),
         ("2026-01-31 to 12:00", at(2026, 1, 31), at(2026, 1, 31, 12)),
         ("2026-01-31T10:00Z to 2026-01-31T11:00:00Z", at(2026, 1, 31, 10), at(2026, 1, 31, 11)),
-        ("2026-01-31T10:00+02:00 to 2026-01-31T10:00", at(2026, 1, 31, 8), at(2026, 1, 31, 10)),
+        ("2026-01-31T10:00+02:00 to 2026-01-31T10:00Z", at(2026, 1, 31, 8), at(2026, 1, 31, 10)),
         ("10:00+0100 to 11:00+0100", at(2026, 1, 31, 9), at(2026, 1, 31, 10)),
     ],
 )
@@ -54,7 +54,9 @@ def test_a_period_is_read(written: str, since: datetime, until: datetime) -> Non
         ("11:00 to 10:00", "does not end after it begins"),
         ("10:00 to 10:00", "does not end after it begins"),
         ("2026-02-01 to 2026-01-31", "does not end after it begins"),
-        ("0001-01-01T00:00+02:00 to 0001-01-02", "is not a period"),
+        ("0001-01-01T00:00+02:00 to 0001-01-02T00:00+02:00", "is not a period"),
+        ("10:00 to 11:00-05:00", "has a zone at one end only"),
+        ("2026-01-31T10:00Z to 2026-02-01", "has a zone at one end only"),
     ],
 )
 def test_what_is_no_period_is_refused_with_the_forms_to_write(written: str, reason: str) -> None:

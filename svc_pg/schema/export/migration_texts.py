@@ -114,7 +114,7 @@ def changes_of(script: Script) -> str:
 
 def has_changes(text: bytes) -> bool:
     """True if a file is a migration of ours that names its changes."""
-    return b"BEFORE = " in text and b"AFTER = " in text
+    return b"BEFORE = " in text and b"AFTER = " in text and (b"schema.up(" in text or b"InstallSvcPg(" in text)
 
 
 def has_all_sql(text: bytes) -> bool:

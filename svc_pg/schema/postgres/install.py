@@ -12,7 +12,6 @@ from psycopg.sql import SQL, Identifier
 from svc_pg.capture.postgres.foreign_code import check_partition_keys
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config
-from svc_pg.config.installed_parts import Parts, parts_of
 from svc_pg.database.query import scalar
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
@@ -150,10 +149,10 @@ def install_schema(
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
-    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done, parts_of(config))), done
+    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
 
 
-def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status], parts: Parts) -> int:
+def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status]) -> int:
     """Correct rights and partitions, and record the install; return the revision."""
     wanted = plan.target.access
     if wanted.has_roles and (done or present.around.lacking):
@@ -164,7 +163,7 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
     return installation.record_install(
         conn,
         present,
-        parts,
+        plan.target.configuration,
         has_roles=wanted.has_roles,
         access_sha256=access.fingerprint(wanted),
         is_changed=bool(done),
@@ -204,7 +203,7 @@ def _install_objects(
     plan = plan.next(conn)
     conn.execute(scope.FEW, prepare=False)
     done = take(conn, [step for step in plan.of_tables(tables) if step.kind != "trigger"])
-    _apply_rights(conn, plan, done)
+    _apply_rights(conn, plan, tables)
     return plan, done
 
 
@@ -223,13 +222,14 @@ def _install_tables(
         again = take(conn, plan.of_tables(tables))
         done += [step for step in again if (step.kind, step.identity) not in taken]
     gaps.note(conn, tables)
-    _apply_rights(conn, plan, done)
+    _apply_rights(conn, plan, tables)
     return plan, done
 
 
-def _apply_rights(conn: Connection[Any], plan: Plan, done: Sequence[Status]) -> None:
-    """Correct the rights of the functions and views that were made."""
-    if names := Scope.of([step.item for step in done if step.item is not None]).names:
+def _apply_rights(conn: Connection[Any], plan: Plan, tables: Sequence[str]) -> None:
+    """Correct the rights of the functions and views of tables, whose owners may have changed meanwhile."""
+    items = [item for table in tables for item in plan.target.tables.get(table, ())]
+    if names := Scope.of(items).names:
         access.apply(conn, plan.target.access, names=names)
 
 

@@ -149,10 +149,16 @@ def record_install(
     """Record an install, if anything is new; return the revision."""
     record = (__version__, has_roles, access_sha256)
     known = (present.version, present.has_roles, present.access_sha256)
-    if not is_changed and record == known and parts == present.configuration:
+    is_known = present.configuration is not None and json_of(parts) == json_of(present.configuration)
+    if not is_changed and record == known and is_known:
         return present.revision
     revision: int = scalar(conn, _RECORD_INSTALL, (*record, json_of(parts)))
     return revision
+
+
+def record_configuration(conn: Connection[Any], parts: Parts) -> None:
+    """Record the configuration once more, as another install has recorded its own meanwhile."""
+    conn.execute("update svc.installation set configuration = %s::json", (json_of(parts),))
 
 
 def forget_configuration(conn: Connection[Any], present: Installation) -> None:

@@ -14,7 +14,7 @@ from svc_pg.schema.postgres import installation, preflight, sql_script
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.steps import removal_plan
-from svc_pg.schema.postgres.transactions import looking, transaction
+from svc_pg.schema.postgres.transactions import lock, looking, transaction
 from svc_pg.schema.refusals import refuse_newer
 
 
@@ -28,6 +28,7 @@ def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards:
     """
     preflight.check_server(conn)
     change.check_version(released()[-1].number)
+    lock(conn)  # before it looks: what it makes fits only as long as nobody else installs
     with looking(conn):
         present = installation.read_installation(conn, installation.look_around(conn))
         refuse_newer(present.version)
@@ -40,7 +41,7 @@ def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards:
     if made is not None:
         return made.split(made.upgrade)
     parts = parts_of(config)
-    if parts == present.configuration:
+    if present.configuration is not None and json_of(parts) == json_of(present.configuration):
         return []
     return [render("script/record_configuration.sql.j2", configuration=json_of(parts)).rstrip().removesuffix(";")]
 

@@ -83,6 +83,7 @@ class Plan:
             return replace(self, revision=revision)
         present = installation.read_installation(conn, look_around(conn))
         refuse_newer(present.version)
+        installation.record_configuration(conn, self.target.configuration)
         return Plan.of(conn, present, self.target)
 
 

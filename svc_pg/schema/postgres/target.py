@@ -21,6 +21,7 @@ from svc_pg.capture.rules import TableRules, check_partitions, check_pattern, ru
 from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.erasure import references
+from svc_pg.config.installed_parts import Parts, parts_of
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
 from svc_pg.rendering.templates import render
@@ -60,6 +61,7 @@ class Target:
     access: Access
     covered: frozenset[tuple[str, bool]] = frozenset()
     indexes: Sequence[str] = log_indexes.ALWAYS
+    configuration: Parts = field(default_factory=dict)
     facts: Mapping[str, Table] = field(default_factory=dict)
 
     def has_changed(self, conn: Connection[Any], tables: Iterable[str]) -> bool:
@@ -100,6 +102,7 @@ def target_of(
         access=access.wanted(installation, config.grants, roles=roles),
         covered=covered,
         indexes=log_indexes.chosen(config.audit),
+        configuration=parts_of(config),
         facts=facts,
     )
 

@@ -10,6 +10,7 @@ from psycopg import Connection
 from psycopg.errors import LockNotAvailable
 
 from svc_pg.database.performing import check_idle
+from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import render
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
@@ -57,14 +58,25 @@ def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
 
     An installer that becomes a member of the owner only inside it has to execute ``ALONE`` then.
     """
-    seconds = f"{max(patience.for_install.total_seconds(), 0.001):g}"
-    lock = render("include/lock_install.sql.j2", seconds=seconds, for_table=_limit(patience.for_table))
     with transaction(conn):
-        try:
-            conn.execute(lock)
-        except LockNotAvailable as error:
-            raise InstallError(str(error.diag.message_primary), hint=error.diag.message_hint) from error
+        _lock(conn, patience.for_install, _limit(patience.for_table))
         yield
+
+
+def lock(conn: Connection[Any]) -> None:
+    """Take the install lock until the end of the caller's transaction, whose settings are as before afterwards.
+
+    Raises InstallError if another install keeps it too long.
+    """
+    _lock(conn, FOR_INSTALL, scalar(conn, "select current_setting('lock_timeout')"))
+
+
+def _lock(conn: Connection[Any], for_install: timedelta, for_table: str) -> None:
+    seconds = f"{max(for_install.total_seconds(), 0.001):g}"
+    try:
+        conn.execute(render("include/lock_install.sql.j2", seconds=seconds, for_table=for_table))
+    except LockNotAvailable as error:
+        raise InstallError(str(error.diag.message_primary), hint=error.diag.message_hint) from error
 
 
 def _limit(wait: timedelta) -> str:

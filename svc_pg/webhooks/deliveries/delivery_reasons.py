@@ -99,9 +99,9 @@ def _sentence(reason: Reason, *, since: str, until: str, other: str, number: int
         case "due":
             return f"It has been due since {since}: the next claim of a worker takes it if its turn comes."
         case "deleted":
-            return "Its endpoint was deleted: the next claim of a worker cancels it."
+            return f"Its endpoint was deleted: {_canceling(until)}."
         case "disabled":
-            return f"Its endpoint is disabled{f' ({detail})' if detail else ''}: the next claim of a worker cancels it."
+            return f"Its endpoint is disabled{f' ({detail})' if detail else ''}: {_canceling(until)}."
         case "later" if number:
             return f"Its next attempt, after {counted(number, 'attempt')}, is due {until}{_because(detail)}."
         case "later":
@@ -132,6 +132,10 @@ def _sentence(reason: Reason, *, since: str, until: str, other: str, number: int
             return "No worker is seen: it waits until one runs."
         case _:
             assert_never(reason)
+
+
+def _canceling(until: str) -> str:
+    return f"a worker cancels it when it is due, {until}" if until else "the next claim of a worker cancels it"
 
 
 def _because(detail: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from os import urandom
 from typing import Any, Final
 
@@ -14,15 +15,18 @@ from pydantic import SecretStr
 from svc_pg.console import (
     AuthenticatedRequest,
     Console,
+    ConsoleRequest,
     ConsoleResponse,
     Product,
     ProductEndpoint,
+    Session,
     register_tenants,
     webhooks_app,
 )
 from svc_pg.console.published_document import published_document
 from svc_pg.console.repeated_calls import REPLAYED
 from svc_pg.database.query import scalar
+from svc_pg.errors import ConfigError
 from tests.integration.console.serving import assert_problem, bearer, serving, serving_installed, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import Prepare
@@ -190,3 +194,30 @@ def test_the_api_of_webhooks_under_a_path_of_its_own_keeps_answers_too(served: S
     with serving(webhooks_app(served.console)) as base_url:
         first, again = (httpx.post(f"{base_url}/endpoints", json=ENDPOINT, headers=headers) for _ in range(2))
     assert (first.status_code, again.text) == (201, first.text)
+
+
+def test_two_callers_with_one_id_of_a_session_get_an_answer_each(served: Served) -> None:
+    async def caller(request: ConsoleRequest) -> Session:
+        tenant = request.headers["x-tenant"]
+        until = datetime.now(UTC) + timedelta(hours=1)
+        return Session("7", f"{tenant}@shop.example", ("read", "write"), until, tenant)
+
+    with serving(webhooks_app(served.console, session_of=caller)) as base_url:
+        acme, bolt = (
+            httpx.post(f"{base_url}/endpoints", json=ENDPOINT, headers={"X-Tenant": tenant, "Idempotency-Key": "k"})
+            for tenant in ("acme", "bolt")
+        )
+    assert [answer.json()["tenant"] for answer in (acme, bolt)] == ["acme", "bolt"]
+    assert REPLAYED not in bolt.headers
+
+
+def test_a_route_cannot_keep_a_stream() -> None:
+    with pytest.raises(ConfigError, match="an answer that is a stream cannot be kept"):
+        ProductEndpoint(
+            method="POST",
+            path="/notes",
+            required_permission="write",
+            handler=print,  # type: ignore[arg-type]
+            is_stream=True,
+            keeps_answer=True,
+        )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -12,7 +13,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditedTable
-from svc_pg.config.installed_parts import document_of, parts_of
+from svc_pg.config.installed_parts import Difference, document_of, parts_of
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, InstallError, SvcError
 from svc_pg.schema.configuration_change import ConfigurationChange
@@ -125,6 +126,29 @@ def test_the_way_back_of_the_first_change_leaves_the_data_and_its_guards(own: ps
     with pytest.raises(psycopg.Error, match="append-only"):
         own.execute("delete from svc.audit_logs")
     assert run(own, first, backwards=True) == []
+
+
+def test_nobody_installs_between_the_look_of_a_revision_and_its_statements(own: psycopg.Connection[Any]) -> None:
+    change = ConfigurationChange(NEWEST, None, document_of(parts_of(configuration())))
+    with psycopg.connect(own.info.dsn, autocommit=True) as other, own.transaction():
+        made = installer_of(own).statements(change, backwards=False)
+        assert scalar(own, "show lock_timeout") == "0"
+        with pytest.raises(InstallError, match="another install has been running"):
+            schema.install(other, Config(), wait_for_install=timedelta(milliseconds=1))
+        for statement in made:
+            own.execute(statement.encode())
+    assert schema.install(own, configuration()) == []
+
+
+def test_another_order_of_the_same_keys_is_a_difference(own: psycopg.Connection[Any]) -> None:
+    one, other = Config(), Config()
+    for made, payload in ((one, ["id", "email"]), (other, ["email", "id"])):
+        made.webhooks.event("customer.created", description="new")
+        made.webhooks.on_change("customer", "INSERT", event="customer.created", payload=payload)
+    schema.install(own, one)
+    difference = Difference.between(parts_of(one), parts_of(other))
+    run(own, ConfigurationChange(NEWEST, document_of(difference.before), document_of(difference.after)))
+    assert schema.install(own, other) == []
 
 
 def test_a_change_of_what_no_object_has_is_recorded(own: psycopg.Connection[Any]) -> None:
