@@ -202,7 +202,8 @@ def test_the_file_of_a_revision_says_what_it_changes(everything: Config, tmp_pat
         ("x = 1", "0 calls that install svc-pg, in place of one"),
         ("schema.up(op, version=1, before={}, after=open('x'))", "is not as svc-pg writes it"),
         ("schema.up(op, version=1, before={}, after=AFTER)", "is not as svc-pg writes it"),
-        ("schema.up(op, version=1, other=1)", "is not as svc-pg writes it"),
+        ("schema.up(op, version=1, before={}, after={}, other=1)", "is not as svc-pg writes it"),
+        ("other.up(op, version=1)", "0 calls that install svc-pg, in place of one"),
         ("schema.up(op, version=1, before={}, after={})\\nschema.up(op, version=1, before={}, after={})", "2 calls"),
     ],
 )
