@@ -58,7 +58,7 @@ def tenant_id(text: str, database_url: str | None) -> str:
     exact = [each for each in found if each[1] == text]
     if len(exact) != 1:
         listed = ", ".join(f"{key} ({name})" for key, name in exact or found)
-        raise QueryError(f"{text!r} may be one of several tenants", hint=f"Write its id: {listed}.")
+        raise QueryError(f"{text!r} may be one of these tenants", hint=f"Write its id, or its name as it is: {listed}.")
     [(key, name)] = exact
     output.words(f"{printable(name)} is the tenant {key}.")
     return key

@@ -118,8 +118,9 @@ def test_endpoints_are_named_by_what_people_call_them(run: Run, database: str) -
     assert {each["endpointId"] for each in json.loads(run("deliveries", "--endpoint", "the shop", "--json"))} == {shop}
     assert json.loads(run("traffic", "--endpoint", "the shop", "--json"))["sent"] == 2
     assert json.loads(run("recover", "the shop", "--dry-run", "--json"))["count"] == 0
-    ambiguous = run("delete", "127.0.0.1", returncode=1)
-    assert "error: '127.0.0.1' may be one of several endpoints\n" in ambiguous
+    ambiguous = run("delete", "127.0.0.1:9", returncode=1)
+    assert "error: '127.0.0.1:9' may be one of several endpoints\n" in ambiguous
+    assert "no endpoint has the id 'the', or is called so" in run("delete", "the", returncode=1)
     assert f"{shop} (The shop, http://127.0.0.1:9/shop), {other} (http://127.0.0.1:9/other)" in ambiguous
     assert "no endpoint has the id 'nowhere', or is called so" in run(
         "deliveries", "--endpoint", "nowhere", returncode=1
@@ -134,15 +135,20 @@ def test_tenants_are_named_by_their_names(run: Run, database: str, tmp_path: Pat
     made = added(run, "http://127.0.0.1:9/hook", "--tenant", "Acme")
     assert json.loads(run("show", made["id"], "--json"))["endpoint"]["tenant"] == tenant
     variables = {"DATABASE_URL": database}
-    listed = svc_pg("webhooks", "list", "--tenant", "other", folder=tmp_path, variables=variables)
+    listed = svc_pg("webhooks", "list", "--tenant", "Other", folder=tmp_path, variables=variables)
     assert listed.stderr == f"Other is the tenant {other}.\nNo endpoint matches.\n"
     sent = svc_pg("send", "order.created", "{}", "--tenant", "Acme", folder=tmp_path, variables=variables)
     assert sent.returncode == 0
     assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Acme", "--json"))] == [tenant]
     assert svc_pg("log", "--tenant", "Other", "--tenant", "x", folder=tmp_path, variables=variables).returncode == 0
     ambiguous = run("list", "--tenant", "acme", returncode=1)
-    assert "error: 'acme' may be one of several tenants" in ambiguous
+    assert "error: 'acme' may be one of these tenants" in ambiguous
     assert f"{tenant} (Acme)" in ambiguous
+    assert f"{other} (Other)" in run("list", "--tenant", "other", returncode=1)
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {}, tenant="Own")
+        conn.execute("insert into svc.tenants (name) values ('Own')")
+    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Own", "--json"))] == ["Own"]
 
 
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
