@@ -8,7 +8,6 @@ from psycopg import Connection
 
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import QueryError
-from svc_pg.webhooks.endpoints.endpoint_names import id_of
 
 from . import output
 from .database import address, connect
@@ -36,6 +35,8 @@ def endpoint_id(text: str, database_url: str | None) -> str:
     """The id of the endpoint that a text names. Raises NotFoundError and QueryError as ``id_of``."""
     if _is_id(text):
         return text
+    from svc_pg.webhooks.endpoints.endpoint_names import id_of  # it loads cryptography, which the help does not need
+
     with connect(database_url) as conn:
         return id_of(conn, text)
 

@@ -30,6 +30,7 @@ def page(browser: Browser) -> Page:
     return browser.new_page(viewport={"width": 1440, "height": 900})
 
 
+@pytest.mark.timeout(300)  # of a hundred pages
 def test_no_example_and_no_table_is_cut_on_a_laptop(site: Path, page: Page) -> None:
     cut = {}
     for file in sorted(site.rglob("*.html")):
