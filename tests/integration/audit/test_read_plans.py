@@ -62,7 +62,7 @@ def test_a_page_of_rows_as_of_a_time_costs_a_probe_a_record_wherever_it_begins(c
     assert middle.next_cursor is not None
     assert middle.prev_cursor is not None
     for query in (past, past.after(middle.next_cursor), past.before(middle.prev_cursor)):
-        assert pages(conn, partial(query.list, conn)) < 30_000
+        assert pages(conn, partial(query.list, conn)) < 60_000
     assert past.before(middle.prev_cursor).list(conn).data == first.data
 
 
@@ -70,7 +70,7 @@ def test_a_record_as_of_a_time_is_one_probe_however_many_entries_it_has(conn: Co
     for days in (10, 60, 230):
         past = audit.as_of("t", timedelta(days=days)).record(HOT)
         assert len(past.list(conn).data) == 1
-        assert pages(conn, partial(past.list, conn)) < 1_000
+        assert pages(conn, partial(past.list, conn)) < 1_500
 
 
 def test_the_origins_of_the_fields_of_a_record_cost_what_lies_after_them(conn: Connection) -> None:
