@@ -93,7 +93,7 @@ def ask(
 
 
 def _sent_by(conn: Connection[Any], xact_id: str) -> Sent:
-    """What the transaction sent, as the page of a record has it."""
+    """The messages that the transaction sent, as the page of a record has it."""
     messages = webhooks.messages.list(conn, transaction=int(xact_id), limit=_MOST_SENT)
     deliveries = webhooks.deliveries.list(conn, transaction=int(xact_id), limit=_MOST_SENT)
     found = [SentMessage(each, [one for one in deliveries if one.message_id == each.id]) for each in messages]

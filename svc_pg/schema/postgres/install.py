@@ -1,41 +1,37 @@
 """Make a database equal to a configuration, or free of svc-pg, in transactions that are each consistent."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from psycopg import Connection, Error
+from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.foreign_code import check_partition_keys
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config
-from svc_pg.database.query import scalar
-from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError, UnknownTableError
-from svc_pg.rendering.schema_objects import Trigger
-from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE, TRIES
+from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.postgres import (
     access,
-    diagnosis,
     gaps,
     index_builder,
     installation,
     inventory,
-    log_indexes,
     partitions,
     preflight,
     scope,
 )
 from svc_pg.schema.postgres.installation import Installation, look_around
-from svc_pg.schema.postgres.roles import drop_unused, join
+from svc_pg.schema.postgres.roles import join
 from svc_pg.schema.postgres.scope import Scope
-from svc_pg.schema.postgres.steps import Plan, removal_plan, take
+from svc_pg.schema.postgres.steps import Plan, tables_with_triggers, take
 from svc_pg.schema.postgres.target import target_of
-from svc_pg.schema.postgres.transactions import Patience, locked
+from svc_pg.schema.postgres.transactions import Patience
+from svc_pg.schema.postgres.units import in_unit
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status
 
@@ -75,7 +71,7 @@ def install(
     the finished tables stay, and the next install continues.
     """
     patience = Patience(for_install=wait_for_install, for_table=wait_for_table)
-    unit = partial(_unit, conn, patience)
+    unit = partial(in_unit, conn, patience)
     plan, done = unit(lambda: install_schema(conn, config, prune=prune, with_roles=roles))
     rights = [step for step in plan.steps if step.kind == "access"]  # taken with the others, and last in the plan
     left = [table for table in plan.target.tables if table in plan.by_table]
@@ -105,25 +101,6 @@ def install(
     return done + rights + later
 
 
-def _unit(
-    conn: Connection[Any],
-    patience: Patience,
-    work: Callable[[], Result],
-    *,
-    table: str | None = None,
-    tries: int = TRIES,
-) -> Result:
-    """Do ``work`` in a transaction that holds the install lock; try again if others are in the way."""
-    while True:
-        tries -= 1
-        try:
-            with locked(conn, patience):
-                return work()
-        except Error as error:
-            if not (tries and isinstance(error, diagnosis.PASSING)):
-                raise diagnosis.diagnose(conn, error, table=table) from error
-
-
 def install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
 ) -> tuple[Plan, list[Status]]:
@@ -142,7 +119,7 @@ def install_schema(
         refuse_removals(plan.steps)
     preflight.check_roles(around, plan.target.access)
     refuse_lost(plan.steps)
-    check_partition_keys(conn, _with_triggers(plan.steps))
+    check_partition_keys(conn, tables_with_triggers(plan.steps))
     own = [str(table.name) for table, _ in OWN_TABLES] if present.version is None else []
     steps = [step for table in (None, *own) for step in plan.by_table.get(table, [])]
     done = take(conn, [step for step in steps if step.action != "remove" or step.is_overload])
@@ -182,7 +159,7 @@ def _install_together(
     for some in (tables[first : first + _TOGETHER] for first in range(0, len(tables), _TOGETHER)):
         for work in (_install_objects, _install_tables):
             try:
-                plan, taken = _unit(conn, patience, partial(work, conn, config, plan, some), tries=1)
+                plan, taken = in_unit(conn, patience, partial(work, conn, config, plan, some), tries=1)
             except InstallError as error:
                 if conn.closed:
                     left = [table for table in plan.target.tables if table in plan.by_table]
@@ -250,53 +227,3 @@ def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:
     gaps.note(conn, [step.audited_table for step in done if step.audited_table in plan.target.tables])
     access.apply(conn, plan.target.access)
     return done
-
-
-def _with_triggers(steps: list[Status]) -> Iterator[TableName]:
-    """The tables whose triggers are made or dropped."""
-    for step in steps:
-        if step.kind == "trigger":
-            yield Trigger.parse(step.identity).table
-
-
-def uninstall(conn: Connection[Any], *, drop_data: bool = False, wait_for_table: timedelta = FOR_TABLE) -> list[Status]:
-    """Remove our triggers, views and functions, and with ``drop_data`` the schema ``svc`` with the log and the queue.
-
-    Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install continues
-    with them. With it, roles that no database of the cluster needs go too. Returns the steps taken: none if svc-pg is
-    not installed. ``conn`` must be outside a transaction. Raises InstallError if views outside ``svc`` depend on its
-    tables, a right is missing or a table stays locked.
-    """
-    return _unit(conn, Patience(for_table=wait_for_table), lambda: _uninstall(conn, drop_data=drop_data))
-
-
-def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
-    around = look_around(conn)
-    if around.schema_owner is None:
-        return []
-    preflight.check_rights(conn, around)
-    present = installation.read_installation(conn, around)
-    if not present.has("installed_objects"):
-        return []
-    kept, steps = removal_plan(conn, present)
-    check_partition_keys(conn, _with_triggers(steps))
-    if present.has("audit_logs"):
-        conn.execute(log_indexes.DROP)
-    done = take(conn, steps)
-    if done and present.has("installation"):
-        installation.forget_configuration(conn, present)
-    if drop_data:
-        done += _drop_schema(conn, has_roles=kept.access.has_roles)
-    return done
-
-
-def _drop_schema(conn: Connection[Any], *, has_roles: bool) -> list[Status]:
-    if views := scalar(conn, _FOREIGN_VIEWS):
-        raise InstallError(f"these views read from schema svc: {views}", hint="Drop them first.")
-    step = Status("schema", "svc", "orphan", "drop schema svc cascade")
-    conn.execute(step.sql.encode())
-    dropped = drop_unused(conn, has_roles=has_roles)
-    return [step, *(Status("role", role, "orphan", f"drop role {role}") for role in dropped)]
-
-
-_FOREIGN_VIEWS = statement("queries/schema/foreign_views.sql")

@@ -12,7 +12,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.costs import Costs
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.postgres import backfill, differences, install, measuring, revisions, sql_script
+from svc_pg.schema.postgres import backfill, differences, install, measuring, revisions, sql_script, uninstall
 from svc_pg.schema.status import Status
 
 
@@ -56,7 +56,7 @@ class PostgresInstaller:
 
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
         """Remove the installed objects."""
-        return install.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
+        return uninstall.uninstall(self.conn, drop_data=drop_data, wait_for_table=wait_for_table)
 
     def backfill(self, config: Config) -> dict[str, int]:
         """Write entries for differences between tables and the log."""

@@ -1,6 +1,6 @@
 """The steps of an install, found by one look at the database, and taken in few statements."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal, assert_never
@@ -8,7 +8,8 @@ from typing import Any, Literal, assert_never
 from psycopg import Connection
 
 from svc_pg.config import Grants
-from svc_pg.rendering.schema_objects import OBJECT_KINDS
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import OBJECT_KINDS, Trigger
 from svc_pg.rendering.templates import render
 from svc_pg.schema.migration_files import by_name
 from svc_pg.schema.postgres import access, installation, installed, log_indexes, migrations
@@ -123,6 +124,13 @@ def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
             case _:
                 assert_never(work)
     return taken
+
+
+def tables_with_triggers(steps: Iterable[Status]) -> Iterator[TableName]:
+    """The tables whose triggers are made or dropped."""
+    for step in steps:
+        if step.kind == "trigger":
+            yield Trigger.parse(step.identity).table
 
 
 def _work(step: Status) -> Work:

@@ -1,4 +1,4 @@
-"""What a delivery says that it waits for is what a claim finds: it takes of those that are due, and no other."""
+"""The reasons for which a delivery says that it waits are those of a claim: it takes of the due ones, and no other."""
 
 from collections import defaultdict
 from collections.abc import Iterator
