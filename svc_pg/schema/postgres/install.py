@@ -1,4 +1,4 @@
-"""Make a database equal to a configuration, or free of svc-pg, in transactions that are each consistent."""
+"""Make a database equal to a configuration, in transactions that are each consistent."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -11,6 +11,7 @@ from svc_pg.formats.doc import Doc
 from svc_pg.formats.human_times import second
 from svc_pg.formats.plurals import counted
 from svc_pg.status.worker_seen import WORKER_SEEN
+from svc_pg.webhooks.field_docs import DELIVERY_ID
 from svc_pg.webhooks.ids import delivery_key
 
 Reason = Literal[
@@ -53,7 +54,7 @@ class DeliveryReason:
     since: Annotated[datetime | None, Doc("Its beginning; null if that is not known.")]
     until: Annotated[datetime | None, Doc("Its end; null if that is not known.")]
     other_delivery_id: Annotated[
-        str | None, Doc("The delivery that comes first; null if none has to.", "0198d3f1-7d20-7e11-a3c4-5b6d7e8f9a01")
+        str | None, Doc("The delivery that comes first; null if none has to.", DELIVERY_ID.example)
     ]
 
 

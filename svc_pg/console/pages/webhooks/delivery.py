@@ -50,7 +50,6 @@ async def delivery_page(request: PageRequest) -> Answer:
         Page[DeliveryAttempt], "webhooks", "deliveries", delivery_id, "attempts", query={"limit": "1000"}
     )
     rebuilt = await request.api.get(DeliveryPost, "webhooks", "deliveries", delivery_id, "request")
-    why = await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery_id, "why")
     endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
     same_message = await request.api.get(
         Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
@@ -59,7 +58,7 @@ async def delivery_page(request: PageRequest) -> Answer:
     endpoint = next(iter(endpoints), None)
     values = {
         "delivery": delivery,
-        "why": why,
+        "why": await _why(request, delivery),
         "attempts": newest_first[:SHOWN_ATTEMPTS],
         "older": len(newest_first) - SHOWN_ATTEMPTS,
         "marks": marks(attempts.data),
@@ -88,6 +87,13 @@ async def cancel(request: PageRequest) -> Answer:
     """Cancel the delivery."""
     await request.api.call("POST", "webhooks", "deliveries", request.params["id"], "cancel")
     return SeeOther(request.to.delivery(request.params["id"]))
+
+
+async def _why(request: PageRequest, delivery: DeliveryDetail) -> Sequence[DeliveryReason]:
+    """The reasons for which the delivery has not arrived."""
+    if delivery.status == "delivered":
+        return []
+    return await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery.id, "why")
 
 
 async def _causes(request: PageRequest, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
