@@ -1,0 +1,158 @@
+"""An operation of the API as data, and a call of it as a request, without I/O."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, Final, Generic, Literal, TypeVar, get_args, get_type_hints, is_typeddict
+from uuid import UUID, uuid4
+
+from pydantic.alias_generators import to_camel
+
+from svc_pg.client.addresses import path_of, query_of
+from svc_pg.client.errors import CallError
+
+T = TypeVar("T")
+
+MAX_KEY_BYTES: Final = 1024
+"""The most of an ``Idempotency-Key``, as the server has it."""
+
+_HEADER: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[T]):
+    """An operation: its method, its path below the prefix, and the type of its answer.
+
+    ``query`` and ``body`` are TypedDicts of what it takes. One ``with_key`` makes something, and takes a key by which
+    the server makes it once. ``signed_by`` is the token that it needs.
+    """
+
+    method: str
+    path: str
+    answer: type[T]
+    query: type[Any] | None = None
+    body: type[Any] | None = None
+    with_commas: tuple[str, ...] = ()
+    with_key: bool = False
+    signed_by: Literal["session", "device", "none"] = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of the API that can be sent, and be sent again. ``is_repeatable`` if two of it do as much as one."""
+
+    method: str
+    target: str
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    token: str | None = field(default=None, repr=False)
+    is_signed: bool = True
+    is_repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a caller gives to an operation."""
+
+    path: Sequence[str] = ()
+    query: Mapping[str, object] = field(default_factory=dict)
+    body: Mapping[str, object] | None = None
+    idempotency_key: str | None = None
+    if_match: str | None = None
+    device_token: str | None = field(default=None, repr=False)
+
+    def with_query(self, **more: object) -> "Arguments":
+        """The same, with other parameters too."""
+        return replace(self, query={**self.query, **more})
+
+
+def call_of(operation: Operation[Any], given: Arguments) -> Call:
+    """The call of an operation. Raises CallError, or TypeError for a name that it does not take."""
+    target = path_of(operation.path, given.path)
+    _check_names(operation.query, given.query)
+    if query := query_of(given.query, with_commas=operation.with_commas):
+        target += f"?{query}"
+    headers: dict[str, str] = {}
+    if operation.with_key:
+        headers["Idempotency-Key"] = _key(given.idempotency_key or str(uuid4()))
+    if given.if_match is not None:
+        headers["If-Match"] = header("if_match", given.if_match)
+    body: bytes | None = None
+    if operation.body is not None and given.body is not None:
+        _check_names(operation.body, given.body)
+        body = _json(_members(operation.body, given.body))
+        headers["Content-Type"] = "application/json"
+    return Call(
+        operation.method,
+        target,
+        body,
+        headers,
+        token=None if given.device_token is None else header("device_token", given.device_token),
+        is_signed=operation.signed_by == "session",
+        is_repeatable=operation.with_key or operation.method == "GET",
+    )
+
+
+def header(name: str, value: str) -> str:
+    """A value that a header can carry. Raises CallError, which does not tell the value: it may be secret."""
+    if not _HEADER.fullmatch(value):
+        hint = "Leave out line breaks, such as one at the end of a file, and letters beyond ASCII."
+        raise CallError(f"{name} is empty, or has a character that no header can carry", hint=hint)
+    return value
+
+
+def _key(value: str) -> str:
+    if len(value) > MAX_KEY_BYTES:
+        raise CallError(f"idempotency_key has more than {MAX_KEY_BYTES} bytes")
+    return header("idempotency_key", value)
+
+
+def _check_names(kind: Any, given: Mapping[str, object]) -> None:
+    known = _hints(kind) if kind is not None else {}
+    if unknown := [name for name in given if name not in known]:
+        raise TypeError(f"unexpected argument {unknown[0]!r}; known are {', '.join(known)}")
+    if missing := sorted(getattr(kind, "__required_keys__", frozenset()) - given.keys()):
+        raise TypeError(f"missing argument {missing[0]!r}")
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _members(kind: Any, given: Mapping[str, object]) -> dict[str, object]:
+    return {to_camel(name): _member(_hints(kind)[name], value) for name, value in given.items()}
+
+
+def _member(hint: Any, value: object) -> object:
+    """The value as it is sent: only the members of our own types have other names there, never those of a payload."""
+    own = next((each for each in (hint, *get_args(hint)) if is_typeddict(each)), None)
+    if own is None or not isinstance(value, Mapping):
+        return value
+    _check_names(own, value)
+    return _members(own, value)
+
+
+def _json(value: object) -> bytes:
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CallError(f"the body is not JSON: {error}") from error
+
+
+def _plain(value: object) -> object:
+    match value:
+        case datetime() if value.tzinfo is not None:
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case UUID():
+            return str(value)
+        case Mapping():
+            return dict(value)
+        case Sequence():
+            return list(value)
+    raise TypeError(f"{type(value).__name__} is no JSON" + (" without a time zone" * isinstance(value, datetime)))

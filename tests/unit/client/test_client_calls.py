@@ -1,0 +1,87 @@
+"""Calls as requests: bodies, keys, and what is refused before anything is sent."""
+
+import json
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from svc_pg.client import CallError, Client
+from svc_pg.client.generated import operations
+from svc_pg.client.operations import MAX_KEY_BYTES, Arguments, call_of
+from svc_pg.console.repeated_calls import KEY_BYTES
+
+TOKEN: Final = "svcpg_hunter2"
+
+
+def body(**members: Any) -> Any:
+    made = call_of(operations.ENDPOINTS_CREATE, Arguments(body={"url": "https://x", "events": ["*"], **members}))
+    return json.loads(made.body or b"")
+
+
+def test_members_of_the_api_have_its_names_and_those_of_others_stay() -> None:
+    made = body(max_in_flight=2, headers={"x_shop": "7"}, tls={"ca_bundle": "pem"}, filter=None)
+    assert made["maxInFlight"] == 2
+    assert made["headers"] == {"x_shop": "7"}
+    assert made["tls"] == {"caBundle": "pem"}
+    assert made["filter"] is None
+
+
+def test_a_payload_is_sent_as_it_is() -> None:
+    payload = {"line_items": [{"unit_price": 1.5}], "note": None, "odd": "\u2028é"}
+    made = call_of(operations.EVENTS_SEND, Arguments(body={"event": "a", "payload": payload, "delay": timedelta(1)}))
+    assert json.loads(made.body or b"") == {"event": "a", "payload": payload, "delay": 86400}
+
+
+def test_a_name_that_an_operation_does_not_take_is_refused_as_python_does() -> None:
+    with pytest.raises(TypeError, match="unexpected argument 'tennant'; known are"):
+        call_of(operations.ENDPOINTS_LIST, Arguments(query={"tennant": "acme"}))
+    with pytest.raises(TypeError, match="unexpected argument 'caBundle'"):
+        body(tls={"caBundle": "pem"})
+    with pytest.raises(TypeError, match="missing argument 'events'"):
+        call_of(operations.ENDPOINTS_CREATE, Arguments(body={"url": "https://x"}))
+    with pytest.raises(TypeError, match="missing argument 'time'"):
+        call_of(operations.RECORDS_AS_OF, Arguments(path=["t", "1"], query={}))
+
+
+def test_a_wrong_name_is_told_before_the_first_row_is_asked_for() -> None:
+    with pytest.raises(TypeError, match="tennant"):
+        Client("https://shop.example").entries.iterate(tennant="acme")  # type: ignore[call-arg] # what is tested
+
+
+@pytest.mark.parametrize("payload", [float("nan"), {1, 2}, object()], ids=repr)
+def test_a_body_that_is_no_json_is_refused(payload: object) -> None:
+    with pytest.raises(CallError, match="the body is not JSON"):
+        call_of(operations.EVENTS_SEND, Arguments(body={"event": "a", "payload": payload}))
+
+
+def test_each_call_that_makes_something_has_a_key_of_its_own() -> None:
+    given = Arguments(body={"url": "https://x", "events": ["*"]})
+    one, other = (call_of(operations.ENDPOINTS_CREATE, given) for _ in range(2))
+    assert one.headers["Idempotency-Key"] != other.headers["Idempotency-Key"]
+    assert one.is_repeatable
+    assert "Idempotency-Key" not in call_of(operations.ENDPOINTS_PAUSE, Arguments(path=["1"])).headers
+
+
+def test_a_key_has_the_bound_of_the_server() -> None:
+    assert MAX_KEY_BYTES == KEY_BYTES
+    with pytest.raises(CallError, match="1024"):
+        call_of(operations.TENANTS_CREATE, Arguments(body={"name": "Acme"}, idempotency_key="k" * 1025))
+
+
+@pytest.mark.parametrize("value", ["", " ", "a\nb", "a\r\nX: y", "tokén", "a "])
+def test_what_no_header_can_carry_is_refused_and_not_told(value: str) -> None:
+    for given in (Arguments(path=["1"], idempotency_key=value or "\0"), Arguments(path=["1"], if_match=value)):
+        with pytest.raises(CallError, match=r"^(idempotency_key|if_match) is empty, or has"):
+            call_of(operations.ENDPOINTS_ROTATE_SECRET, given)
+    with pytest.raises(CallError, match="token is empty, or has a character") as refused:
+        Client("https://shop.example", token=f"{TOKEN}{value or chr(10)}")
+    assert TOKEN not in f"{refused.value!r} {refused.value.hint}"
+
+
+def test_a_token_is_in_no_text_about_a_client() -> None:
+    client = Client("https://shop.example", token=TOKEN)
+    call = call_of(operations.SIGN_IN_POLL, Arguments(query={"session_id": "1"}, device_token=TOKEN))
+    assert call.token == TOKEN
+    for each in (client, vars(client), client.endpoints, vars(client.endpoints), call, Arguments(device_token=TOKEN)):
+        assert "hunter2" not in repr(each)
