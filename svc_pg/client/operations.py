@@ -46,7 +46,7 @@ class Call:
 
     method: str
     target: str
-    body: bytes | None = None
+    body: bytes | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
     token: str | None = field(default=None, repr=False)
     is_signed: bool = True
@@ -59,7 +59,7 @@ class Arguments:
 
     path: Sequence[str] = ()
     query: Mapping[str, object] = field(default_factory=dict)
-    body: Mapping[str, object] | None = None
+    body: Mapping[str, object] | None = field(default=None, repr=False)
     idempotency_key: str | None = None
     if_match: str | None = None
     device_token: str | None = field(default=None, repr=False)

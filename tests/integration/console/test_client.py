@@ -4,7 +4,6 @@ import asyncio
 import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any, Final, Self
 
 import pytest
@@ -15,8 +14,6 @@ from tests.support.client_behaviours import EXPECTED, HOOK, behaviours
 from tests.support.documents import examples
 
 NAMES: Final = ("operator", "reader", "customer", None)
-BRIEFLY: Final = timedelta(seconds=20)
-"""Less than a customer's program has to wait after too many calls."""
 
 
 @pytest.fixture
@@ -70,7 +67,7 @@ class Waiting:
 def test_a_client_finds_what_the_others_do(served: Served) -> None:
     with ExitStack() as stack:
         clients = [
-            stack.enter_context(Client(served.base_url, token=name and served.tokens[name], patience=BRIEFLY))
+            stack.enter_context(Client(served.base_url, token=name and served.tokens[name], max_attempts=1))
             for name in NAMES
         ]
         assert behaviours(*clients) == EXPECTED
@@ -81,7 +78,7 @@ def test_an_async_client_finds_what_the_others_do(served: Served) -> None:
         runner = stack.enter_context(asyncio.Runner())
         clients = [
             stack.enter_context(
-                Waiting(AsyncClient(served.base_url, token=name and served.tokens[name], patience=BRIEFLY), runner)
+                Waiting(AsyncClient(served.base_url, token=name and served.tokens[name], max_attempts=1), runner)
             )
             for name in NAMES
         ]

@@ -83,5 +83,8 @@ def test_a_token_is_in_no_text_about_a_client() -> None:
     client = Client("https://shop.example", token=TOKEN)
     call = call_of(operations.SIGN_IN_POLL, Arguments(query={"session_id": "1"}, device_token=TOKEN))
     assert call.token == TOKEN
-    for each in (client, vars(client), client.endpoints, vars(client.endpoints), call, Arguments(device_token=TOKEN)):
+    given = Arguments(device_token=TOKEN, body={"token": TOKEN})
+    opened = call_of(operations.PORTAL_OPEN, given)
+    assert TOKEN in str(opened.body)
+    for each in (client, vars(client), client.endpoints, vars(client.endpoints), call, given, opened):
         assert "hunter2" not in repr(each)

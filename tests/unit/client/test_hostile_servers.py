@@ -114,6 +114,11 @@ def test_a_server_that_does_not_come_to_an_end_is_left(call: Callable[..., None]
     assert "no answer in time" in str(failed)
 
 
+def test_in_asyncio_the_head_of_an_answer_has_an_end_too() -> None:
+    failed = failure(in_asyncio, dripping(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), patience=SHORT)
+    assert "no answer in time" in str(failed)
+
+
 def test_a_flood_is_left(call: Callable[..., None]) -> None:
     flood = flooding(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", b"[")
     assert "more than 33,554,432 bytes" in str(failure(call, flood))
