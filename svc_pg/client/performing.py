@@ -1,11 +1,11 @@
 """Make the calls of operations by httpx, for sync and async callers."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+import anyio
 import httpx
 
 from svc_pg.client.answers import Page, read
@@ -112,7 +112,7 @@ class AsyncApi(Connection[httpx.AsyncClient]):
 
     async def _received(self, call: Call, *, is_stream: bool) -> Received:
         async def perform(attempt: Attempt) -> Received:
-            async with asyncio.timeout(self.seconds_left(attempt)):
+            with anyio.fail_after(self.seconds_left(attempt)):  # the one whose cancellations httpx understands
                 return await begun(attempt)
 
         async def begun(attempt: Attempt) -> Received:

@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 from shutil import copy
 
+import pytest
+
 from tests.e2e.test_generated_clients import TYPESCRIPT_OPTIONS, run
 from tests.integration.console.client_server import serving_clients
 from tests.support.client_behaviours import EXPECTED
 from tests.support.documents import ROOT, examples
 from tests.support.generators import typescript_modules
+
+pytestmark = pytest.mark.timeout(300)  # a compiler, whatever else the machine does
 
 CALLS = ROOT / "tests" / "support" / "client_behaviours.ts"
 
