@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tests.support.client_heads import CALLS, MADE, MODELS, OPERATIONS, REQUESTS
 from tests.support.client_operations import Described, described
 from tests.support.client_words import (
     WIDTH,
@@ -21,57 +22,6 @@ from tests.support.documents import ROOT
 
 FOLDER: Final = ROOT / "svc_pg" / "client" / "generated"
 DOCUMENT: Final = ROOT / "docs" / "openapi.json"
-_MADE: Final = "made of docs/openapi.json by tests/support/client_source.py."
-_MODELS: Final = f'''\
-"""The answers of the API, {_MADE}"""
-
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
-
-from pydantic import Field
-
-from svc_pg.client.answers import Answer
-'''
-_REQUESTS: Final = f'''\
-"""The parameters and bodies of operations, {_MADE}"""
-
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Literal, Required, TypeAlias, TypedDict, TypeVar
-
-T = TypeVar("T")
-
-OneOrMore: TypeAlias = Sequence[T] | T
-"""A value, or several of which one has to fit."""
-PointInTime: TypeAlias = str | datetime | timedelta
-"""A time with its zone, or a duration before now: as a text such as ``7d``, or as an object."""
-'''
-_OPERATIONS: Final = f'''\
-"""The operations of the API as data, {_MADE}"""
-
-from types import NoneType
-from typing import Any, Final
-
-from svc_pg.client.answers import Page
-from svc_pg.client.generated import models, requests
-from svc_pg.client.operations import Operation
-'''
-_CALLS: Final = f'''\
-"""The methods of {{prefix}}Client, {_MADE}"""
-
-# ruff: noqa: A002 - names of the API
-
-from collections.abc import {{prefix}}Iterator, Sequence
-from typing import Any, Literal, Unpack
-
-from svc_pg.client.answers import Page
-from svc_pg.client.generated import models, requests
-from svc_pg.client.generated import operations as ops
-from svc_pg.client.operations import Arguments
-from svc_pg.client.performing import {{prefix}}Api
-from svc_pg.client.streams import {{streams}}
-'''
 _SHADOWED: Final = frozenset({"schema"})
 """Names of members that pydantic's models have for themselves."""
 _SECRET: Final = frozenset({"token", "secret", "portalToken", "deviceToken", "sessionToken"})
@@ -82,7 +32,7 @@ def modules(document: Mapping[str, Any]) -> dict[Path, str]:
     """Each module with its text."""
     operations = described(document)
     made = {
-        "__init__": [f'"""The operations and answers of the API, {_MADE}"""'],
+        "__init__": [f'"""The operations and answers of the API, {MADE}"""'],
         "models": _models(document, operations),
         "requests": _requests(document, operations),
         "operations": _operations(document, operations),
@@ -100,7 +50,7 @@ def _models(document: Mapping[str, Any], operations: Sequence[Described]) -> Ite
     schemas = document["components"]["schemas"]
     sometimes = {name: left_out for each in operations for name, left_out in each.sometimes.items()}
     names = _reachable(schemas, [each.model for each in operations if each.model in schemas])
-    yield _MODELS
+    yield MODELS
     yield from _public(names)
     for name in names:
         schema = schemas[name]
@@ -160,7 +110,7 @@ def _references(schema: object) -> Iterator[str]:
 
 def _requests(document: Mapping[str, Any], operations: Sequence[Described]) -> Iterator[str]:
     classes = list(_typed_dicts(document, operations))
-    yield _REQUESTS
+    yield REQUESTS
     yield from _public(["OneOrMore", "PointInTime", *(name for name, _, _, _ in classes)])
     for name, parent, words, members in classes:
         yield from ["", "", f"class {name}({parent}, total=False):", *docstring(words, 4), ""]
@@ -226,7 +176,7 @@ def _sentence(words: str) -> str:
 
 
 def _operations(document: Mapping[str, Any], operations: Sequence[Described]) -> Iterator[str]:
-    yield _OPERATIONS
+    yield OPERATIONS
     yield f'PREFIX: Final = "{document["servers"][0]["url"]}"'
     for each in operations:
         arguments = [f'"{each.method}"', f'"{each.path}"', each.answer]
@@ -242,7 +192,7 @@ def _operations(document: Mapping[str, Any], operations: Sequence[Described]) ->
 def _calls(operations: Sequence[Described], *, is_async: bool) -> Iterator[str]:
     prefix = "Async" if is_async else ""
     streams = ", ".join(sorted([f"{prefix}Stream", "Lines", "Parts", "ServerEvent", "ServerEvents"]))
-    yield _CALLS.format(prefix=prefix, streams=streams)
+    yield CALLS.format(prefix=prefix, streams=streams)
     resources: dict[str, list[Described]] = {}
     for each in operations:
         resources.setdefault(each.resource, []).append(each)
