@@ -729,6 +729,13 @@ class AsyncDeliveries:
         """As ``attempts``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id], query={"limit": page_size}))
 
+    async def why(self, id: str) -> Sequence[models.DeliveryReason]:
+        """The reasons for which it waits, or how it has ended.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.DELIVERIES_WHY, Arguments(path=[id]))
+
     async def retry(self, id: str) -> models.Delivery:
         """Make a failed or canceled delivery due now.
 

@@ -727,6 +727,13 @@ class Deliveries:
         """As ``attempts``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id], query={"limit": page_size}))
 
+    def why(self, id: str) -> Sequence[models.DeliveryReason]:
+        """The reasons for which it waits, or how it has ended.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_WHY, Arguments(path=[id]))
+
     def retry(self, id: str) -> models.Delivery:
         """Make a failed or canceled delivery due now.
 

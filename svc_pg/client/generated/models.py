@@ -28,6 +28,7 @@ __all__ = [
     "DeliveryAttempt",
     "DeliveryDetail",
     "DeliveryPost",
+    "DeliveryReason",
     "Drift",
     "Endpoint",
     "EndpointActivity",
@@ -1304,6 +1305,24 @@ class DeliveryAttempt(Answer):
     """The address that the worker connected to; None if it did not connect."""
     worker: str | None
     """The worker; None if it is not known, and for a session of one tenant."""
+
+
+class DeliveryReason(Answer):
+    """A reason for which a delivery waits, or how it has ended."""
+
+    reason: str
+    """The reason, for programs. One of delivered, failed, canceled, blocking, sending, lost, due, deleted, disabled,
+    later, paused, broken, throttled, key, probed, full, rate, clock, queue, standby, subscription, no_worker; later
+    versions may have others.
+    """
+    sentence: str
+    """The reason, for people."""
+    since: datetime | None
+    """Its beginning; None if that is not known."""
+    until: datetime | None
+    """Its end; None if that is not known."""
+    other_delivery_id: str | None
+    """The delivery that comes first; None if none has to."""
 
 
 class StatusCount(Answer):

@@ -128,6 +128,7 @@ DELIVERIES_GET: Final = Operation("GET", "/webhooks/deliveries/{id}", models.Del
 DELIVERIES_ATTEMPTS: Final = Operation(
     "GET", "/webhooks/deliveries/{id}/attempts", Page[models.DeliveryAttempt], query=requests.DeliveriesAttemptsPage
 )
+DELIVERIES_WHY: Final = Operation("GET", "/webhooks/deliveries/{id}/why", list[models.DeliveryReason])
 DELIVERIES_RETRY: Final = Operation("POST", "/webhooks/deliveries/{id}/retry", models.Delivery)
 DELIVERIES_CANCEL: Final = Operation("POST", "/webhooks/deliveries/{id}/cancel", models.Delivery)
 DELIVERIES_COUNTS: Final = Operation(
