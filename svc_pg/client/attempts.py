@@ -1,7 +1,8 @@
 """Make a call in a few attempts, without I/O: a generator yields each attempt and each wait, and receives the answer.
 
 A call is repeated only if that cannot make anything twice: it only reads, it has an ``Idempotency-Key``, the server
-cannot have received it, or the server says by ``Retry-After`` that it may come again.
+cannot have received it, or the server refused to begin it (429). A 503 may come after the change: of a commit whose
+answer was lost, the server does not know the end.
 """
 
 import random
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 import httpx
 
-from svc_pg.client.errors import ApiError, ClientError, ConnectionFailedError, UnexpectedAnswerError
+from svc_pg.client.errors import ApiError, ClientError, ConnectionFailedError, ServerError, UnexpectedAnswerError
 from svc_pg.client.operations import Call
 from svc_pg.client.problems import problem_of, retry_after
 from svc_pg.database.effects import Effects
@@ -28,7 +29,7 @@ _LONGEST_WAIT: Final = 8.0
 _NOT_RECEIVED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _NEVER: Final = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 _PASSING: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
-_ASKED_TO_WAIT: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_MAY_BE_MADE: Final = "The server may have done it: look before you call again."
 _NONE_LEFT: Final = re.compile(r";\s*r=0\s*;\s*t=(\d{1,6})\b")
 
 
@@ -92,6 +93,8 @@ def attempts(call: Call, bounds: Bounds, pace: Pace) -> Effects[Received]:
             if received.status < HTTPStatus.MULTIPLE_CHOICES:
                 return received
             failure, wait = problem_of(received.status, received.headers, received.body), _asked(received, number)
+            if isinstance(failure, ServerError) and not call.is_repeatable:
+                failure.hint = _MAY_BE_MADE
         if wait is None or number >= bounds.max_attempts or not _may_repeat(call, failure):
             raise failure
         wait = max(wait, pace.until - pace.clock())
@@ -108,14 +111,15 @@ def _not_answered(call: Call, error: Exception) -> ClientError:
     if isinstance(error, _NOT_RECEIVED):
         return ConnectionFailedError(message, hint="Is base_url right, and is the server up?")
     if not call.is_repeatable:
-        return ConnectionFailedError(message, hint="The server may have done it: look before you call again.")
+        return ConnectionFailedError(message, hint=_MAY_BE_MADE)
     return ConnectionFailedError(message)
 
 
 def _may_repeat(call: Call, failure: ClientError) -> bool:
     if isinstance(failure, ApiError):
-        is_asked = failure.retry_after is not None and failure.status in _ASKED_TO_WAIT
-        return is_asked or (call.is_repeatable and failure.status in _PASSING)
+        if failure.status == HTTPStatus.TOO_MANY_REQUESTS:  # with a code it is of the server, before it begins
+            return failure.retry_after is not None and (call.is_repeatable or bool(failure.code))
+        return call.is_repeatable
     if isinstance(failure, ConnectionFailedError) and not isinstance(failure.__cause__, _NEVER):
         return call.is_repeatable or isinstance(failure.__cause__, _NOT_RECEIVED)
     return False
@@ -123,7 +127,7 @@ def _may_repeat(call: Call, failure: ClientError) -> bool:
 
 def _asked(received: Received, number: int) -> float | None:
     """The seconds until the next attempt; None if the answer is none of those that pass."""
-    if received.status not in _PASSING | _ASKED_TO_WAIT:
+    if received.status not in {*_PASSING, HTTPStatus.TOO_MANY_REQUESTS}:
         return None
     return max(retry_after(received.headers) or 0.0, _backoff(number))
 

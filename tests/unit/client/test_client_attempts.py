@@ -83,16 +83,39 @@ def test_the_attempts_have_an_end() -> None:
     assert "acme" not in str(failed.value)
 
 
-def test_a_change_is_made_again_only_if_it_was_not_received_or_the_server_asks() -> None:
-    assert Played([UNREACHED, OK]).call(CHANGE) is OK
-    assert Played([httpx.PoolTimeout(""), OK]).call(CHANGE) is OK
-    assert Played([problem(429, Retry_After="1"), OK]).call(CHANGE) is OK
-    assert Played([problem(503, Retry_After="1"), OK]).call(CHANGE) is OK
-    for failure in (LOST, httpx.ReadTimeout(""), problem(503), problem(502)):
-        with pytest.raises(ClientError) as failed:
-            Played([failure, OK]).call(CHANGE)
-        if isinstance(failure, Exception):
-            assert failed.value.hint == "The server may have done it: look before you call again."
+@pytest.mark.parametrize(
+    "failure", [UNREACHED, httpx.PoolTimeout(""), httpx.ProxyError("407"), problem(429, Retry_After="1")], ids=repr
+)
+def test_a_change_is_made_again_if_it_was_not_received_or_the_server_refused_to_begin(
+    failure: Received | Exception,
+) -> None:
+    assert Played([failure, OK]).call(CHANGE) is OK
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        LOST,
+        httpx.ReadTimeout(""),
+        TimeoutError(),
+        problem(502, Retry_After="1"),
+        problem(503, Retry_After="1"),  # of the server too, if the commit was lost
+        problem(504, Retry_After="1"),
+        problem(500, Retry_After="1"),
+    ],
+    ids=repr,
+)
+def test_a_change_that_may_have_been_made_is_not_made_again(failure: Received | Exception) -> None:
+    with pytest.raises(ClientError) as failed:
+        Played([failure, OK]).call(CHANGE)
+    assert failed.value.hint == "The server may have done it: look before you call again."
+
+
+def test_a_change_that_something_between_has_limited_is_not_made_again() -> None:
+    limited = Received(429, {"retry-after": "1"}, b"<h1>Too many</h1>")
+    assert Played([limited, OK]).call(READ) is OK
+    with pytest.raises(RateLimitedError):
+        Played([limited, OK]).call(CHANGE)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 500])
