@@ -1,7 +1,7 @@
 """The addresses of calls: the base URL of a client, and the path and the query of an operation."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from ipaddress import ip_address
 from typing import Final
@@ -70,15 +70,18 @@ def _segment(name: str, value: object) -> str:
         raise CallError(f"{name} has half of a surrogate pair, which no text has") from error
 
 
-def query_of(given: Mapping[str, object], *, with_commas: Iterable[str] = ()) -> str:
+def query_of(given: Mapping[str, object], *, with_commas: Collection[str] = ()) -> str:
     """The parameters as a query, without those that are None. Raises CallError.
 
-    Of several values each is a parameter of its own, but of those named by ``with_commas``.
+    Of several values each is a parameter of its own, but of those named by ``with_commas``. No values would be no
+    parameter, and the answer everything, so they are refused.
     """
     pairs: list[tuple[str, str]] = []
     for name, value in given.items():
-        texts = [_text(name, each) for each in _each(value)]
-        if name in with_commas and texts:
+        if value is None:
+            continue
+        texts = [_text(name, each) for each in _each(name, value)]
+        if name in with_commas:
             texts = [",".join(texts)]
         pairs += [(to_camel(name), text) for text in texts]
     try:
@@ -87,13 +90,13 @@ def query_of(given: Mapping[str, object], *, with_commas: Iterable[str] = ()) ->
         raise CallError("a parameter has half of a surrogate pair, which no text has") from error
 
 
-def _each(value: object) -> Iterator[object]:
-    if value is None:
-        return
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        yield from value
-    else:
-        yield value
+def _each(name: str, value: object) -> Collection[object]:
+    """The values of a parameter. One that can be read only once is refused: each page asks with the same values."""
+    if not isinstance(value, Sequence | Set) or isinstance(value, str | bytes | bytearray | memoryview):
+        return [value]
+    if not value:
+        raise CallError(f"{name} is empty", hint="Leave it out, or pass None, to have no such filter.")
+    return value
 
 
 def _text(name: str, value: object) -> str:
@@ -108,5 +111,6 @@ def _text(name: str, value: object) -> str:
             return value.isoformat()
         case timedelta() if value > timedelta(0):
             return durations.text(value)
-    wanted = "with its time zone" if isinstance(value, datetime) else "a text, a number, a time or a positive duration"
-    raise CallError(f"{name} is {value!r:.100}: write it {wanted}")
+    if isinstance(value, datetime):
+        raise CallError(f"{name} is {value!r:.100}: write it with its time zone")
+    raise CallError(f"{name} is {value!r:.100}: write a text, a number, a time, a positive duration, or a list of them")

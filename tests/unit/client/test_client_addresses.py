@@ -113,9 +113,34 @@ def test_filters_are_written_as_the_api_reads_them() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [datetime(2026, 1, 31), timedelta(0), b"bytes", {"a": 1}, [None], "\udfff"],  # noqa: DTZ001 - what is tested
+    [
+        datetime(2026, 1, 31),  # noqa: DTZ001 - what is tested
+        timedelta(0),
+        b"bytes",
+        bytearray(b"bytes"),
+        memoryview(b"bytes"),
+        {"a": 1},
+        [None],
+        "\udfff",
+    ],
     ids=repr,
 )
 def test_a_filter_that_cannot_be_written_is_refused(value: object) -> None:
     with pytest.raises(CallError, match=r"since|surrogate"):
         query_of({"since": value})
+
+
+@pytest.mark.parametrize("value", [[], (), set(), {}.keys()], ids=repr)
+def test_a_filter_by_nothing_is_refused_and_does_not_become_everything(value: object) -> None:
+    for with_commas in ((), ("ids",)):
+        with pytest.raises(CallError, match="ids is empty"):
+            query_of({"ids": value}, with_commas=with_commas)
+    with pytest.raises(CallError, match="ids is empty"):
+        Client("https://shop.example").deliveries.iterate(ids=[])
+
+
+def test_a_filter_that_can_be_read_once_is_refused_or_the_second_page_would_have_none() -> None:
+    for once in (iter(["1"]), (each for each in "1"), map(str, [1]), {"1": 1}.values()):
+        with pytest.raises(CallError, match="ids is .*or a list of them"):
+            query_of({"ids": once})
+    assert query_of({"ids": {"1": 1}.keys()}) == query_of({"ids": frozenset("1")}) == "ids=1"
