@@ -40,7 +40,8 @@ class Client(Resources):
     attempts of a call, with the waits between them, take at most ``patience``. An answer, or a row of a stream, has at
     most ``max_bytes``.
 
-    ``http_client`` is an ``httpx.Client`` of your own, for example with a proxy or a certificate; it stays open.
+    A proxy of the environment (``HTTPS_PROXY``) is used for ``https://`` alone: it cannot read the token. ``http_client``
+    is an ``httpx.Client`` of your own, for example with a proxy or a certificate; it stays open.
     """
 
     def __init__(
@@ -56,13 +57,14 @@ class Client(Resources):
         http_client: httpx.Client | None = None,
     ) -> None:
         self._is_ours = http_client is None
+        address = api_address(base_url, prefix=PREFIX, allow_http=allow_http)
         self._api = Api(
-            address=api_address(base_url, prefix=PREFIX, allow_http=allow_http),
+            address=address,
             auth=_bearer(token),
             bounds=_bounds(timeout, patience, max_attempts, max_bytes),
             pace=Pace(),
             user_agent=_USER_AGENT,
-            http=http_client or httpx.Client(),
+            http=http_client or httpx.Client(trust_env=_may_have_proxy(address)),
         )
         super().__init__(self._api)
 
@@ -102,13 +104,14 @@ class AsyncClient(AsyncResources):
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._is_ours = http_client is None
+        address = api_address(base_url, prefix=PREFIX, allow_http=allow_http)
         self._api = AsyncApi(
-            address=api_address(base_url, prefix=PREFIX, allow_http=allow_http),
+            address=address,
             auth=_bearer(token),
             bounds=_bounds(timeout, patience, max_attempts, max_bytes),
             pace=Pace(),
             user_agent=_USER_AGENT,
-            http=http_client or httpx.AsyncClient(),
+            http=http_client or httpx.AsyncClient(trust_env=_may_have_proxy(address)),
         )
         super().__init__(self._api)
 
@@ -127,6 +130,11 @@ class AsyncClient(AsyncResources):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._api.address!r})"
+
+
+def _may_have_proxy(address: str) -> bool:
+    """True if a proxy of the environment cannot read the token; it would get one for ``http://localhost`` too."""
+    return address.startswith("https://")
 
 
 def _bearer(token: str | None) -> Bearer | None:

@@ -149,6 +149,25 @@ def test_a_token_goes_nowhere_but_to_its_server(caplog: pytest.LogCaptureFixture
     assert "hunter2" not in caplog.text
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"], ids=["this machine", "another one"])
+def test_a_token_goes_to_no_proxy_of_the_environment_unencrypted(
+    call: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        seen.append(await reader.read(65536))
+
+    with serving(proxy) as proxy_url, serving(saying(answer(EMPTY))) as base_url:
+        for name in ("http_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy_url)
+            monkeypatch.setenv(name.upper(), proxy_url)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        call(base_url.replace("127.0.0.1", host), allow_http=True)
+    assert seen == []
+
+
 def test_a_list_that_never_ends_is_left() -> None:
     same = b'{"data": [], "nextCursor": "again"}'
     never = pytest.raises(UnexpectedAnswerError, match="the list would never end")
