@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httpx
 
-from svc_pg.client.errors import ApiError, ClientError, ConnectionFailedError, ServerError, UnexpectedAnswerError
+from svc_pg.client.errors import ApiError, ClientError, ConnectionFailedError, ServerError
 from svc_pg.client.operations import Call
 from svc_pg.client.problems import problem_of, retry_after
 from svc_pg.database.effects import Effects
@@ -104,8 +104,6 @@ def attempts(call: Call, bounds: Bounds, pace: Pace) -> Effects[Received]:
 
 
 def _not_answered(call: Call, error: Exception) -> ClientError:
-    if isinstance(error, httpx.DecodingError):
-        return UnexpectedAnswerError("the answer is compressed in another way than it says")
     reason = "no answer in time" if isinstance(error, TimeoutError | httpx.TimeoutException) else str(error)
     message = f"{call.method} {call.target.partition('?')[0]}: {reason or type(error).__name__}"
     if isinstance(error, _NOT_RECEIVED):

@@ -40,8 +40,8 @@ class Client(Resources):
     attempts of a call, with the waits between them, take at most ``patience``. An answer, or a row of a stream, has at
     most ``max_bytes``.
 
-    A proxy of the environment (``HTTPS_PROXY``) is used for ``https://`` alone: it cannot read the token. ``http_client``
-    is an ``httpx.Client`` of your own, for example with a proxy or a certificate; it stays open.
+    A proxy of the environment (``HTTPS_PROXY``) is used for ``https://`` alone: it cannot read the token.
+    ``http_client`` is an ``httpx.Client`` of your own, for example with a proxy or a certificate; it stays open.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 CONNECT_TIMEOUT: Final = timedelta(seconds=5)
 
 _SHORTEST: Final = 0.001
-_ENCODINGS: Final = frozenset({"", "identity", "gzip"})
+_ENCODINGS: Final = frozenset({"", "identity"})
 
 
 class Bearer(httpx.Auth):
@@ -52,7 +52,7 @@ class Connection(Generic[Http]):
             call.method,
             self.address + call.target,
             content=call.body,
-            headers={"Accept-Encoding": "gzip", "User-Agent": self.user_agent, **call.headers},
+            headers={"Accept-Encoding": "identity", "User-Agent": self.user_agent, **call.headers},
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT.total_seconds())),
         )
 
@@ -79,7 +79,10 @@ class Connection(Generic[Http]):
 
 
 def refuse_unknown_encoding(response: httpx.Response) -> None:
-    """Refuse an encoding that was not asked for: some make gigabytes of a few bytes. Raises UnexpectedAnswerError."""
+    """Refuse a compressed answer, which was not asked for. Raises UnexpectedAnswerError.
+
+    Some make gigabytes of a few bytes, or nothing of any number of bytes: no bound would hold.
+    """
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise UnexpectedAnswerError(f"the answer has the encoding {encoding[:50]!r}, which was not asked for")

@@ -50,7 +50,7 @@ class Api(Connection[httpx.Client]):
     def _items(self, call: Call, reader: Reader[T]) -> Generator[T, None, None]:
         response: httpx.Response = self._received(call, is_stream=True).response
         with closing(response), whole(call):
-            for part in response.iter_bytes():
+            for part in response.iter_raw():
                 yield from reader.feed(part)
             yield from reader.end()
 
@@ -63,7 +63,7 @@ class Api(Connection[httpx.Client]):
                 received, is_open = _begun(response, is_stream=is_stream)
                 body = bytearray()
                 if not is_open:
-                    for part in response.iter_bytes():
+                    for part in response.iter_raw():
                         self.gather(body, part, attempt)
                 return replace(received, body=bytes(body))
             finally:
@@ -104,7 +104,7 @@ class AsyncApi(Connection[httpx.AsyncClient]):
         response: httpx.Response = (await self._received(call, is_stream=True)).response
         async with aclosing(response):
             with whole(call):
-                async for part in response.aiter_bytes():
+                async for part in response.aiter_raw():
                     for item in reader.feed(part):
                         yield item
                 for item in reader.end():
@@ -123,7 +123,7 @@ class AsyncApi(Connection[httpx.AsyncClient]):
                 received, is_open = _begun(response, is_stream=is_stream)
                 body = bytearray()
                 if not is_open:
-                    async for part in response.aiter_bytes():
+                    async for part in response.aiter_raw():
                         self.gather(body, part, attempt)
                 return replace(received, body=bytes(body))
             finally:
