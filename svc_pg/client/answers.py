@@ -1,7 +1,9 @@
 """Answers of the API as objects: open ones, which keep what a newer server adds."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Final, Generic, TypeVar, cast
@@ -75,12 +77,24 @@ def read(kind: type[T], body: bytes, headers: Mapping[str, str]) -> T:
 
 
 def read_json(kind: type[T], text: bytes) -> T:
-    """A JSON text as an object of this type. Raises UnexpectedAnswerError."""
+    """A JSON text as an object of this type; numbers of any JSON keep their digits. Raises UnexpectedAnswerError."""
     hashable: Any = kind
     try:
-        return cast(T, _adapter(hashable).validate_json(text))
+        return cast(T, _adapter(hashable).validate_python(_parsed(text)))
     except ValidationError as error:
         # without the values, which the text of the error has, and which may be secret
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = "".join(f"/{part}" for part in first["loc"])
-    raise UnexpectedAnswerError(f"the answer does not fit: {first['msg']}{place and f' at {place}'}"[:500], hint=_HINT)
+        place = "".join(f"/{part}" for part in first["loc"])
+        problem = f"{first['msg']}{place and f' at {place}'}"
+    except (ValueError, ArithmeticError, RecursionError):
+        problem = "it is no JSON, or has a number of too many digits"
+    raise UnexpectedAnswerError(f"the answer does not fit: {problem}"[:500], hint=_HINT)
+
+
+def _parsed(text: bytes) -> Any:
+    """The value, with numbers with a fraction as Decimal: pydantic's own parser rounds them."""
+    return json.loads(text.decode(), parse_float=Decimal, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"JSON has no {constant}")

@@ -1,18 +1,18 @@
 """An operation of the API as data, and a call of it as a request, without I/O."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final, Generic, Literal, TypeVar, get_args, get_type_hints, is_typeddict
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from pydantic.alias_generators import to_camel
 
 from svc_pg.client.addresses import path_of, query_of
 from svc_pg.client.errors import CallError
+from svc_pg.formats.json_errors import NotJsonError
+from svc_pg.formats.json_writer import write
 
 T = TypeVar("T")
 
@@ -138,21 +138,8 @@ def _member(hint: Any, value: object) -> object:
 
 def _json(value: object) -> bytes:
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise CallError(f"the body is not JSON: {error}") from error
-
-
-def _plain(value: object) -> object:
-    match value:
-        case datetime() if value.tzinfo is not None:
-            return value.isoformat()
-        case timedelta():
-            return value.total_seconds()
-        case UUID():
-            return str(value)
-        case Mapping():
-            return dict(value)
-        case Sequence():
-            return list(value)
-    raise TypeError(f"{type(value).__name__} is no JSON" + (" without a time zone" * isinstance(value, datetime)))
+        return write(value).encode()
+    except NotJsonError as error:
+        raise CallError(f"the body is not JSON: {error.message}", hint=error.hint) from error
+    except UnicodeEncodeError as error:
+        raise CallError("the body is not JSON: it has half of a surrogate pair, which no text has") from error

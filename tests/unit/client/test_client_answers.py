@@ -66,7 +66,21 @@ def test_a_row_may_lack_the_fields_that_were_not_asked_for() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"<html>hunter2", b'"hunter2"', b'{"id": "hunter2"}', b"\xff", b"[" * 100_000, b'{"id": 1e999}'],
+    [
+        b"",
+        b"{",
+        b"<html>hunter2",
+        b'"hunter2"',
+        b'{"id": "hunter2"}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"id": 1e999}',
+        b'{"id": 1e99999999999999999999}',
+        b'{"id": 1%s}' % (b"0" * 5000),
+        b'{"id": NaN}',
+        '{"id": "hunter2"}'.encode("utf-16"),
+        b'{"id": "\\ud800", "name": "hunter2"}',
+    ],
     ids=lambda body: body[:20],
 )
 def test_an_answer_that_does_not_fit_is_an_error_without_its_content(body: bytes) -> None:
@@ -75,6 +89,26 @@ def test_an_answer_that_does_not_fit_is_an_error_without_its_content(body: bytes
     assert "hunter2" not in str(failed.value)
     assert failed.value.__cause__ is None
     assert failed.value.__context__ is None
+
+
+def test_numbers_of_the_log_keep_all_their_digits() -> None:
+    text = """{"id": "7", "timestamp": "2026-03-14T09:26:53.5Z", "tableName": "t",
+        "afterData": {"total": 12345678901234567.89, "rate": 0.10, "big": 123456789012345678901, "tiny": 1e-400}}"""
+    [row] = Lines(models.Entry, 1000).feed(b" ".join(text.encode().splitlines()) + b"\n")
+    page = read(Page[models.Entry], b'{"data": [%s]}' % text.encode(), {})
+    for entry in (row, *page):
+        assert entry.timestamp == datetime(2026, 3, 14, 9, 26, 53, 500_000, tzinfo=UTC)
+        assert {name: str(value) for name, value in entry.after_data.items()} == {
+            "total": "12345678901234567.89",
+            "rate": "0.10",
+            "big": "123456789012345678901",
+            "tiny": "1E-400",
+        }
+
+
+def test_a_number_of_the_api_itself_is_a_float() -> None:
+    made = read(models.Endpoint, json.dumps(example(SCHEMAS["Endpoint"]) | {"timeout": 2.5}).encode(), {})
+    assert (made.timeout, type(made.timeout)) == (2.5, float)
 
 
 def test_an_answer_where_none_is_due_is_an_error() -> None:

@@ -1,8 +1,10 @@
 """Calls as requests: bodies, keys, and what is refused before anything is sent."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final
+from uuid import UUID
 
 import pytest
 
@@ -10,6 +12,7 @@ from svc_pg.client import CallError, Client
 from svc_pg.client.generated import operations
 from svc_pg.client.operations import MAX_KEY_BYTES, Arguments, call_of
 from svc_pg.console.repeated_calls import KEY_BYTES
+from svc_pg.formats.json_writer import write
 
 TOKEN: Final = "svcpg_hunter2"
 
@@ -49,10 +52,32 @@ def test_a_wrong_name_is_told_before_the_first_row_is_asked_for() -> None:
         Client("https://shop.example").entries.iterate(tennant="acme")  # type: ignore[call-arg] # what is tested
 
 
-@pytest.mark.parametrize("payload", [float("nan"), {1, 2}, object()], ids=["nan", "set", "object"])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        float("nan"),
+        Decimal("inf"),
+        {1, 2},
+        object(),
+        b"bytes",
+        bytearray(b"bytes"),
+        datetime(2026, 1, 31),  # noqa: DTZ001 - what is tested
+        "\ud800",
+    ],
+    ids=lambda payload: type(payload).__name__,
+)
 def test_a_body_that_is_no_json_is_refused(payload: object) -> None:
-    with pytest.raises(CallError, match="the body is not JSON"):
-        call_of(operations.EVENTS_SEND, Arguments(body={"event": "a", "payload": payload}))
+    with pytest.raises(CallError, match="the body is not JSON") as refused:
+        call_of(operations.EVENTS_SEND, Arguments(body={"event": "a", "payload": {"lines": [payload]}}))
+    assert isinstance(payload, str) or "$.payload.lines[0] is" in str(refused.value)
+
+
+def test_a_payload_may_have_what_the_library_sends() -> None:
+    payload = {"total": Decimal("12345678901234567.890"), "at": datetime(2026, 1, 31, tzinfo=UTC), "id": UUID(int=7)}
+    made = call_of(operations.EVENTS_SEND, Arguments(body={"event": "a", "payload": payload}))
+    assert made.body is not None
+    assert json.loads(made.body)["payload"] == json.loads(write(payload))
+    assert b"12345678901234567.890" in made.body
 
 
 def test_each_call_that_makes_something_has_a_key_of_its_own() -> None:
