@@ -30,7 +30,7 @@ class Answer(BaseModel):
 
     @property
     def etag(self) -> str | None:
-        """The state of the object as it was read, for ``if_match`` of a change; None if the answer tells none."""
+        """The state of the object as it was read, for ``if_match`` of a change; None of rows of lists, for example."""
         return self._etag
 
     @property

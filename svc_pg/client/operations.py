@@ -55,13 +55,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a caller gives to an operation."""
+    """What a caller gives to an operation. ``if_match`` is an ``etag``, or a star for whatever state there is."""
 
     path: Sequence[str] = ()
     query: Mapping[str, object] = field(default_factory=dict)
     body: Mapping[str, object] | None = field(default=None, repr=False)
     idempotency_key: str | None = None
-    if_match: str | None = None
+    if_match: str | None = "*"
     device_token: str | None = field(default=None, repr=False)
 
     def with_query(self, **more: object) -> "Arguments":
@@ -77,9 +77,9 @@ def call_of(operation: Operation[Any], given: Arguments) -> Call:
         target += f"?{query}"
     headers: dict[str, str] = {}
     if operation.with_key:
-        headers["Idempotency-Key"] = _key(given.idempotency_key or str(uuid4()))
-    if given.if_match is not None:
-        headers["If-Match"] = header("if_match", given.if_match)
+        headers["Idempotency-Key"] = _key(str(uuid4()) if given.idempotency_key is None else given.idempotency_key)
+    if given.if_match != "*":
+        headers["If-Match"] = _guard(given.if_match)
     body: bytes | None = None
     if operation.body is not None and given.body is not None:
         _check_names(operation.body, given.body)
@@ -102,6 +102,13 @@ def header(name: str, value: str) -> str:
         hint = "Leave out line breaks, such as one at the end of a file, and letters beyond ASCII."
         raise CallError(f"{name} is empty, or has a character that no header can carry", hint=hint)
     return value
+
+
+def _guard(etag: str | None) -> str:
+    if etag is None:
+        hint = "Rows of lists have no etag: read the object by get, or leave if_match out to change it whatever it is."
+        raise CallError("if_match is None, which would guard nothing", hint=hint)
+    return header("if_match", etag)
 
 
 def _key(value: str) -> str:

@@ -87,7 +87,7 @@ class Described:
             keywords.append("device_token: str")
             given.append("device_token=device_token")
         if self.has_if_match:
-            keywords.append("if_match: str | None = None")
+            keywords.append('if_match: str | None = "*"')
             given.append("if_match=if_match")
         if self.has_key:
             keywords.append("idempotency_key: str | None = None")

@@ -599,7 +599,7 @@ class AsyncEndpoints:
         return await self._api.answer(ops.ENDPOINTS_GET, Arguments(path=[id]))
 
     async def update(
-        self, id: str, *, if_match: str | None = None, **body: Unpack[requests.UpdateEndpointRequest]
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateEndpointRequest]
     ) -> models.Endpoint:
         """Change an endpoint; with If-Match only if nobody else has changed it.
 
@@ -646,7 +646,7 @@ class AsyncEndpoints:
         self,
         id: str,
         *,
-        if_match: str | None = None,
+        if_match: str | None = "*",
         idempotency_key: str | None = None,
         **body: Unpack[requests.RotateSecretRequest],
     ) -> models.EndpointWithSecret:
@@ -937,7 +937,7 @@ class AsyncTenants:
         return await self._api.answer(ops.TENANTS_GET, Arguments(path=[id]))
 
     async def update(
-        self, id: str, *, if_match: str | None = None, **body: Unpack[requests.UpdateTenantRequest]
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateTenantRequest]
     ) -> models.Tenant:
         """Rename a tenant; with If-Match only if nobody else has renamed it.
 

@@ -597,7 +597,7 @@ class Endpoints:
         return self._api.answer(ops.ENDPOINTS_GET, Arguments(path=[id]))
 
     def update(
-        self, id: str, *, if_match: str | None = None, **body: Unpack[requests.UpdateEndpointRequest]
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateEndpointRequest]
     ) -> models.Endpoint:
         """Change an endpoint; with If-Match only if nobody else has changed it.
 
@@ -644,7 +644,7 @@ class Endpoints:
         self,
         id: str,
         *,
-        if_match: str | None = None,
+        if_match: str | None = "*",
         idempotency_key: str | None = None,
         **body: Unpack[requests.RotateSecretRequest],
     ) -> models.EndpointWithSecret:
@@ -935,7 +935,7 @@ class Tenants:
         return self._api.answer(ops.TENANTS_GET, Arguments(path=[id]))
 
     def update(
-        self, id: str, *, if_match: str | None = None, **body: Unpack[requests.UpdateTenantRequest]
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateTenantRequest]
     ) -> models.Tenant:
         """Rename a tenant; with If-Match only if nobody else has renamed it.
 

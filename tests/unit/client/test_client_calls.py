@@ -96,12 +96,21 @@ def test_a_key_has_the_bound_of_the_server() -> None:
 
 @pytest.mark.parametrize("value", ["", " ", "a\nb", "a\r\nX: y", "tokén", "a "])
 def test_what_no_header_can_carry_is_refused_and_not_told(value: str) -> None:
-    for given in (Arguments(path=["1"], idempotency_key=value or "\0"), Arguments(path=["1"], if_match=value)):
+    for given in (Arguments(path=["1"], idempotency_key=value), Arguments(path=["1"], if_match=value)):
         with pytest.raises(CallError, match=r"^(idempotency_key|if_match) is empty, or has"):
             call_of(operations.ENDPOINTS_ROTATE_SECRET, given)
     with pytest.raises(CallError, match="token is empty, or has a character") as refused:
         Client("https://shop.example", token=f"{TOKEN}{value or chr(10)}")
     assert TOKEN not in f"{refused.value!r} {refused.value.hint}"
+
+
+def test_a_guard_that_is_none_is_refused_and_does_not_let_the_change_through() -> None:
+    guarded = call_of(operations.ENDPOINTS_UPDATE, Arguments(path=["1"], if_match='"4f"', body={"description": "x"}))
+    assert guarded.headers["If-Match"] == '"4f"'
+    assert "If-Match" not in call_of(operations.ENDPOINTS_UPDATE, Arguments(path=["1"])).headers
+    with Client("https://shop.example") as client, pytest.raises(CallError, match="if_match is None") as refused:
+        client.endpoints.update("1", if_match=None, description="Orders")
+    assert refused.value.hint
 
 
 def test_a_token_is_in_no_text_about_a_client() -> None:
