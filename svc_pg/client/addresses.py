@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
+import httpx
 from pydantic.alias_generators import to_camel
 
 from svc_pg.client.errors import CallError
@@ -14,6 +15,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.formats import durations
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]+")
+_HOST: Final = re.compile(r"[0-9A-Za-z_.:%-]*")
 _DOTS: Final = frozenset({".", ".."})
 
 
@@ -27,11 +29,15 @@ def api_address(base_url: str, *, prefix: str, allow_http: bool = False) -> str:
         raise ConfigError("base_url is empty, or has a space, a line break or a letter beyond ASCII", hint=example)
     try:
         parts = urlsplit(base_url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ConfigError("base_url is not a URL", hint=example) from error
+        host, _ = parts.hostname or "", parts.port
+        host.encode("idna")  # as the lookup of the name does
+        httpx.URL(base_url).host.encode()  # as each call does
+    except (ValueError, httpx.InvalidURL):
+        raise ConfigError("base_url is not a URL", hint=example) from None  # whose text may have a password
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError("base_url does not begin with https:// and a host", hint=example)
+    if not _HOST.fullmatch(host):
+        raise ConfigError("base_url is not a URL", hint=example)
     if "@" in parts.netloc:
         raise ConfigError("base_url has a name or a password in it", hint="Pass the token of a program as token.")
     if parts.query or parts.fragment or any(segment in _DOTS for segment in parts.path.split("/")):

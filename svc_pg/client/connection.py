@@ -44,17 +44,20 @@ class Connection(Generic[Http]):
     user_agent: str
 
     def request(self, attempt: Attempt) -> httpx.Request:
-        """The request of an attempt, but for its token. Raises CallError if the client is closed."""
+        """The request of an attempt, but for its token. Raises CallError."""
         if self.http.is_closed:
             raise CallError("the client is closed")
         call, seconds = attempt.call, min(self.bounds.timeout.total_seconds(), self.seconds_left(attempt))
-        return self.http.build_request(
-            call.method,
-            self.address + call.target,
-            content=call.body,
-            headers={"Accept-Encoding": "identity", "User-Agent": self.user_agent, **call.headers},
-            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT.total_seconds())),
-        )
+        try:
+            return self.http.build_request(
+                call.method,
+                self.address + call.target,
+                content=call.body,
+                headers={"Accept-Encoding": "identity", "User-Agent": self.user_agent, **call.headers},
+                timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT.total_seconds())),
+            )
+        except httpx.InvalidURL as error:  # all that this address can be: its characters are quoted
+            raise CallError("the address of the call is too long", hint="Ask for fewer at a time.") from error
 
     def auth_of(self, attempt: Attempt) -> Bearer | None:
         """The token of an attempt; None if it needs none."""

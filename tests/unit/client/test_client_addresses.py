@@ -1,5 +1,7 @@
 """Addresses of calls: of a base URL, of ids of any characters, of filters."""
 
+import traceback
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import parse_qsl, unquote
@@ -44,6 +46,15 @@ def test_a_base_url_may_have_a_path_and_the_prefix_already(base_url: str, addres
         ("https://", "does not begin with https://"),
         ("https://shop.example:port", "is not a URL"),
         ("https://[::1", "is not a URL"),
+        ("https://ann:hunter2", "is not a URL"),
+        ("https://[v1.a]", "is not a URL"),
+        ("https://[::1]x", "is not a URL"),
+        ("https://1.2.3.999", "is not a URL"),
+        ("https://shop\\x.example", "is not a URL"),
+        ("https://shop..example", "is not a URL"),
+        (f"https://{'a' * 64}.example", "is not a URL"),
+        ("https://xn--a", "is not a URL"),
+        (f"https://shop.example/{'a' * 70_000}", "is not a URL"),
         ("https://ann:hunter2@shop.example", "has a name or a password"),
         ("https://shop.example?a=b", "has a query"),
         ("https://shop.example/../admin", "dots in its path"),
@@ -56,8 +67,17 @@ def test_a_base_url_may_have_a_path_and_the_prefix_already(base_url: str, addres
 def test_a_base_url_that_is_none_is_refused_without_its_password(base_url: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem) as refused:
         Client(base_url, token="t")
-    assert "hunter2" not in f"{refused.value} {refused.value.hint}"
+    assert "hunter2" not in "".join(traceback.format_exception(refused.value, limit=0)) + str(refused.value.hint)
     assert refused.value.hint
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=80))
+def test_a_base_url_is_refused_at_once_or_its_calls_can_be_sent(rest: str) -> None:
+    with suppress(ConfigError):
+        address = api_address(f"https://{rest}", prefix=PREFIX)
+        sent = httpx.Client().build_request("GET", f"{address}/audit/entries")
+        assert sent.url.scheme == "https"
+        sent.url.raw_host.decode().encode("idna")  # as the lookup of the name does
 
 
 def test_another_machine_is_called_unencrypted_if_that_is_wanted() -> None:
@@ -85,6 +105,14 @@ def test_an_id_cannot_lead_to_another_path(key: str) -> None:
 def test_an_id_that_is_no_text_is_refused(key: object) -> None:
     with pytest.raises(CallError, match=r"^id "):
         path_of("/webhooks/endpoints/{id}", [key])  # type: ignore[list-item] # what is tested
+
+
+def test_a_call_with_too_long_an_address_is_refused() -> None:
+    with Client("https://shop.example") as client, pytest.raises(CallError, match="too long") as refused:
+        client.deliveries.list(ids=[f"{number:036}" for number in range(2000)])
+    assert refused.value.hint
+    with Client("https://shop.example") as client, pytest.raises(CallError, match="too long"):
+        client.tenants.get("a" * 70_000)
 
 
 def test_filters_are_written_as_the_api_reads_them() -> None:
