@@ -156,7 +156,19 @@ def test_a_client_whose_calls_are_used_up_waits_for_the_next_window() -> None:
     assert played.waits == [42]
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-1", "1e9", "9" * 400, "²"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "-1",
+        "1e9",
+        "9" * 400,
+        "²",
+        "Mon, 01 Jan 99999999999 00:00:00 GMT",
+        "Mon, 01 Jan 2024 00:00:00 +99999999999999999999",
+    ],
+)
 def test_a_wait_that_is_none_is_passed_over(text: str) -> None:
     assert retry_after({"retry-after": text}) is None
 
