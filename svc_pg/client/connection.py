@@ -69,6 +69,10 @@ class Connection(Generic[Http]):
         """The time until the answer is due."""
         return max(_SHORTEST, attempt.ends_at - self.pace.clock())
 
+    def begin_stream(self, response: httpx.Response) -> None:
+        """Bound the silence within a stream by ``timeout``, no longer by what was left of ``patience``."""
+        response.request.extensions["timeout"]["read"] = self.bounds.timeout.total_seconds()
+
     def gather(self, body: bytearray, part: bytes, attempt: Attempt) -> None:
         """Add a part to a body. Raises UnexpectedAnswerError beyond the bound, and TimeoutError."""
         body += part

@@ -49,6 +49,7 @@ class Api(Connection[httpx.Client]):
 
     def _items(self, call: Call, reader: Reader[T]) -> Generator[T, None, None]:
         response: httpx.Response = self._received(call, is_stream=True).response
+        self.begin_stream(response)
         with closing(response), whole(call):
             for part in response.iter_raw():
                 yield from reader.feed(part)
@@ -102,6 +103,7 @@ class AsyncApi(Connection[httpx.AsyncClient]):
 
     async def _items(self, call: Call, reader: Reader[T]) -> AsyncGenerator[T, None]:
         response: httpx.Response = (await self._received(call, is_stream=True)).response
+        self.begin_stream(response)
         async with aclosing(response):
             with whole(call):
                 async for part in response.aiter_raw():

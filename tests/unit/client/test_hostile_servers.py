@@ -203,6 +203,27 @@ def test_a_stream_that_is_cut_is_an_error_after_what_came() -> None:
             next(rows)
 
 
+def test_the_silence_within_a_stream_has_the_bound_of_an_attempt_whatever_was_left_of_the_patience() -> None:
+    requests: list[httpx.Request] = []
+    bounds = {"timeout": timedelta(seconds=9), "patience": timedelta(seconds=6)}
+
+    async def noted(request: httpx.Request) -> None:
+        requests.append(request)
+
+    async def read(base_url: str) -> None:
+        async with (
+            httpx.AsyncClient(event_hooks={"request": [noted]}) as own,
+            AsyncClient(base_url, http_client=own, **bounds).entries.export() as stream,
+        ):
+            assert [row async for row in stream] == []
+
+    with serving(saying(answer(b"\n"))) as base_url:
+        with httpx.Client(event_hooks={"request": [requests.append]}) as own:
+            assert list(Client(base_url, http_client=own, **bounds).entries.export()) == []
+        asyncio.run(read(base_url))
+    assert [each.extensions["timeout"]["read"] for each in requests] == [9, 9]
+
+
 def test_a_page_of_html_is_no_file() -> None:
     page = answer(b"<html>", "Content-Type: text/html; charset=utf-8")
     refused = pytest.raises(UnexpectedAnswerError, match="page of HTML")
