@@ -37,8 +37,9 @@ class Client(Resources):
     What makes something has an ``Idempotency-Key``, so that the server makes it once. A call that fails in passing is
     repeated if that cannot make anything twice, up to ``max_attempts`` attempts, after the waits that the server asks
     for (``Retry-After``, ``RateLimit``). An attempt in which the server is silent for ``timeout`` has failed; all
-    attempts of a call, with the waits between them, take at most ``patience``. An answer, or a row of a stream, has at
-    most ``max_bytes``.
+    attempts of a call, with the waits between them, take at most ``patience``; of this client, not of ``AsyncClient``,
+    the head of an answer takes longer if bytes of it keep coming. An answer, or a row of a stream, has at most
+    ``max_bytes``.
 
     A proxy of the environment (``HTTPS_PROXY``) is used for ``https://`` alone: it cannot read the token.
     ``http_client`` is an ``httpx.Client`` of your own, for example with a proxy or a certificate; it stays open.
