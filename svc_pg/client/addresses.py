@@ -86,7 +86,7 @@ def query_of(given: Mapping[str, object], *, with_commas: Collection[str] = ()) 
     for name, value in given.items():
         if value is None:
             continue
-        texts = [_text(name, each) for each in _each(name, value)]
+        texts = [text_of(name, each) for each in _each(name, value)]
         if name in with_commas:
             texts = [",".join(texts)]
         pairs += [(to_camel(name), text) for text in texts]
@@ -105,7 +105,8 @@ def _each(name: str, value: object) -> Collection[object]:
     return value
 
 
-def _text(name: str, value: object) -> str:
+def text_of(name: str, value: object) -> str:
+    """The value of a parameter as a text. Raises CallError."""
     match value:
         case bool():
             return "true" if value else "false"

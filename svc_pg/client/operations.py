@@ -3,13 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final, Generic, Literal, TypeVar, get_args, get_type_hints, is_typeddict
 from uuid import uuid4
 
 from pydantic.alias_generators import to_camel
 
-from svc_pg.client.addresses import path_of, query_of
+from svc_pg.client.addresses import path_of, query_of, text_of
 from svc_pg.client.errors import CallError
 from svc_pg.formats.json_errors import NotJsonError
 from svc_pg.formats.json_writer import write
@@ -19,6 +20,10 @@ T = TypeVar("T")
 MAX_KEY_BYTES: Final = 1024
 """The most of an ``Idempotency-Key``, as the server has it."""
 
+PAGING: Final = ("limit", "cursor", "before", "around", "after")
+"""The parameters of a page: its size and its position."""
+
+_SECOND: Final = timedelta(seconds=1)
 _HEADER: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 
@@ -67,6 +72,15 @@ class Arguments:
     def with_query(self, **more: object) -> "Arguments":
         """The same, with other parameters too."""
         return replace(self, query={**self.query, **more})
+
+
+def first_page(operation: Operation[Any], given: Arguments, page_size: int | None) -> Arguments:
+    """The arguments of the first of all pages. Raises as ``call_of``: what is wrong is told before the first row."""
+    if taken := [name for name in given.query if name in PAGING]:
+        raise TypeError(f"unexpected argument {taken[0]!r}: all pages are gone through, each of page_size rows")
+    first = given.with_query(limit=page_size)
+    call_of(operation, first)
+    return first
 
 
 def call_of(operation: Operation[Any], given: Arguments) -> Call:
@@ -131,16 +145,24 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _members(kind: Any, given: Mapping[str, object]) -> dict[str, object]:
-    return {to_camel(name): _member(_hints(kind)[name], value) for name, value in given.items()}
+    return {to_camel(name): _member(name, _hints(kind)[name], value) for name, value in given.items()}
 
 
-def _member(hint: Any, value: object) -> object:
+def _member(name: str, hint: Any, value: object) -> object:
     """The value as it is sent: only the members of our own types have other names there, never those of a payload."""
-    own = next((each for each in (hint, *get_args(hint)) if is_typeddict(each)), None)
-    if own is None or not isinstance(value, Mapping):
-        return value
-    _check_names(own, value)
-    return _members(own, value)
+    kinds = (hint, *get_args(hint))
+    own = next((each for each in kinds if is_typeddict(each)), None)
+    if own is not None and isinstance(value, Mapping):
+        _check_names(own, value)
+        return _members(own, value)
+    if timedelta in kinds and isinstance(value, datetime | timedelta):
+        return text_of(name, value) if str in kinds else _seconds(value)
+    return value
+
+
+def _seconds(value: datetime | timedelta) -> object:
+    """A duration of whole seconds as a whole number: some members take no other."""
+    return value // _SECOND if isinstance(value, timedelta) and not value % _SECOND else value
 
 
 def _json(value: object) -> bytes:

@@ -12,7 +12,7 @@ from svc_pg.client.answers import Page, read
 from svc_pg.client.attempts import Attempt, Received, attempts
 from svc_pg.client.connection import Connection, refuse_html, refuse_unknown_encoding, whole
 from svc_pg.client.errors import UnexpectedAnswerError
-from svc_pg.client.operations import Arguments, Call, Operation, call_of
+from svc_pg.client.operations import Arguments, Call, Operation, call_of, first_page
 from svc_pg.client.streams import AsyncStream, Reader, Stream
 from svc_pg.database.effects import arun, run
 
@@ -29,10 +29,9 @@ class Api(Connection[httpx.Client]):
         received = self._received(call_of(operation, given), is_stream=False)
         return read(operation.answer, received.body, received.headers)
 
-    def iterate(self, operation: Operation[Page[T]], given: Arguments = _NOTHING) -> Iterator[T]:
+    def iterate(self, operation: Operation[Page[T]], given: Arguments, page_size: int | None) -> Iterator[T]:
         """The rows of all pages; a page is asked for with its first row. Raises ClientError."""
-        call_of(operation, given)  # a wrong argument is told here, not at the first row
-        return self._rows(operation, given)
+        return self._rows(operation, first_page(operation, given, page_size))
 
     def _rows(self, operation: Operation[Page[T]], given: Arguments) -> Iterator[T]:
         next_one: Arguments | None = given
@@ -82,10 +81,9 @@ class AsyncApi(Connection[httpx.AsyncClient]):
         received = await self._received(call_of(operation, given), is_stream=False)
         return read(operation.answer, received.body, received.headers)
 
-    def iterate(self, operation: Operation[Page[T]], given: Arguments = _NOTHING) -> AsyncIterator[T]:
+    def iterate(self, operation: Operation[Page[T]], given: Arguments, page_size: int | None) -> AsyncIterator[T]:
         """The rows of all pages; a page is asked for with its first row. Raises ClientError."""
-        call_of(operation, given)
-        return self._rows(operation, given)
+        return self._rows(operation, first_page(operation, given, page_size))
 
     async def _rows(self, operation: Operation[Page[T]], given: Arguments) -> AsyncIterator[T]:
         next_one: Arguments | None = given

@@ -1,4 +1,4 @@
-"""The same calls by each client, and what each of them must find: test_clients.py compares them."""
+"""The same calls by each client, and what each of them must find: tests/integration/console/test_client.py compares."""
 
 from typing import Any, Final, Protocol
 

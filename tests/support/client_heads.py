@@ -27,6 +27,10 @@ OneOrMore: TypeAlias = Sequence[T] | T
 """A value, or several of which one has to fit."""
 PointInTime: TypeAlias = str | datetime | timedelta
 """A time with its zone, or a duration before now: as a text such as ``7d``, or as an object."""
+Duration: TypeAlias = str | timedelta
+"""A duration, as a text such as ``7d``, or as an object."""
+Seconds: TypeAlias = float | timedelta
+"""A duration, as a number of seconds, or as an object."""
 '''
 OPERATIONS: Final = f'''\
 """The operations of the API as data, {MADE}"""

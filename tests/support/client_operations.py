@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from svc_pg.client.operations import PAGING
 from tests.support.client_words import Schema, answer_type, call, class_of, docstring, given_type, reference, snake
 
-PAGING: Final = ("limit", "cursor", "before", "around", "after")
 ROWS: Final = {"application/x-ndjson": "Entry"}
 """The rows of a stream, which its media type does not tell."""
 
@@ -115,14 +115,14 @@ class Described:
         query = [f"**query: Unpack[requests.{self.query_name}]"] if self.query else []
         parts = self._path()
         signature = ["self", *(f"{part}: str" for part in parts), "*", "page_size: int | None = None", *query]
-        path = f"path=[{', '.join(parts)}], " if parts else ""
-        made = "{**query, " if self.query else "{"
-        given = f'Arguments({path}query={made}"limit": page_size}})'
+        given = [f"path=[{', '.join(parts)}]"] if parts else []
+        given += ["query=query"] if self.query else []
+        arguments = [f"ops.{self.constant}", f"Arguments({', '.join(given)})", "page_size"]
         words = f"As ``{self.action}``, but all rows, page by page as they are asked for."
         return [
             *call(f"def {name}", signature, f" -> {iterator}[models.{self.model}]:", 4),
             *docstring(words, 8),
-            *call("return self._api.iterate", [f"ops.{self.constant}", given], "", 8),
+            *call("return self._api.iterate", arguments, "", 8),
         ]
 
     def _file(self, returned: str) -> list[str]:

@@ -111,7 +111,7 @@ def _references(schema: object) -> Iterator[str]:
 def _requests(document: Mapping[str, Any], operations: Sequence[Described]) -> Iterator[str]:
     classes = list(_typed_dicts(document, operations))
     yield REQUESTS
-    yield from _public(["OneOrMore", "PointInTime", *(name for name, _, _, _ in classes)])
+    yield from _public(["Duration", "OneOrMore", "PointInTime", "Seconds", *(name for name, _, _, _ in classes)])
     for name, parent, words, members in classes:
         yield from ["", "", f"class {name}({parent}, total=False):", *docstring(words, 4), ""]
         for member in members:

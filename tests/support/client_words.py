@@ -10,7 +10,11 @@ from pydantic.alias_generators import to_camel, to_snake
 
 WIDTH: Final = 120
 TIMES: Final = frozenset({"since", "until", "time"})
-"""Parameters that are a point in time: a text, a time, or a duration before now."""
+"""Members that are a point in time: a text, a time, or a duration before now."""
+DURATIONS: Final = frozenset({"window", "olderThan"})
+"""Members that are a duration, as a text."""
+SECONDS: Final = frozenset({"delay", "expiresIn", "overlap", "timeout"})
+"""Members that are a duration, as a number of seconds."""
 
 Schema = Mapping[str, Any]
 
@@ -86,7 +90,7 @@ def given_type(schema: Schema, name: str = "") -> str:
     if "$ref" in schema:
         return reference(schema)
     if "anyOf" in schema:
-        return _union(given_type(each) for each in schema["anyOf"])
+        return _union(given_type(each, name) for each in schema["anyOf"])
     if "enum" in schema:
         return f"Literal[{', '.join(json.dumps(each) for each in schema['enum'])}]"
     match schema["type"]:
@@ -96,6 +100,10 @@ def given_type(schema: Schema, name: str = "") -> str:
             return f"Mapping[str, {given_type(schema.get('additionalProperties', {}))}]"
         case "string" if name in TIMES:
             return "PointInTime"
+        case "string" if name in DURATIONS:
+            return "Duration"
+        case "number" | "integer" if name in SECONDS:
+            return "Seconds"
     return _SCALARS[schema["type"]]
 
 

@@ -187,7 +187,7 @@ class AsyncOwnSessions:
         self, *, page_size: int | None = None, **query: Unpack[requests.OwnSessionsListQuery]
     ) -> AsyncIterator[models.SessionRecord]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.OWN_SESSIONS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.OWN_SESSIONS_LIST, Arguments(query=query), page_size)
 
     async def get(self, id: str) -> models.SessionRecord:
         """One of the user's own sessions.
@@ -221,7 +221,7 @@ class AsyncSessions:
         self, *, page_size: int | None = None, **query: Unpack[requests.SessionsListQuery]
     ) -> AsyncIterator[models.SessionRecord]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.SESSIONS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.SESSIONS_LIST, Arguments(query=query), page_size)
 
     async def get(self, id: str) -> models.SessionRecord:
         """One session.
@@ -255,7 +255,7 @@ class AsyncTokens:
         self, *, page_size: int | None = None, **query: Unpack[requests.TokensListQuery]
     ) -> AsyncIterator[models.ApiToken]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TOKENS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.TOKENS_LIST, Arguments(query=query), page_size)
 
     async def create(
         self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateTokenRequest]
@@ -298,7 +298,7 @@ class AsyncConsoleEvents:
         self, *, page_size: int | None = None, **query: Unpack[requests.ConsoleEventsListQuery]
     ) -> AsyncIterator[models.ConsoleEvent]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query=query), page_size)
 
 
 class AsyncSystem:
@@ -346,7 +346,7 @@ class AsyncEntries:
         self, *, page_size: int | None = None, **query: Unpack[requests.EntriesListQuery]
     ) -> AsyncIterator[models.Entry]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.ENTRIES_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.ENTRIES_LIST, Arguments(query=query), page_size)
 
     async def purge(self, **query: Unpack[requests.EntriesPurgeQuery]) -> models.PurgeReport:
         """Remove old entries, and record that.
@@ -435,7 +435,7 @@ class AsyncRecords:
         self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsEntriesQuery]
     ) -> AsyncIterator[models.Entry]:
         """As ``entries``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.RECORDS_ENTRIES, Arguments(path=[table, id], query={**query, "limit": page_size}))
+        return self._api.iterate(ops.RECORDS_ENTRIES, Arguments(path=[table, id], query=query), page_size)
 
     async def states(
         self, table: str, id: str, **query: Unpack[requests.RecordsStatesPage]
@@ -450,7 +450,7 @@ class AsyncRecords:
         self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsStatesQuery]
     ) -> AsyncIterator[models.RecordState]:
         """As ``states``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query={**query, "limit": page_size}))
+        return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query=query), page_size)
 
     async def blame(self, table: str, id: str) -> Page[models.FieldOrigin]:
         """Each field of a record with the entry that last changed it.
@@ -484,7 +484,7 @@ class AsyncTables:
         self, table: str, *, page_size: int | None = None, **query: Unpack[requests.TablesAsOfQuery]
     ) -> AsyncIterator[models.PastRow]:
         """As ``as_of``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TABLES_AS_OF, Arguments(path=[table], query={**query, "limit": page_size}))
+        return self._api.iterate(ops.TABLES_AS_OF, Arguments(path=[table], query=query), page_size)
 
     async def list(self, **query: Unpack[requests.TablesListPage]) -> Page[models.CapturedTable]:
         """The audited tables by name, with their rules and the state of capture.
@@ -495,7 +495,7 @@ class AsyncTables:
 
     def iterate(self, *, page_size: int | None = None) -> AsyncIterator[models.CapturedTable]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TABLES_LIST, Arguments(query={"limit": page_size}))
+        return self._api.iterate(ops.TABLES_LIST, Arguments(), page_size)
 
 
 class AsyncTransactions:
@@ -527,7 +527,7 @@ class AsyncSeals:
 
     def iterate(self, *, page_size: int | None = None) -> AsyncIterator[models.AuditSeal]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.SEALS_LIST, Arguments(query={"limit": page_size}))
+        return self._api.iterate(ops.SEALS_LIST, Arguments(), page_size)
 
 
 class AsyncHolds:
@@ -547,7 +547,7 @@ class AsyncHolds:
         self, *, page_size: int | None = None, **query: Unpack[requests.HoldsListQuery]
     ) -> AsyncIterator[models.Hold]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.HOLDS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.HOLDS_LIST, Arguments(query=query), page_size)
 
 
 class AsyncEndpoints:
@@ -567,7 +567,7 @@ class AsyncEndpoints:
         self, *, page_size: int | None = None, **query: Unpack[requests.EndpointsListQuery]
     ) -> AsyncIterator[models.Endpoint]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.ENDPOINTS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.ENDPOINTS_LIST, Arguments(query=query), page_size)
 
     async def create(
         self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateEndpointRequest]
@@ -589,7 +589,7 @@ class AsyncEndpoints:
         self, *, page_size: int | None = None, **query: Unpack[requests.EndpointsListHealthQuery]
     ) -> AsyncIterator[models.EndpointHealth]:
         """As ``list_health``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.ENDPOINTS_LIST_HEALTH, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.ENDPOINTS_LIST_HEALTH, Arguments(query=query), page_size)
 
     async def get(self, id: str) -> models.Endpoint:
         """One endpoint.
@@ -709,7 +709,7 @@ class AsyncDeliveries:
         self, *, page_size: int | None = None, **query: Unpack[requests.DeliveriesListQuery]
     ) -> AsyncIterator[models.Delivery]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.DELIVERIES_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.DELIVERIES_LIST, Arguments(query=query), page_size)
 
     async def get(self, id: str) -> models.DeliveryDetail:
         """One delivery, with its payload.
@@ -727,7 +727,7 @@ class AsyncDeliveries:
 
     def iterate_attempts(self, id: str, *, page_size: int | None = None) -> AsyncIterator[models.DeliveryAttempt]:
         """As ``attempts``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id], query={"limit": page_size}))
+        return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id]), page_size)
 
     async def why(self, id: str) -> Sequence[models.DeliveryReason]:
         """The reasons for which it waits, or how it has ended.
@@ -796,7 +796,7 @@ class AsyncMessages:
         self, *, page_size: int | None = None, **query: Unpack[requests.MessagesListQuery]
     ) -> AsyncIterator[models.Message]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.MESSAGES_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.MESSAGES_LIST, Arguments(query=query), page_size)
 
     async def get(self, id: str) -> models.MessageWithDeliveries:
         """One message, with its payload and its deliveries.
@@ -918,7 +918,7 @@ class AsyncTenants:
         self, *, page_size: int | None = None, **query: Unpack[requests.TenantsListQuery]
     ) -> AsyncIterator[models.Tenant]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TENANTS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.TENANTS_LIST, Arguments(query=query), page_size)
 
     async def create(
         self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateTenantRequest]

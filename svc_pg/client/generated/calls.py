@@ -187,7 +187,7 @@ class OwnSessions:
         self, *, page_size: int | None = None, **query: Unpack[requests.OwnSessionsListQuery]
     ) -> Iterator[models.SessionRecord]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.OWN_SESSIONS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.OWN_SESSIONS_LIST, Arguments(query=query), page_size)
 
     def get(self, id: str) -> models.SessionRecord:
         """One of the user's own sessions.
@@ -221,7 +221,7 @@ class Sessions:
         self, *, page_size: int | None = None, **query: Unpack[requests.SessionsListQuery]
     ) -> Iterator[models.SessionRecord]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.SESSIONS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.SESSIONS_LIST, Arguments(query=query), page_size)
 
     def get(self, id: str) -> models.SessionRecord:
         """One session.
@@ -255,7 +255,7 @@ class Tokens:
         self, *, page_size: int | None = None, **query: Unpack[requests.TokensListQuery]
     ) -> Iterator[models.ApiToken]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TOKENS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.TOKENS_LIST, Arguments(query=query), page_size)
 
     def create(
         self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateTokenRequest]
@@ -298,7 +298,7 @@ class ConsoleEvents:
         self, *, page_size: int | None = None, **query: Unpack[requests.ConsoleEventsListQuery]
     ) -> Iterator[models.ConsoleEvent]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query=query), page_size)
 
 
 class System:
@@ -346,7 +346,7 @@ class Entries:
         self, *, page_size: int | None = None, **query: Unpack[requests.EntriesListQuery]
     ) -> Iterator[models.Entry]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.ENTRIES_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.ENTRIES_LIST, Arguments(query=query), page_size)
 
     def purge(self, **query: Unpack[requests.EntriesPurgeQuery]) -> models.PurgeReport:
         """Remove old entries, and record that.
@@ -435,7 +435,7 @@ class Records:
         self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsEntriesQuery]
     ) -> Iterator[models.Entry]:
         """As ``entries``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.RECORDS_ENTRIES, Arguments(path=[table, id], query={**query, "limit": page_size}))
+        return self._api.iterate(ops.RECORDS_ENTRIES, Arguments(path=[table, id], query=query), page_size)
 
     def states(self, table: str, id: str, **query: Unpack[requests.RecordsStatesPage]) -> Page[models.RecordState]:
         """The states of one record with the times from which and to which each was there, newest first.
@@ -448,7 +448,7 @@ class Records:
         self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsStatesQuery]
     ) -> Iterator[models.RecordState]:
         """As ``states``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query={**query, "limit": page_size}))
+        return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query=query), page_size)
 
     def blame(self, table: str, id: str) -> Page[models.FieldOrigin]:
         """Each field of a record with the entry that last changed it.
@@ -482,7 +482,7 @@ class Tables:
         self, table: str, *, page_size: int | None = None, **query: Unpack[requests.TablesAsOfQuery]
     ) -> Iterator[models.PastRow]:
         """As ``as_of``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TABLES_AS_OF, Arguments(path=[table], query={**query, "limit": page_size}))
+        return self._api.iterate(ops.TABLES_AS_OF, Arguments(path=[table], query=query), page_size)
 
     def list(self, **query: Unpack[requests.TablesListPage]) -> Page[models.CapturedTable]:
         """The audited tables by name, with their rules and the state of capture.
@@ -493,7 +493,7 @@ class Tables:
 
     def iterate(self, *, page_size: int | None = None) -> Iterator[models.CapturedTable]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TABLES_LIST, Arguments(query={"limit": page_size}))
+        return self._api.iterate(ops.TABLES_LIST, Arguments(), page_size)
 
 
 class Transactions:
@@ -525,7 +525,7 @@ class Seals:
 
     def iterate(self, *, page_size: int | None = None) -> Iterator[models.AuditSeal]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.SEALS_LIST, Arguments(query={"limit": page_size}))
+        return self._api.iterate(ops.SEALS_LIST, Arguments(), page_size)
 
 
 class Holds:
@@ -545,7 +545,7 @@ class Holds:
         self, *, page_size: int | None = None, **query: Unpack[requests.HoldsListQuery]
     ) -> Iterator[models.Hold]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.HOLDS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.HOLDS_LIST, Arguments(query=query), page_size)
 
 
 class Endpoints:
@@ -565,7 +565,7 @@ class Endpoints:
         self, *, page_size: int | None = None, **query: Unpack[requests.EndpointsListQuery]
     ) -> Iterator[models.Endpoint]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.ENDPOINTS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.ENDPOINTS_LIST, Arguments(query=query), page_size)
 
     def create(
         self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateEndpointRequest]
@@ -587,7 +587,7 @@ class Endpoints:
         self, *, page_size: int | None = None, **query: Unpack[requests.EndpointsListHealthQuery]
     ) -> Iterator[models.EndpointHealth]:
         """As ``list_health``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.ENDPOINTS_LIST_HEALTH, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.ENDPOINTS_LIST_HEALTH, Arguments(query=query), page_size)
 
     def get(self, id: str) -> models.Endpoint:
         """One endpoint.
@@ -707,7 +707,7 @@ class Deliveries:
         self, *, page_size: int | None = None, **query: Unpack[requests.DeliveriesListQuery]
     ) -> Iterator[models.Delivery]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.DELIVERIES_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.DELIVERIES_LIST, Arguments(query=query), page_size)
 
     def get(self, id: str) -> models.DeliveryDetail:
         """One delivery, with its payload.
@@ -725,7 +725,7 @@ class Deliveries:
 
     def iterate_attempts(self, id: str, *, page_size: int | None = None) -> Iterator[models.DeliveryAttempt]:
         """As ``attempts``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id], query={"limit": page_size}))
+        return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id]), page_size)
 
     def why(self, id: str) -> Sequence[models.DeliveryReason]:
         """The reasons for which it waits, or how it has ended.
@@ -794,7 +794,7 @@ class Messages:
         self, *, page_size: int | None = None, **query: Unpack[requests.MessagesListQuery]
     ) -> Iterator[models.Message]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.MESSAGES_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.MESSAGES_LIST, Arguments(query=query), page_size)
 
     def get(self, id: str) -> models.MessageWithDeliveries:
         """One message, with its payload and its deliveries.
@@ -916,7 +916,7 @@ class Tenants:
         self, *, page_size: int | None = None, **query: Unpack[requests.TenantsListQuery]
     ) -> Iterator[models.Tenant]:
         """As ``list``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TENANTS_LIST, Arguments(query={**query, "limit": page_size}))
+        return self._api.iterate(ops.TENANTS_LIST, Arguments(query=query), page_size)
 
     def create(
         self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateTenantRequest]

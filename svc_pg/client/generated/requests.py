@@ -10,6 +10,10 @@ OneOrMore: TypeAlias = Sequence[T] | T
 """A value, or several of which one has to fit."""
 PointInTime: TypeAlias = str | datetime | timedelta
 """A time with its zone, or a duration before now: as a text such as ``7d``, or as an object."""
+Duration: TypeAlias = str | timedelta
+"""A duration, as a text such as ``7d``, or as an object."""
+Seconds: TypeAlias = float | timedelta
+"""A duration, as a number of seconds, or as an object."""
 
 __all__ = [
     "ChangeDeliveriesRequest",
@@ -25,6 +29,7 @@ __all__ = [
     "DeliveriesListPage",
     "DeliveriesListQuery",
     "DisableEndpointRequest",
+    "Duration",
     "EndpointsActivityQuery",
     "EndpointsListHealthPage",
     "EndpointsListHealthQuery",
@@ -58,6 +63,7 @@ __all__ = [
     "ReplayMessagesRequest",
     "RotateSecretRequest",
     "SealsListPage",
+    "Seconds",
     "SendEventRequest",
     "SessionsListPage",
     "SessionsListQuery",
@@ -262,7 +268,7 @@ class EntriesListPage(EntriesListQuery, total=False):
 class EntriesPurgeQuery(TypedDict, total=False):
     """The parameters of ``entries.purge``."""
 
-    older_than: str | None
+    older_than: Duration | None
     """Remove older entries, for example 90d; default: retention_days of the configuration."""
     dry_run: bool | None
     """Only count, remove nothing."""
@@ -606,7 +612,7 @@ class EndpointsListHealthPage(EndpointsListHealthQuery, total=False):
 class EndpointsStatsQuery(TypedDict, total=False):
     """The parameters of ``endpoints.stats``."""
 
-    window: str | None
+    window: Duration | None
     """A duration up to 7d; default: 24h."""
 
 
@@ -756,9 +762,9 @@ class ChangeDeliveriesRequest(TypedDict, total=False):
 
     dry_run: bool
     """Only count them. Default: false."""
-    since: str | None
+    since: PointInTime | None
     """Deliveries created since this time."""
-    until: str | None
+    until: PointInTime | None
     """Deliveries created before this time."""
     status: Literal["pending", "delivered", "failed", "canceled"] | None
     """Deliveries in this state."""
@@ -809,7 +815,7 @@ class CreateEndpointRequest(TypedDict, total=False):
     """Attempts under way at a time. Default: 8."""
     rate_per_second: int | None
     """Attempts that begin in a second."""
-    timeout: float
+    timeout: Seconds
     """Seconds an attempt may take. Default: 15."""
     signatures: Sequence[Literal["v1", "v1a"]]
     """``v1`` by a secret, ``v1a`` by a key pair. Default: [``v1``]."""
@@ -830,7 +836,7 @@ class CreatePortalSessionRequest(TypedDict, total=False):
 
     tenant: Required[str]
     """The tenant whose webhooks the customer may manage."""
-    expires_in: int
+    expires_in: Seconds
     """The seconds for which the session lasts. Default: 3600."""
 
 
@@ -852,7 +858,7 @@ class CreateTokenRequest(TypedDict, total=False):
     """The greatest permission of it; each includes those before it."""
     tenant: str | None
     """Only what is this tenant's."""
-    expires_in: int
+    expires_in: Seconds
     """The seconds for which it lasts. Default: 7776000."""
 
 
@@ -884,9 +890,9 @@ class RecoverEndpointRequest(TypedDict, total=False):
 
     dry_run: bool
     """Only count them. Default: false."""
-    since: str | None
+    since: PointInTime | None
     """Deliveries created since this time."""
-    until: str | None
+    until: PointInTime | None
     """Deliveries created before this time."""
 
 
@@ -901,9 +907,9 @@ class ReplayMessagesRequest(TypedDict, total=False):
     """Send copies with ids of their own. Default: false."""
     after: str | None
     """The ``next_cursor`` of the batch before, with the same options."""
-    since: str | None
+    since: PointInTime | None
     """Messages sent since this time."""
-    until: str | None
+    until: PointInTime | None
     """Messages sent before this time."""
     event: str | None
     """Messages of this event."""
@@ -914,7 +920,7 @@ class ReplayMessagesRequest(TypedDict, total=False):
 class RotateSecretRequest(TypedDict, total=False):
     """The seconds for which the previous secret and key pair sign too."""
 
-    overlap: float
+    overlap: Seconds
     """For so many seconds they sign too. Default: 86400."""
 
 
@@ -927,7 +933,7 @@ class SendEventRequest(TypedDict, total=False):
     """Any JSON; delivered as it was written."""
     tenant: str | None
     """Only its endpoints, and those without a tenant, get it."""
-    delay: float
+    delay: Seconds
     """Seconds to wait before the first attempt. Default: 0."""
     key: str | None
     """Numbers the messages of this key in the order of commits; at most 255 bytes."""
@@ -952,7 +958,7 @@ class UpdateEndpointRequest(TypedDict, total=False):
     """Attempts under way at a time."""
     rate_per_second: int | None
     """Attempts that begin in a second."""
-    timeout: float
+    timeout: Seconds
     """Seconds an attempt may take."""
     signatures: Sequence[Literal["v1", "v1a"]]
     """``v1`` by a secret, ``v1a`` by a key pair."""

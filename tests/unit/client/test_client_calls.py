@@ -3,18 +3,19 @@
 import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 from uuid import UUID
 
 import pytest
 
-from svc_pg.client import CallError, Client
+from svc_pg.client import AsyncClient, CallError, Client, requests
 from svc_pg.client.generated import operations
-from svc_pg.client.operations import MAX_KEY_BYTES, Arguments, call_of
+from svc_pg.client.operations import MAX_KEY_BYTES, PAGING, Arguments, call_of
 from svc_pg.console.repeated_calls import KEY_BYTES
 from svc_pg.formats.json_writer import write
 
 TOKEN: Final = "svcpg_hunter2"
+TOKEN_OF_A_DAY: Final = {"name": "report", "permission": "read", "expires_in": timedelta(days=1)}
 
 
 def body(**members: Any) -> Any:
@@ -34,6 +35,43 @@ def test_a_payload_is_sent_as_it_is() -> None:
     payload = {"line_items": [{"unit_price": 1.5}], "note": None, "odd": "\u2028é"}
     made = call_of(operations.EVENTS_SEND, Arguments(body={"event": "a", "payload": payload, "delay": timedelta(1)}))
     assert json.loads(made.body or b"") == {"event": "a", "payload": payload, "delay": 86400}
+
+
+def test_times_and_durations_of_a_body_are_written_as_the_api_reads_them() -> None:
+    at = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    recovered = call_of(operations.ENDPOINTS_RECOVER, Arguments(["1"], body={"since": timedelta(1.5), "until": at}))
+    assert json.loads(recovered.body or b"") == {"since": "36h", "until": "2026-01-31T12:00:00+00:00"}
+    made = call_of(operations.TOKENS_CREATE, Arguments(body=TOKEN_OF_A_DAY))
+    assert b'"expiresIn": 86400}' in (made.body or b"")  # it takes whole numbers
+    assert body(timeout=timedelta(seconds=2.5))["timeout"] == 2.5
+    with pytest.raises(CallError, match=r"since is .*a positive duration"):
+        call_of(operations.ENDPOINTS_RECOVER, Arguments(["1"], body={"since": timedelta(hours=-1)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "hint"),
+    [
+        (requests.EntriesListQuery, "since", requests.PointInTime | None),
+        (requests.RecoverEndpointRequest, "since", requests.PointInTime | None),
+        (requests.ReplayMessagesRequest, "until", requests.PointInTime | None),
+        (requests.EndpointsStatsQuery, "window", requests.Duration | None),
+        (requests.EntriesPurgeQuery, "older_than", requests.Duration | None),
+        (requests.SendEventRequest, "delay", requests.Seconds),
+        (requests.CreateTokenRequest, "expires_in", requests.Seconds),
+        (requests.SendEventRequest, "payload", object),
+    ],
+)
+def test_the_types_of_times_and_durations_allow_objects(kind: Any, name: str, hint: Any) -> None:
+    assert get_type_hints(kind)[name] == hint
+
+
+@pytest.mark.parametrize("name", PAGING)
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_all_pages_are_gone_through_and_no_other_position_is_taken(kind: Any, name: str) -> None:
+    client = kind("https://shop.example")
+    for iterate in (client.entries.iterate, client.deliveries.iterate):
+        with pytest.raises(TypeError, match=f"unexpected argument '{name}'"):
+            iterate(**{name: "7"})
 
 
 def test_a_name_that_an_operation_does_not_take_is_refused_as_python_does() -> None:
