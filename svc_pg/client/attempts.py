@@ -90,7 +90,7 @@ def attempts(call: Call, bounds: Bounds, pace: Pace) -> Effects[Received]:
             failure.__cause__ = error
         else:
             pace.note(received.headers)
-            if received.status < HTTPStatus.MULTIPLE_CHOICES:
+            if httpx.codes.is_success(received.status):
                 return received
             failure, wait = problem_of(received.status, received.headers, received.body), _asked(received, number)
             if isinstance(failure, ServerError) and not call.is_repeatable:

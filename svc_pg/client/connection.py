@@ -11,6 +11,7 @@ import httpx
 from svc_pg.client.attempts import Attempt, Bounds, Pace
 from svc_pg.client.errors import CallError, ConnectionFailedError, UnexpectedAnswerError
 from svc_pg.client.operations import Call
+from svc_pg.client.problems import MOVED
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
@@ -85,6 +86,15 @@ class Connection(Generic[Http]):
             raise TimeoutError
 
 
+@contextmanager
+def sending() -> Iterator[None]:
+    """Refuse a redirect to what is no address: httpx reads it, and follows none. Raises UnexpectedAnswerError."""
+    try:
+        yield
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise UnexpectedAnswerError("the server redirects to what is no address", hint=MOVED) from error
+
+
 def refuse_unknown_encoding(response: httpx.Response) -> None:
     """Refuse a compressed answer, which was not asked for. Raises UnexpectedAnswerError.
 
@@ -97,7 +107,7 @@ def refuse_unknown_encoding(response: httpx.Response) -> None:
 
 def refuse_html(response: httpx.Response) -> None:
     """Refuse a page in place of a stream, such as a proxy's sign-in. Raises UnexpectedAnswerError."""
-    if response.headers.get("content-type", "").startswith("text/html"):
+    if response.headers.get("content-type", "").lower().startswith("text/html"):
         raise UnexpectedAnswerError("the answer is a page of HTML", hint="Is a proxy between, or base_url wrong?")
 
 

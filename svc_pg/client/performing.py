@@ -10,7 +10,7 @@ import httpx
 
 from svc_pg.client.answers import Page, read
 from svc_pg.client.attempts import Attempt, Received, attempts
-from svc_pg.client.connection import Connection, refuse_html, refuse_unknown_encoding, whole
+from svc_pg.client.connection import Connection, refuse_html, refuse_unknown_encoding, sending, whole
 from svc_pg.client.errors import UnexpectedAnswerError
 from svc_pg.client.operations import Arguments, Call, Operation, call_of, first_page
 from svc_pg.client.streams import AsyncStream, Reader, Stream
@@ -48,22 +48,23 @@ class Api(Connection[httpx.Client]):
 
     def _items(self, call: Call, reader: Reader[T]) -> Generator[T, None, None]:
         response: httpx.Response = self._received(call, is_stream=True).response
-        self.begin_stream(response)
         with closing(response), whole(call):
-            for part in response.iter_raw():
+            self.begin_stream(response)
+            for part in response.iter_bytes():
                 yield from reader.feed(part)
             yield from reader.end()
 
     def _received(self, call: Call, *, is_stream: bool) -> Received:
         def perform(attempt: Attempt) -> Received:
             request, auth = self.request(attempt), self.auth_of(attempt)
-            response = self.http.send(request, stream=True, auth=auth, follow_redirects=False)
+            with sending():
+                response = self.http.send(request, stream=True, auth=auth, follow_redirects=False)
             is_open = False
             try:
                 received, is_open = _begun(response, is_stream=is_stream)
                 body = bytearray()
                 if not is_open:
-                    for part in response.iter_raw():
+                    for part in response.iter_bytes():
                         self.gather(body, part, attempt)
                 return replace(received, body=bytes(body))
             finally:
@@ -101,10 +102,10 @@ class AsyncApi(Connection[httpx.AsyncClient]):
 
     async def _items(self, call: Call, reader: Reader[T]) -> AsyncGenerator[T, None]:
         response: httpx.Response = (await self._received(call, is_stream=True)).response
-        self.begin_stream(response)
         async with aclosing(response):
             with whole(call):
-                async for part in response.aiter_raw():
+                self.begin_stream(response)
+                async for part in response.aiter_bytes():
                     for item in reader.feed(part):
                         yield item
                 for item in reader.end():
@@ -117,13 +118,14 @@ class AsyncApi(Connection[httpx.AsyncClient]):
 
         async def begun(attempt: Attempt) -> Received:
             request, auth = self.request(attempt), self.auth_of(attempt)
-            response = await self.http.send(request, stream=True, auth=auth, follow_redirects=False)
+            with sending():
+                response = await self.http.send(request, stream=True, auth=auth, follow_redirects=False)
             is_open = False
             try:
                 received, is_open = _begun(response, is_stream=is_stream)
                 body = bytearray()
                 if not is_open:
-                    async for part in response.aiter_raw():
+                    async for part in response.aiter_bytes():
                         self.gather(body, part, attempt)
                 return replace(received, body=bytes(body))
             finally:

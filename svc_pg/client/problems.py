@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 from svc_pg.client.errors import HINTS, ApiError, ClientError, Fault, UnexpectedAnswerError, error_of_status
 
+MOVED: Final = "Write the final address as base_url."
+"""The hint of a redirect."""
+
 _MOST_FAULTS: Final = 100
 _MOST_CHARACTERS: Final = 2000
 
@@ -47,13 +50,11 @@ def _redirected(status: int, headers: Mapping[str, str]) -> ClientError:
         to = f" to {where.scheme}://{where.hostname}" if where.hostname else ""
     except ValueError:
         to = ""
-    return UnexpectedAnswerError(
-        f"the server redirects{to} ({status}), which is not followed", hint="Write the final address as base_url."
-    )
+    return UnexpectedAnswerError(f"the server redirects{to} ({status}), which is not followed", hint=MOVED)
 
 
 def _document(headers: Mapping[str, str], body: bytes) -> Mapping[str, Any]:
-    if "json" not in headers.get("content-type", ""):
+    if "json" not in headers.get("content-type", "").lower():
         return {}
     try:
         found = json.loads(body)

@@ -5,8 +5,8 @@ import gzip
 import logging
 import pickle
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from typing import Any, Final
 
@@ -14,16 +14,11 @@ import httpx
 import pytest
 
 from svc_pg.client import AsyncClient, CallError, Client, ClientError, ConnectionFailedError, UnexpectedAnswerError
-from tests.support.raw_receiver import Answer, dripping, flooding, in_a_thread, saying, saying_and_closing, silence
+from tests.support.client_answers import EMPTY, answer, serving
+from tests.support.raw_receiver import Answer, dripping, flooding, saying, saying_and_closing, silence
 
 TOKEN: Final = "svcpg_hunter2"
 SHORT: Final = timedelta(milliseconds=300)
-EMPTY: Final = b'{"data": [], "nextCursor": null, "prevCursor": null}'
-
-
-def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
-    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def sync(base_url: str, **options: Any) -> None:
@@ -43,12 +38,6 @@ def in_asyncio(base_url: str, **options: Any) -> None:
 def call(request: pytest.FixtureRequest) -> Callable[..., None]:
     found: Callable[..., None] = request.param
     return found
-
-
-@contextmanager
-def serving(behaviour: Answer) -> Iterator[str]:
-    with in_a_thread(behaviour) as url:
-        yield url.removesuffix("/hook")
 
 
 def failure(call: Callable[..., None], behaviour: Answer, **options: Any) -> ClientError:
@@ -76,6 +65,8 @@ def test_an_answer_is_read(call: Callable[..., None]) -> None:
         (answer(EMPTY, "Content-Encoding: identity, deflate"), "'identity, deflate', which was not asked for"),
         (answer(b"x" * 2000), "more than 1,000 bytes"),
         (answer(b"", "Location: http://127.0.0.1:1/", status="302 Found"), "redirects to http://127.0.0.1"),
+        (answer(b"", "Location: https://xn--a/", status="302 Found"), "redirects to what is no address"),
+        (answer(b"", "Location: mailto:x", status="302 Found"), "redirects to what is no address"),
         (answer(b"", status="304 Not Modified"), "redirects"),
     ],
 )
@@ -193,43 +184,6 @@ def test_a_list_that_never_ends_is_left() -> None:
     never = pytest.raises(UnexpectedAnswerError, match="the list would never end")
     with serving(saying(answer(same))) as base_url, Client(base_url) as client, never:
         list(client.endpoints.iterate())
-
-
-def test_a_stream_that_is_cut_is_an_error_after_what_came() -> None:
-    row = b'{"id": "7", "timestamp": "2026-03-14T09:26:53Z", "tableName": "t"}\n'
-    cut = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(row), row)
-    with serving(saying_and_closing(cut)) as base_url, Client(base_url) as client, client.entries.export() as rows:
-        assert next(rows).id == "7"
-        with pytest.raises(ConnectionFailedError, match="cut before its end"):
-            next(rows)
-
-
-def test_the_silence_within_a_stream_has_the_bound_of_an_attempt_whatever_was_left_of_the_patience() -> None:
-    requests: list[httpx.Request] = []
-    bounds: dict[str, Any] = {"timeout": timedelta(seconds=9), "patience": timedelta(seconds=6)}
-
-    async def noted(request: httpx.Request) -> None:
-        requests.append(request)
-
-    async def read(base_url: str) -> None:
-        async with (
-            httpx.AsyncClient(event_hooks={"request": [noted]}) as own,
-            AsyncClient(base_url, http_client=own, **bounds).entries.export() as stream,
-        ):
-            assert [row async for row in stream] == []
-
-    with serving(saying(answer(b"\n"))) as base_url:
-        with httpx.Client(event_hooks={"request": [requests.append]}) as own:
-            assert list(Client(base_url, http_client=own, **bounds).entries.export()) == []
-        asyncio.run(read(base_url))
-    assert [each.extensions["timeout"]["read"] for each in requests] == [9, 9]
-
-
-def test_a_page_of_html_is_no_file() -> None:
-    page = answer(b"<html>", "Content-Type: text/html; charset=utf-8")
-    refused = pytest.raises(UnexpectedAnswerError, match="page of HTML")
-    with serving(saying_and_closing(page)) as base_url, Client(base_url) as client, refused:
-        list(client.entries.export_file(format="csv"))
 
 
 def test_a_client_that_is_closed_says_so() -> None:
