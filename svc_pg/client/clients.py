@@ -20,6 +20,7 @@ from svc_pg.errors import ConfigError
 TIMEOUT: Final = timedelta(seconds=60)
 PATIENCE: Final = timedelta(minutes=3)
 
+_LONGEST: Final = timedelta(days=365)
 _USER_AGENT: Final = f"svc-pg/{__version__}"
 
 
@@ -145,4 +146,6 @@ def _bearer(token: str | None) -> Bearer | None:
 def _bounds(timeout: timedelta, patience: timedelta, max_attempts: int, max_bytes: int) -> Bounds:
     if timeout <= timedelta(0) or patience <= timedelta(0) or max_attempts < 1 or max_bytes < 1:
         raise ConfigError("timeout, patience, max_attempts and max_bytes of a client are more than 0")
+    if max(timeout, patience) > _LONGEST:  # beyond the clock of a socket, some time later
+        raise ConfigError(f"timeout and patience of a client are at most {_LONGEST.days} days")
     return Bounds(timeout=timeout, patience=patience, max_attempts=max_attempts, max_bytes=max_bytes)

@@ -6,12 +6,14 @@ from decimal import Decimal
 from typing import Any, Final, get_type_hints
 from uuid import UUID
 
+import httpx
 import pytest
 
 from svc_pg.client import AsyncClient, CallError, Client, requests
 from svc_pg.client.generated import operations
 from svc_pg.client.operations import MAX_KEY_BYTES, PAGING, Arguments, call_of
 from svc_pg.console.repeated_calls import KEY_BYTES
+from svc_pg.errors import ConfigError
 from svc_pg.formats.json_writer import write
 
 TOKEN: Final = "svcpg_hunter2"
@@ -149,6 +151,30 @@ def test_a_guard_that_is_none_is_refused_and_does_not_let_the_change_through() -
     with Client("https://shop.example") as client, pytest.raises(CallError, match="if_match is None") as refused:
         client.endpoints.update("1", if_match=None, description="Orders")
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout": timedelta(0)},
+        {"patience": timedelta(seconds=-1)},
+        {"max_attempts": 0},
+        {"max_bytes": 0},
+        {"timeout": timedelta.max},
+        {"patience": timedelta.max},
+    ],
+)
+def test_bounds_that_are_none_are_refused(options: Any) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(ConfigError, match=r"are more than 0|are at most 365 days"):
+            kind("https://shop.example", **options)
+
+
+def test_a_client_of_httpx_may_answer_by_itself_as_in_tests_of_an_application() -> None:
+    answers = httpx.MockTransport(lambda _: httpx.Response(200, json={"data": [], "nextCursor": None}))
+    with httpx.Client(transport=answers) as own:
+        client = Client("https://shop.example", http_client=own)
+        assert list(client.endpoints.iterate()) == list(client.entries.export_file())[1:] == []
 
 
 def test_a_token_is_in_no_text_about_a_client() -> None:
