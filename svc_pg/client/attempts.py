@@ -93,7 +93,7 @@ def attempts(call: Call, bounds: Bounds, pace: Pace) -> Effects[Received]:
             if httpx.codes.is_success(received.status):
                 return received
             failure, wait = problem_of(received.status, received.headers, received.body), _asked(received, number)
-            if isinstance(failure, ServerError) and not call.is_repeatable:
+            if isinstance(failure, ServerError) and call.method != "GET":
                 failure.hint = _MAY_BE_MADE
         if wait is None or number >= bounds.max_attempts or not _may_repeat(call, failure):
             raise failure
@@ -108,9 +108,7 @@ def _not_answered(call: Call, error: Exception) -> ClientError:
     message = f"{call.method} {call.target.partition('?')[0]}: {reason or type(error).__name__}"
     if isinstance(error, _NOT_RECEIVED):
         return ConnectionFailedError(message, hint="Is base_url right, and is the server up?")
-    if not call.is_repeatable:
-        return ConnectionFailedError(message, hint=_MAY_BE_MADE)
-    return ConnectionFailedError(message)
+    return ConnectionFailedError(message, hint=None if call.method == "GET" else _MAY_BE_MADE)
 
 
 def _may_repeat(call: Call, failure: ClientError) -> bool:

@@ -23,6 +23,7 @@ from svc_pg.client.problems import retry_after
 
 READ: Final = Call("GET", "/webhooks/endpoints?tenant=acme", is_repeatable=True)
 CHANGE: Final = Call("POST", "/webhooks/endpoints/1/pause")
+MAKE: Final = Call("POST", "/webhooks/endpoints", is_repeatable=True)
 BOUNDS: Final = Bounds(timeout=timedelta(seconds=5), patience=timedelta(seconds=60), max_attempts=3, max_bytes=1000)
 OK: Final = Received(200, {}, b"{}")
 LOST: Final = httpx.ReadError("reset")
@@ -109,6 +110,18 @@ def test_a_change_that_may_have_been_made_is_not_made_again(failure: Received | 
     with pytest.raises(ClientError) as failed:
         Played([failure, OK]).call(CHANGE)
     assert failed.value.hint == "The server may have done it: look before you call again."
+
+
+@pytest.mark.parametrize("failure", [LOST, problem(503)], ids=["lost", "503"])
+def test_what_is_made_by_a_key_may_have_been_made_when_all_attempts_have_failed(
+    failure: Received | Exception,
+) -> None:
+    with pytest.raises(ClientError) as failed:
+        Played([failure] * 3).call(MAKE)
+    assert failed.value.hint == "The server may have done it: look before you call again."
+    with pytest.raises(ClientError) as failed:
+        Played([failure] * 3).call(READ)
+    assert failed.value.hint is None
 
 
 def test_a_change_that_something_between_has_limited_is_not_made_again() -> None:

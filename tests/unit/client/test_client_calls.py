@@ -174,7 +174,8 @@ def test_a_client_of_httpx_may_answer_by_itself_as_in_tests_of_an_application() 
     answers = httpx.MockTransport(lambda _: httpx.Response(200, json={"data": [], "nextCursor": None}))
     with httpx.Client(transport=answers) as own:
         client = Client("https://shop.example", http_client=own)
-        assert list(client.endpoints.iterate()) == list(client.entries.export_file())[1:] == []
+        assert list(client.endpoints.iterate()) == []
+        assert b"".join(client.entries.export_file()).startswith(b"{")
 
 
 def test_a_token_is_in_no_text_about_a_client() -> None:
