@@ -2,8 +2,11 @@
 
 import asyncio
 import inspect
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final, Self
 
 import pytest
@@ -102,6 +105,21 @@ def test_every_operation_that_reads_and_needs_no_argument_fits_its_model(served:
             client.tenants.list_unlisted(), client.openapi.get(),
         ]  # fmt: skip
     assert all(each is not None for each in read)
+
+
+def test_the_server_reads_objects_as_a_client_writes_them(served: Served) -> None:
+    total = {"total": Decimal("12345678901234567.890")}
+    with Client(served.base_url, token=served.tokens["operator"]) as client:
+        made = client.endpoints.create(url=HOOK, events=["*"], timeout=timedelta(seconds=2.5))
+        assert made.timeout == 2.5
+        sent = client.events.send(event="order.created", payload=total, delay=timedelta(hours=1))
+        assert json.dumps(client.messages.get(sent.id).payload, default=str) == json.dumps(total, default=str)
+        [waiting] = client.deliveries.iterate(ids={each.id for each in client.deliveries.list()}, page_size=1)
+        assert waiting.message_id == sent.id
+        assert client.endpoints.recover(made.id, since=timedelta(hours=1), until=datetime.now(UTC)).count == 0
+        assert client.endpoints.stats(made.id, window=timedelta(days=7)).window == 7 * 86400
+        assert client.portal_sessions.create(tenant="acme", expires_in=timedelta(hours=2)).expires_in == 7200
+        assert client.entries.purge(older_than=timedelta(days=90), dry_run=True) is not None
 
 
 def test_a_record_whose_key_is_a_path_is_found(served: Served) -> None:

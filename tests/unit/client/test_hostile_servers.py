@@ -130,7 +130,7 @@ def test_no_answer_is_compressed_or_bytes_that_unpack_to_nothing_would_have_no_b
         await flood(reader, writer)
 
     refused = pytest.raises(UnexpectedAnswerError, match="'gzip', which was not asked for")
-    with serving(compressed) as base_url, Client(base_url, patience=SHORT) as client, refused:
+    with serving(compressed) as base_url, Client(base_url) as client, refused:
         read(client)
     assert b"\r\naccept-encoding: identity\r\n" in asked[0].lower()
 
