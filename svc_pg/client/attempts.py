@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import httpx
 
-from svc_pg.client.errors import ApiError, ClientError, ConnectionFailedError, ServerError
+from svc_pg.client.errors import ApiError, ClientError, ConnectionFailedError
 from svc_pg.client.operations import Call
 from svc_pg.client.problems import problem_of, retry_after
 from svc_pg.database.effects import Effects
@@ -92,15 +92,18 @@ def attempts(call: Call, bounds: Bounds, pace: Pace) -> Effects[Received]:
             pace.note(received.headers)
             if httpx.codes.is_success(received.status):
                 return received
-            failure, wait = problem_of(received.status, received.headers, received.body), _asked(received, number)
-            if isinstance(failure, ServerError) and call.method != "GET":
-                failure.hint = _MAY_BE_MADE
+            failure, wait = _problem(call, received), _asked(received, number)
         if wait is None or number >= bounds.max_attempts or not _may_repeat(call, failure):
             raise failure
         wait = max(wait, pace.until - pace.clock())
         if wait > ends_at - pace.clock():
             raise failure
         yield timedelta(seconds=wait)
+
+
+def _problem(call: Call, received: Received) -> ClientError:
+    hint = None if call.method == "GET" or received.status < HTTPStatus.INTERNAL_SERVER_ERROR else _MAY_BE_MADE
+    return problem_of(received.status, received.headers, received.body, hint=hint)
 
 
 def _not_answered(call: Call, error: Exception) -> ClientError:

@@ -14,12 +14,16 @@ from svc_pg.client.errors import HINTS, ApiError, ClientError, Fault, Unexpected
 MOVED: Final = "Write the final address as base_url."
 """The hint of a redirect."""
 
+_NOT_OURS: Final = "The answer is none of svc-pg's: is a proxy between, or base_url wrong?"
 _MOST_FAULTS: Final = 100
 _MOST_CHARACTERS: Final = 2000
 
 
-def problem_of(status: int, headers: Mapping[str, str], body: bytes) -> ClientError:
-    """The error of an answer with this status. Its message has no part of a body that is not the API's."""
+def problem_of(status: int, headers: Mapping[str, str], body: bytes, *, hint: str | None = None) -> ClientError:
+    """The error of an answer with this status, with the hint of the call, or else one for the status.
+
+    Its message has no part of a body that is not the API's.
+    """
     if status < HTTPStatus.BAD_REQUEST:
         return _redirected(status, headers)
     document = _document(headers, body)
@@ -30,9 +34,7 @@ def problem_of(status: int, headers: Mapping[str, str], body: bytes) -> ClientEr
     kind: type[ApiError] = error_of_status(status)
     return kind(
         f"{detail} ({', '.join(filter(None, [named, request_id and f'request {request_id}']))})",
-        hint=HINTS.get(status)
-        if document
-        else "The answer is none of svc-pg's: is a proxy between, or base_url wrong?",
+        hint=hint or (HINTS.get(status) if document else _NOT_OURS),
         status=status,
         code=code,
         detail=_text(document, "detail"),

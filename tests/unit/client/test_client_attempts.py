@@ -25,6 +25,7 @@ READ: Final = Call("GET", "/webhooks/endpoints?tenant=acme", is_repeatable=True)
 CHANGE: Final = Call("POST", "/webhooks/endpoints/1/pause")
 MAKE: Final = Call("POST", "/webhooks/endpoints", is_repeatable=True)
 BOUNDS: Final = Bounds(timeout=timedelta(seconds=5), patience=timedelta(seconds=60), max_attempts=3, max_bytes=1000)
+LOOK: Final = "The server may have done it: look before you call again."
 OK: Final = Received(200, {}, b"{}")
 LOST: Final = httpx.ReadError("reset")
 UNREACHED: Final = httpx.ConnectError("refused")
@@ -109,7 +110,8 @@ def test_a_change_is_made_again_if_it_was_not_received_or_the_server_refused_to_
 def test_a_change_that_may_have_been_made_is_not_made_again(failure: Received | Exception) -> None:
     with pytest.raises(ClientError) as failed:
         Played([failure, OK]).call(CHANGE)
-    assert failed.value.hint == "The server may have done it: look before you call again."
+    assert failed.value.hint == LOOK
+    assert failed.value.__notes__ == [f"hint: {LOOK}"]
 
 
 @pytest.mark.parametrize("failure", [LOST, problem(503)], ids=["lost", "503"])
@@ -118,7 +120,8 @@ def test_what_is_made_by_a_key_may_have_been_made_when_all_attempts_have_failed(
 ) -> None:
     with pytest.raises(ClientError) as failed:
         Played([failure] * 3).call(MAKE)
-    assert failed.value.hint == "The server may have done it: look before you call again."
+    assert failed.value.hint == LOOK
+    assert failed.value.__notes__ == [f"hint: {LOOK}"]
     with pytest.raises(ClientError) as failed:
         Played([failure] * 3).call(READ)
     assert failed.value.hint is None
