@@ -1,12 +1,12 @@
 """The parameters and bodies of operations, made of docs/openapi.json by tests/support/client_source.py."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Literal, Required, TypeAlias, TypedDict, TypeVar
 
 T = TypeVar("T")
 
-OneOrMore: TypeAlias = Sequence[T] | T
+OneOrMore: TypeAlias = Sequence[T] | Set[T] | T
 """A value, or several of which one has to fit."""
 PointInTime: TypeAlias = str | datetime | timedelta
 """A time with its zone, or a duration before now: as a text such as ``7d``, or as an object."""
