@@ -24,6 +24,7 @@ SvcError
 ├── ConflictError                the state of a thing forbids this
 │   └── RevertRefusedError       a change cannot be taken back safely
 ├── EncryptionKeyError           no key, or no key that opens the secret
+├── ClientError                  a call of the HTTP API has failed: svc_pg.client.errors has it, and those below it
 ├── ProofError                   a proof, or a copy of a seal, is damaged or not authentic
 └── WebhookSignatureError        a received webhook is not authentic
 """
