@@ -1,7 +1,7 @@
 """Maintain the tables of svc: make partitions in time, and delete rows whose retention has ended."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
@@ -23,6 +23,7 @@ from svc_pg.maintenance.repeating import Repeating
 from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
+from svc_pg.status.webhooks_installed import IS_INSTALLED
 from svc_pg.webhooks.worker import server_clock
 from svc_pg.webhooks.worker.statistics import Statistics
 
@@ -88,7 +89,7 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     problems: list[str] = []
-    for name, task, step in _STEPS_OF_COPY if scalar(conn, "select svc.audit_is_copy()") else _STEPS:
+    for name, task, step in _steps(conn):
         if is_stopping():
             return not problems
         try:
@@ -112,6 +113,13 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     else:
         note_success(conn, "maintenance")
     return not problems
+
+
+def _steps(conn: Connection[Any]) -> Sequence[tuple[str, Task | None, Step]]:
+    if scalar(conn, "select svc.audit_is_copy()"):
+        return _STEPS_OF_COPY
+    has_webhooks = scalar(conn, IS_INSTALLED)
+    return [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks)]
 
 
 _IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")

@@ -1,11 +1,16 @@
 """Refuse an install that would remove captures, that needs a backup, or that a newer svc-pg has made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from svc_pg import __version__
+from svc_pg.config import Config
+from svc_pg.config.products import ProductId
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status
+
+_WEBHOOKS: Final = "webhooks"
 
 
 def refuse_roles(*, roles: bool | None) -> None:
@@ -21,6 +26,20 @@ def refuse_statements(database: str) -> ConfigError:
         hint="There triggers name the columns of their tables, so a revision carries its SQL. Write it anew for this"
         " database: svc-pg migrate",
     )
+
+
+def refuse_left_out(config: Config, products: Collection[ProductId]) -> None:
+    """Raise ConfigError if a configuration has something of webhooks, and these products leave them out."""
+    if "webhooks" in products:
+        return
+    named = [f"webhooks.{key}" for key in config.webhooks.model_dump(by_alias=True, exclude_defaults=True)]
+    named += ["grants.send"] if config.grants.send else []
+    if named:
+        raise ConfigError(
+            f"the configuration has {', '.join(named)}, and this database has only the audit trail",
+            hint="Take that out, or add webhooks to the database: svc-pg install --all, or in the configuration"
+            ' products = ["audit", "webhooks"].',
+        )
 
 
 def refuse_lost(steps: list[Status]) -> None:
@@ -40,6 +59,7 @@ def refuse_removals(steps: list[Status]) -> None:
         raise RemovalRefusedError(
             f"the configuration does not name what is installed: {', '.join(names)}",
             hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune."
+            + (" The tables of webhooks stay, with their data." if _WEBHOOKS in names else "")
             + (
                 " A renamed table goes on if it is named as it is now."
                 if any(step.moved_to for step in removals)
@@ -73,6 +93,8 @@ def _order(version: str) -> list[int]:
 
 
 def _taken_away(step: Status) -> str:
+    if step.is_left_out:
+        return _WEBHOOKS
     if step.audited_table is None:
         return f"{step.kind} {step.identity}"
     table = f"{step.audited_table} (now {step.moved_to})" if step.moved_to else step.audited_table

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload
+from svc_pg.database.sql_products import is_made_for_webhooks, is_table_of_webhooks
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload, name_of
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
@@ -26,7 +28,8 @@ class Status:
     orphan; other objects now record or send the changes of its table, or do what it did. ``is_later``: for an index
     of the log; install builds it after its transactions, while captures go on. ``moved_to``: the name of its table
     now, if that was renamed. ``recorded_as``: its identity before its table was renamed, if that is another.
-    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``note``: a limit
+    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``is_left_out``: for
+    an orphan; it is of webhooks, which the configuration leaves out. ``note``: a limit
     of the table's capture that no state expresses.
     """
 
@@ -42,6 +45,7 @@ class Status:
     recorded_as: str | None = None
     note: str | None = None
     is_of_dropped_table: bool = False
+    is_left_out: bool = False
     item: SchemaObject | None = None
 
     @property
@@ -67,17 +71,25 @@ class Status:
         return self.kind == "function" and is_overload(self.identity)
 
     @property
+    def is_of_webhooks(self) -> bool:
+        """True if it is a function or a view of webhooks, or captures one of their tables."""
+        if self.audited_table is None:
+            return self.kind in ("function", "view") and is_made_for_webhooks(name_of(self.identity))
+        schema, table = TableName.parse(self.audited_table)
+        return schema == "svc" and is_table_of_webhooks(table)
+
+    @property
     def leaves_out(self) -> str | None:
         """The changes of the table that it does not record, for people; None if it records all."""
         return None if self.item is None else self.item.leaves_out
 
     @property
     def needs_prune(self) -> bool:
-        """True if the step removes capture, an event or an index of the log.
+        """True if the step removes capture, an event, an index of the log, or webhooks that are left out.
 
         Our own old functions and views are removed without prune, as is all that others supersede.
         """
-        is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
+        is_ours_alone = self.kind in ("function", "view") and self.audited_table is None and not self.is_left_out
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 
 

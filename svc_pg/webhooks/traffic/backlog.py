@@ -75,6 +75,10 @@ class PendingCounts:
     in_flight: Annotated[int, Doc("Those under way.", 2)]
 
 
+EMPTY: Final = Backlog(0.0, 0, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_attention=False)
+"""The backlog of a database without webhooks."""
+
+
 def backlog() -> Query[Backlog]:
     """The backlog. Run ``PREPARE`` before it, in the same transaction."""
     return Query(_READ, (), _backlog)

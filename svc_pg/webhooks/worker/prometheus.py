@@ -42,7 +42,9 @@ class _Collector:
         self._attributed = attributed
 
     def collect(self) -> Iterator[Metric]:
-        yield from _of_worker(self._statistics)
+        if self._state is None or self._state.backlog is not None:
+            yield from _of_deliveries(self._statistics)
+        yield from _of_runs(self._statistics)
         yield GaugeMetricFamily(
             "svc_webhook_database_up", "Whether the database answers.", int(self._state is not None)
         )
@@ -52,7 +54,13 @@ class _Collector:
 
 
 def _of_database(state: DatabaseState) -> Iterator[Metric]:
-    yield from _of_backlog(state.backlog)
+    if state.backlog is not None:
+        yield from _of_backlog(state.backlog)
+    yield GaugeMetricFamily(
+        "svc_audit_unsettled_transactions",
+        "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
+        state.unsettled if state.backlog is None else state.backlog.unsettled_transactions,
+    )
     yield _of_maintenance(state.last_runs)
     if state.seal_lag is not None:
         yield GaugeMetricFamily(
@@ -62,7 +70,7 @@ def _of_database(state: DatabaseState) -> Iterator[Metric]:
         yield from _of_verification(state.verification)
 
 
-def _of_worker(statistics: Statistics) -> Iterator[Metric]:
+def _of_deliveries(statistics: Statistics) -> Iterator[Metric]:
     yield _counted("svc_webhook_attempts", "Attempts to deliver.", "outcome", statistics.attempts, get_args(Outcome))
     yield _histogram("svc_webhook_attempt_duration_seconds", "Duration of attempts.", statistics.attempt_duration)
     yield _counted(
@@ -82,6 +90,9 @@ def _of_worker(statistics: Statistics) -> Iterator[Metric]:
         "svc_webhook_disabled_endpoints", "Endpoints disabled for their answers.", statistics.disabled_endpoints
     )
     yield CounterMetricFamily("svc_webhook_reconnects", "Connections opened again.", statistics.reconnects)
+
+
+def _of_runs(statistics: Statistics) -> Iterator[Metric]:
     results = ("success", "failure")
     yield _counted("svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, results)
     yield _counted("svc_audit_sealing_runs", "Runs of sealing the audit log.", "result", statistics.sealing, results)
@@ -119,11 +130,6 @@ def _of_backlog(backlog: Backlog) -> Iterator[Metric]:
         "svc_webhook_oldest_snapshot_transactions",
         "Transactions since the oldest snapshot; claims skip over every delivery finished since.",
         backlog.oldest_snapshot_transactions,
-    )
-    yield GaugeMetricFamily(
-        "svc_audit_unsettled_transactions",
-        "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
-        backlog.unsettled_transactions,
     )
 
 

@@ -44,7 +44,9 @@ def send(conninfo: str, number: int = 1) -> None:
 
 
 def read(conninfo: str) -> Backlog:
-    return read_state(conninfo).backlog
+    found = read_state(conninfo).backlog
+    assert found is not None
+    return found
 
 
 def read_state(conninfo: str) -> DatabaseState:
