@@ -16,7 +16,9 @@ def system_route(database: Database, config: Config) -> ProductEndpoint:
     async def shown(_request: AuthenticatedRequest) -> ConsoleResponse:
         drift = await reader.read()
         async with database.connection() as conn:
-            return ConsoleResponse(200, await system_status.read_system_status(conn, config, drift))
+            has_webhooks = await database.has_webhooks(conn)
+            found = await system_status.read_system_status(conn, config, drift, has_webhooks=has_webhooks)
+        return ConsoleResponse(200, found)
 
     return ProductEndpoint(
         method="GET",

@@ -141,11 +141,13 @@ class TenantRoutes:
     async def _use(self, request: AuthenticatedRequest) -> ConsoleResponse:
         ids = filtered((), request.query, _IDS)
         async with self._database.connection() as conn:
-            return ConsoleResponse(200, await use_of(conn, ids))
+            has_webhooks = await self._database.has_webhooks(conn)
+            return ConsoleResponse(200, await use_of(conn, ids, has_webhooks=has_webhooks))
 
     async def _unlisted(self, _request: AuthenticatedRequest) -> ConsoleResponse:
         async with self._answering(self._database.connection()) as conn:
-            return ConsoleResponse(200, await unlisted(conn, self._tenants))
+            has_webhooks = await self._database.has_webhooks(conn)
+            return ConsoleResponse(200, await unlisted(conn, self._tenants, has_webhooks=has_webhooks))
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(self._tenants.query(), request.query, self._filters)
