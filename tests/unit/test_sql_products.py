@@ -39,7 +39,7 @@ def test_no_object_elsewhere_needs_one_of_webhooks(folder: str) -> None:
 
 
 def test_an_object_of_webhooks_is_known_by_its_name() -> None:
-    of_webhooks = ("svc.webhook_claim", "svc.send(text, jsonb)", "svc.send_many", "svc.console_portal_link")
+    of_webhooks = ("svc.webhook_claim", "svc.send(text, jsonb)", "svc.send_many", "svc.webhook_portal_link")
     assert all(Status("function", identity, "ok", "").is_of_webhooks for identity in of_webhooks)
     assert Status("view", "svc.webhook_endpoint_health", "ok", "").is_of_webhooks
     assert Status("trigger", "t on svc.webhook_endpoints", "ok", "", "svc.webhook_endpoints").is_of_webhooks
