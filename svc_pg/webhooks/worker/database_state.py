@@ -84,11 +84,11 @@ class StateReader:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
                 has_webhooks = await afetch_one(conn, webhooks_installed())
                 await conn.execute(PREPARE)
-                queue = await afetch_one(conn, backlog()) if has_webhooks else None
+                queues = await afetch(conn, backlog()) if has_webhooks else []
                 lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
                 verification = await afetch(conn, LAST_VERIFICATION)
                 return DatabaseState(
-                    queue,
+                    queues[0] if queues else None,
                     lag[0].seconds if lag else None,
                     verification[0] if verification else None,
                     tuple(await afetch(conn, last_runs())),
