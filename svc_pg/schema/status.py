@@ -66,9 +66,13 @@ class Status:
                 assert_never(self.state)
 
     @property
-    def is_overload(self) -> bool:
-        """True if it is a function that can be overloaded."""
-        return self.kind == "function" and is_overload(self.identity)
+    def is_stray_overload(self) -> bool:
+        """True if it is an overload, to be removed, to which calls of ours could resolve.
+
+        Those of webhooks that are left out are needed until no table sends its changes.
+        """
+        is_removed = self.kind == "function" and self.action == "remove" and is_overload(self.identity)
+        return is_removed and not self.is_left_out
 
     @property
     def is_of_webhooks(self) -> bool:
@@ -101,11 +105,11 @@ def in_order(found: Iterable[Status]) -> list[Status]:
 def _position(entry: Status) -> int:
     """Removals come last, and those of tables first among them: their views call functions of the schema.
 
-    Only foreign overloads come first of all, because calls and functions could resolve to them.
+    Only stray overloads come first of all, because calls and functions could resolve to them.
     """
     if entry.action != "remove":
         return 1
-    return 0 if entry.is_overload else 2 if entry.audited_table else 3
+    return 0 if entry.is_stray_overload else 2 if entry.audited_table else 3
 
 
 def steps_of(found: Iterable[Status]) -> list[Status]:

@@ -122,7 +122,7 @@ def install_schema(
     check_partition_keys(conn, tables_with_triggers(plan.steps))
     own = [str(table.name) for table, _ in OWN_TABLES] if present.version is None else []
     steps = [step for table in (None, *own) for step in plan.by_table.get(table, [])]
-    done = take(conn, [step for step in steps if step.action != "remove" or step.is_overload])
+    done = take(conn, [step for step in steps if step.action != "remove" or step.is_stray_overload])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}

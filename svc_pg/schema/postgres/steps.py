@@ -52,11 +52,12 @@ class Plan:
         return cls(target, steps, by_table, present, present.revision, has_other)
 
     def removals(self, *, prune: bool) -> list[Status]:
-        """The last steps: all removals except overloads and removals of a table that also gets new objects."""
+        """The last steps: all removals except stray overloads and removals of a table that also gets new objects."""
         return [
             step
             for step in self.steps
-            if step.action == "remove" and not step.is_overload and _table(step, self.target) not in self.target.tables
+            if step.action == "remove" and not step.is_stray_overload
+            if _table(step, self.target) not in self.target.tables
             if prune or not step.needs_prune
         ]
 
