@@ -1,10 +1,11 @@
 """Refuse an install that would remove captures, that needs a backup, or that a newer svc-pg has made."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from svc_pg import __version__
 from svc_pg.config import Config
+from svc_pg.config.installed_parts import Parts, products_of
 from svc_pg.config.products import ProductId
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
@@ -34,11 +35,25 @@ def refuse_left_out(config: Config, products: Collection[ProductId]) -> None:
         return
     named = [f"webhooks.{key}" for key in config.webhooks.model_dump(by_alias=True, exclude_defaults=True)]
     named += ["grants.send"] if config.grants.send else []
+    if named and config.products is not None:
+        raise ConfigError(
+            f"the configuration has {', '.join(named)}, and only the audit trail is wanted",
+            hint='Take that out of the configuration; or want both: products = ["audit", "webhooks"], without --only.',
+        )
     if named:
         raise ConfigError(
             f"the configuration has {', '.join(named)}, and this database has only the audit trail",
             hint="Take that out, or add webhooks to the database: svc-pg install --all, or in the configuration"
             ' products = ["audit", "webhooks"].',
+        )
+
+
+def refuse_overtaken(products: Sequence[ProductId], installed: Parts | None) -> None:
+    """Raise InstallError if ``installed``, the configuration of a later install, has other products than these."""
+    others = products_of(Config(), installed)
+    if installed is not None and others != products:
+        raise InstallError(
+            f"another install has chosen other products meanwhile: {', '.join(others)}", hint="Install again."
         )
 
 
