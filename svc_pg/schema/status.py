@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from svc_pg.database.sql_products import is_made_for_webhooks, is_table_of_webhooks
+from svc_pg.database.sql_products import is_made_for_webhooks
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload, name_of
 
@@ -76,11 +76,14 @@ class Status:
 
     @property
     def is_of_webhooks(self) -> bool:
-        """True if it is a function or a view of webhooks, or captures one of their tables."""
-        if self.audited_table is None:
-            return self.kind in ("function", "view") and is_made_for_webhooks(name_of(self.identity))
-        schema, table = TableName.parse(self.audited_table)
-        return schema == "svc" and is_table_of_webhooks(table)
+        """True if it is a function or a view of webhooks."""
+        is_of_schema = self.kind in ("function", "view") and self.audited_table is None
+        return is_of_schema and is_made_for_webhooks(name_of(self.identity))
+
+    @property
+    def is_of_own_table(self) -> bool:
+        """True if it records the changes of a table of ours."""
+        return self.audited_table is not None and TableName.parse(self.audited_table).schema == "svc"
 
     @property
     def leaves_out(self) -> str | None:

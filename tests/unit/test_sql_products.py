@@ -42,8 +42,7 @@ def test_an_object_of_webhooks_is_known_by_its_name() -> None:
     of_webhooks = ("svc.webhook_claim", "svc.send(text, jsonb)", "svc.send_many", "svc.webhook_portal_link")
     assert all(Status("function", identity, "ok", "").is_of_webhooks for identity in of_webhooks)
     assert Status("view", "svc.webhook_endpoint_health", "ok", "").is_of_webhooks
-    assert Status("trigger", "t on svc.webhook_endpoints", "ok", "", "svc.webhook_endpoints").is_of_webhooks
-    assert not Status("trigger", "t on public.webhook_hit", "ok", "", "public.webhook_hit").is_of_webhooks
+    assert not Status("trigger", "t on svc.webhook_endpoints", "ok", "", "svc.webhook_endpoints").is_of_webhooks
     assert not Status("function", "svc.audit_guard", "ok", "").is_of_webhooks
 
 

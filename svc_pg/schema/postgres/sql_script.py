@@ -145,7 +145,9 @@ def _downgrade(objects: list[Status], present: Installation, *, is_first: bool) 
         f"{step.kind} {step.identity}"
         for step in objects
         if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
-        if is_first or step.audited_table or (has_new_product and step.is_of_webhooks)
+        if is_first
+        or (step.audited_table and not step.is_of_own_table)  # whose rows stay
+        or (has_new_product and step.is_of_webhooks)
     ]
     before = None if is_first or present.configuration is None else json_of(present.configuration)
     return removal(made, configuration=before, is_all=is_first)

@@ -90,7 +90,7 @@ def target_of(
     refuse_left_out(config, products)
     config = config.model_copy(update={"products": products})
     partitions.check_number(conn, config.audit)
-    facts, tables, covered = _of_tables(conn, config, products)
+    facts, tables, covered = _of_tables(conn, installation, config, products)
     made = [
         *_rendered(
             "function",
@@ -198,9 +198,12 @@ def read_rules(
 
 
 def _of_tables(
-    conn: Connection[Any], config: Config, products: Sequence[ProductId]
+    conn: Connection[Any], installation: Installation, config: Config, products: Sequence[ProductId]
 ) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions."""
+    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions.
+
+    Of our own tables, those of webhooks that are left out are recorded as long as they are there.
+    """
     sent = by_table(config.webhooks.change_events)
     tables, recorded = read_rules(conn, config, *sent)
     check_erasure(references(config.audit.erasure), recorded)
@@ -208,7 +211,7 @@ def _of_tables(
     objects = {
         str(table): made
         for table, made in _of_own_tables().items()
-        if "webhooks" in products or not is_table_of_webhooks(table.table)
+        if "webhooks" in products or not is_table_of_webhooks(table.table) or installation.has(table.table)
     }
     for name, fitted in recorded.items():
         objects[str(name)] = capture_objects(fitted, unattributed=config.audit.unattributed)
