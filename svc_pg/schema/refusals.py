@@ -7,6 +7,7 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.config.installed_parts import Parts, products_of
 from svc_pg.config.products import ProductId
+from svc_pg.database.sql_products import is_table_of_webhooks
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status
@@ -59,10 +60,17 @@ def refuse_overtaken(products: Sequence[ProductId], installed: Parts | None) -> 
 
 def refuse_lost(steps: list[Status]) -> None:
     """Raise InstallError if a table or column of ours is gone, which only a backup can restore."""
-    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
+    lost = [step for step in steps if step.state == "missing" and not step.sql]
+    if lost:
+        anew = (
+            "to make all tables of webhooks anew, drop the others, run svc-pg install --only audit --prune, and then"
+            " this again"
+            if all(is_table_of_webhooks(step.identity.removeprefix("svc.")) for step in lost)
+            else "uninstall with --drop-data and begin anew"
+        )
         raise InstallError(
-            f"gone from schema svc: {', '.join(lost)}",
-            hint="Restore it from a backup; or uninstall with --drop-data and begin anew.",
+            f"gone from schema svc: {', '.join(f'{step.kind} {step.identity}' for step in lost)}",
+            hint=f"Restore it from a backup; or {anew}.",
         )
 
 

@@ -64,7 +64,7 @@ def _look(
 ) -> list[Status]:
     wanted_roles = roles.compare(present.around, target.access.roles)
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
-    found += [_altered(each) for each in inventory.altered(conn, present)]
+    found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
     made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]

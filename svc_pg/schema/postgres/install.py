@@ -136,6 +136,8 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
         join(conn, look_around(conn))
     if done or any(step.kind == "access" for step in plan.steps):
         access.apply(conn, wanted)
+    if not any(step.is_left_out for step in plan.steps):
+        inventory.forget_dropped(conn, present, plan.target.products)
     conn.execute((partitions.REPAIR + partitions.EPOCH + inventory.RENEW + gaps.keep_sql(plan.steps)).encode())
     return installation.record_install(
         conn,

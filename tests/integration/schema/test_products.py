@@ -16,22 +16,19 @@ from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.installer import installer_of
 from svc_pg.schema.postgres.migrations import released
 from tests.support.postgres import new_database
-from tests.support.products import ALL, ONLY, TABLE, configuration, differing, with_event
-from tests.support.schema_dump import dump
+from tests.support.products import (
+    ALL,
+    ONLY,
+    TABLE,
+    configuration,
+    differing,
+    names_of_webhooks,
+    shape,
+    with_event,
+)
 from tests.support.tables import log
 
 NEWEST = released()[-1].number
-OBJECTS = """
-select kind, identity, audited_table, source_sha256, catalog_sha256 from svc.installed_objects
- union all select kind, identity, of_table, sql, definition from svc.installed_inventory
- union all select 'migration', name, number::text, sha256, null from svc.migrations
- order by 1, 2, 3
-"""
-NAMES = """
-select proname from pg_proc where pronamespace = 'svc'::regnamespace
- union all select relname from pg_class where relnamespace = 'svc'::regnamespace
- union all select typname from pg_type where typnamespace = 'svc'::regnamespace
-"""
 
 
 @pytest.fixture
@@ -48,16 +45,6 @@ def whole(postgres: str) -> Iterator[tuple[str, list[Any]]]:
         conn.execute(TABLE)
         schema.install(conn, configuration())
         yield shape(conn)
-
-
-def shape(conn: psycopg.Connection[Any]) -> tuple[str, list[Any]]:
-    """All objects, their rights, and the record of them."""
-    with conn.transaction():
-        return dump(conn), conn.execute(OBJECTS).fetchall()
-
-
-def names_of_webhooks(conn: psycopg.Connection[Any]) -> list[str]:
-    return [name for (name,) in conn.execute(NAMES) if name.startswith(("webhook", "_webhook", "send", "uuid7"))]
 
 
 def run(conn: psycopg.Connection[Any], change: ConfigurationChange, *, backwards: bool = False) -> None:

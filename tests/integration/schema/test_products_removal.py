@@ -7,11 +7,26 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import Config, schema
+from svc_pg import Config, Settings, audit, schema, webhooks
 from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
 from svc_pg.schema.postgres import install as install_module
-from tests.support.products import ALL, ONLY, TABLE, configuration, differing, with_event
+from tests.support.documents import examples
+from tests.support.hooks import KEYS_TEXT
+from tests.support.products import (
+    ALL,
+    ONLY,
+    TABLE,
+    configuration,
+    differing,
+    names_of_webhooks,
+    shape,
+    with_event,
+)
+from tests.support.tables import log
+
+SETTINGS = Settings(encryption_keys=KEYS_TEXT)
+(DROP,) = examples("configuration.md", "products", "sql")
 
 
 @pytest.fixture
@@ -33,6 +48,45 @@ def test_webhooks_are_whole_until_no_table_sends_its_changes(db: psycopg.Connect
     assert scalar(db, "select to_regproc('svc.webhook_claim') is null and to_regproc('svc.send_many') is null")
     assert differing(db, configuration()) == []
     db.execute("insert into customer (id) values (2)")
+
+
+@pytest.mark.postgres
+def test_endpoints_that_stay_are_recorded_as_before(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, configuration())
+    endpoint = webhooks.endpoints.create(db, url="https://example.com/hook", events=["*"], settings=SETTINGS)
+    schema.install(db, configuration(**ONLY), prune=True)
+    assert differing(db, configuration()) == []
+    with db.transaction(), audit.actor(db, "ann"):
+        webhooks.endpoints.rotate_secret(db, endpoint.id, settings=SETTINGS)
+    entry = log(db)[-1]
+    assert (entry["table_name"], entry["operation"], entry["actor_id"]) == ("svc.webhook_endpoints", "UPDATE", "ann")
+
+
+@pytest.mark.postgres
+def test_tables_that_are_dropped_afterwards_are_forgotten_and_made_anew(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, configuration())
+    whole = shape(db)
+    schema.install(db, configuration(**ONLY), prune=True)
+    db.execute(DROP)
+    left = differing(db, configuration())
+    assert [each for each in left if "webhook_endpoints" not in each] == []
+    assert schema.install(db, configuration(), prune=True)
+    assert differing(db, configuration()) == []
+    assert names_of_webhooks(db) == []
+    schema.install(db, configuration(**ALL))
+    assert shape(db) == whole
+    assert differing(db, configuration()) == []
+
+
+def test_tables_that_are_not_forgotten_yet_are_not_made_anew(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, configuration())
+    schema.install(db, configuration(**ONLY), prune=True)
+    db.execute(DROP)
+    with pytest.raises(InstallError, match=r"gone from schema svc: table svc\.webhook_blocks") as refused:
+        schema.install(db, configuration(**ALL))
+    assert refused.value.hint is not None
+    assert "svc-pg install --only audit --prune" in refused.value.hint
+    assert "drop-data" not in refused.value.hint
 
 
 def test_an_install_does_not_override_the_products_that_another_has_chosen_meanwhile(
