@@ -20,10 +20,8 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Proble
 from svc_pg.database import datestyle
 from svc_pg.database.application_names import CONSOLE
 from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
-from svc_pg.database.query import afetch_one
 from svc_pg.database.sqlstates import translate
 from svc_pg.errors import AccessError, NotInstalledError, SvcError
-from svc_pg.status.webhooks_installed import webhooks_installed
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
 POOL_TIMEOUT_SECONDS: Final = 5
@@ -66,7 +64,6 @@ class Database:
         self._share = OWN_POOL_SIZE if pool is None or not pool.max_size else max(1, pool.max_size // 2)
         self._free = asyncio.Semaphore(self._share)
         self._reachability = Reachability()
-        self._has_webhooks = False
 
     @property
     def conninfo(self) -> str | None:
@@ -83,18 +80,6 @@ class Database:
     def is_opened(self) -> bool:
         """True if there is a pool."""
         return self._pool is not None
-
-    async def has_webhooks(self, conn: AsyncConnection[Any]) -> bool:
-        """True if it has webhooks. Until it has them it is asked, as an install may add them while the console runs."""
-        self._has_webhooks = self._has_webhooks or await afetch_one(conn, webhooks_installed())
-        return self._has_webhooks
-
-    async def finds_webhooks(self) -> bool:
-        """As ``has_webhooks``, on a connection of its own if there is something to ask."""
-        if self._has_webhooks:
-            return True
-        async with self.connection() as conn:
-            return await self.has_webhooks(conn)
 
     @property
     def calls_of_a_session(self) -> int:

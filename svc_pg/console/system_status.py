@@ -11,6 +11,7 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
 from svc_pg.database.query import Query, afetch, afetch_one
+from svc_pg.database.sql_products import is_table_of_webhooks
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
@@ -139,10 +140,11 @@ async def read_system_status(
 ) -> SystemStatus:
     """The state of the system now, with the drift that was found before."""
     days = config.audit.retention_days
+    sizes = await afetch(conn, Query(_SIZES, (), TableSize))
     return SystemStatus(
         version=__version__,
         facts=await afetch_one(conn, Query(with_webhooks(_FACTS, has_webhooks=has_webhooks), (), DatabaseStatus)),
-        sizes=await afetch(conn, Query(_SIZES, (), TableSize)),
+        sizes=[size for size in sizes if has_webhooks or not is_table_of_webhooks(size.name)],
         programs=await afetch(conn, Query(_PROGRAMS, (), ConnectedProgram)),
         busy_workers=await afetch(conn, Query(with_webhooks(_LEASING, has_webhooks=has_webhooks), (), BusyWorker)),
         retention=Retention(

@@ -1,15 +1,19 @@
 """A console whose database has the audit trail alone: it tells nothing of webhooks, until they are added."""
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import httpx
 import psycopg
 import pytest
+from pydantic import SecretStr
 
 from svc_pg import Config, schema
 from svc_pg.console import Console, offered_products, register_tenants
+from svc_pg.console.database import Database
 from svc_pg.console.live_updates import TOPICS
+from svc_pg.console.offered_products import OfferedProducts
 from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.postgres import new_database
@@ -30,6 +34,7 @@ PAGES = [
     "/tokens",
     "/tokens/new",
     "/system",
+    "/activity",
 ]
 
 
@@ -62,11 +67,14 @@ def test_the_capabilities_are_without_webhooks(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_tells_of_webhooks(admin: Browser, page: str) -> None:
+    assert words_of_webhooks(admin, page) == []
+
+
+def words_of_webhooks(admin: Browser, page: str) -> list[str]:
     found = admin.get(page)
+    assert found.status_code == 200, page
     assert_strict(found.text)
-    assert found.status_code == 200
-    words = re.sub(r"<[^>]*>|svc[.]\w+", " ", found.text)
-    assert OF_WEBHOOKS.findall(words) == []
+    return OF_WEBHOOKS.findall(re.sub(r"<[^>]*>|svc[.]\w+", " ", found.text))
 
 
 @pytest.mark.parametrize("page", ["/deliveries", "/endpoints", "/endpoints/new", "/events"])
@@ -104,21 +112,47 @@ def test_changes_are_told(client: httpx.Client) -> None:
         assert next(lines) == "event: following"
 
 
-def test_webhooks_appear_when_they_are_added(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def asking_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offered_products, "REMEMBERED_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("asking_always")
+def test_webhooks_appear_when_they_are_added_and_are_gone_when_they_are_taken_away(postgres: str) -> None:
     with new_database(postgres) as conninfo, psycopg.connect(conninfo) as conn:
         schema.install(conn, Config(products=["audit"]))
-        with serving_installed(Console(settings(database_url=conninfo))) as client:
+        console = Console(settings(database_url=conninfo))
+        register_tenants(console)
+        with serving_installed(console) as client:
             admin = signed_in(client, "admin")
             assert ">Deliveries<" not in admin.get("/overview").text
             schema.install(conn, Config(products=["audit", "webhooks"]))
-            assert client.get("/console/capabilities").json()["products"] == ["account", "audit", "webhooks"]
+            assert client.get("/console/capabilities").json()["products"] == ["account", "audit", "webhooks", "tenant"]
             page = admin.get("/overview").text
             assert "Endpoints" in page
             assert "Nothing was sent in this time" in page
+            schema.install(conn, Config(products=["audit"]), prune=True)
+            assert client.get("/console/capabilities").json()["products"] == ["account", "audit", "tenant"]
+            for page in ("/overview", "/activity", "/system", "/tenants", "/tail"):
+                assert words_of_webhooks(admin, page) == []
+            sizes = client.get("/account/system", headers=bearer("admin")).json()["sizes"]
+            assert {each["name"] for each in sizes} == {"audit_logs", "console_events"}
 
 
-def test_a_database_that_does_not_answer_is_taken_for_one_with_webhooks() -> None:
+def test_all_who_ask_first_wait_for_the_answer(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offered_products, "LONGEST_SECONDS", 0)  # of the later ones
+
+    async def ask() -> Sequence[Sequence[str]]:
+        database = Database(SecretStr(installed), None)
+        async with database.opened():
+            offered = OfferedProducts(database, lambda: ["audit", "webhooks"])
+            return await asyncio.gather(*(offered.ids() for _ in range(5)))
+
+    assert asyncio.run(ask()) == [["audit"]] * 5
+
+
+def test_a_database_that_does_not_answer_is_taken_for_one_with_webhooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offered_products, "FIRST_SECONDS", 0.1)
     console = Console(settings(database_url="host=127.0.0.1 port=9 dbname=shop"))
     with serving_installed(console) as client:
         assert client.get("/console/capabilities").json()["products"] == ["account", "audit", "webhooks"]
