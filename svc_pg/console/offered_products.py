@@ -8,20 +8,21 @@ from typing import Final
 
 from psycopg import Error
 
-from svc_pg.console.database import POOL_TIMEOUT_SECONDS, Database
+from svc_pg.console.database import Database
+from svc_pg.console.reachability import PING_SECONDS
 from svc_pg.console.requests import Problem
 from svc_pg.database.query import afetch_one
 from svc_pg.status.webhooks_installed import webhooks_installed
 
 REMEMBERED_SECONDS: Final = 1
-FIRST_SECONDS: Final = POOL_TIMEOUT_SECONDS
+FIRST_SECONDS: Final = PING_SECONDS
 LONGEST_SECONDS: Final = 0.5
 
 
 class OfferedProducts:
     """Asks the database at most once a second, because anybody may ask this.
 
-    All who ask first wait for the answer together, as long as for a connection of the pool; later one alone waits, and
+    All who ask first wait for the answer together, as long as a database has to be reached; later one alone waits, and
     for less. A database that does not answer is taken for one that is as it was, at first with webhooks.
     """
 

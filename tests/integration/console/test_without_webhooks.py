@@ -52,7 +52,9 @@ def installed(postgres: str) -> Iterator[str]:
 def client(installed: str) -> Iterator[httpx.Client]:
     console = Console(settings(database_url=installed))
     register_tenants(console)
-    with serving_installed(console) as client:
+    with pytest.MonkeyPatch.context() as patch, serving_installed(console) as client:
+        patch.setattr(offered_products, "FIRST_SECONDS", 30)
+        assert client.get("/console/ready").status_code == 200
         yield client
 
 
@@ -115,6 +117,8 @@ def test_changes_are_told(client: httpx.Client) -> None:
 @pytest.fixture
 def asking_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offered_products, "REMEMBERED_SECONDS", 0)
+    for limit in ("FIRST_SECONDS", "LONGEST_SECONDS"):
+        monkeypatch.setattr(offered_products, limit, 30)
 
 
 @pytest.mark.usefixtures("asking_always")
@@ -124,6 +128,7 @@ def test_webhooks_appear_when_they_are_added_and_are_gone_when_they_are_taken_aw
         console = Console(settings(database_url=conninfo))
         register_tenants(console)
         with serving_installed(console) as client:
+            assert client.get("/console/ready").status_code == 200
             admin = signed_in(client, "admin")
             assert ">Deliveries<" not in admin.get("/overview").text
             schema.install(conn, Config(products=["audit", "webhooks"]))
@@ -140,7 +145,8 @@ def test_webhooks_appear_when_they_are_added_and_are_gone_when_they_are_taken_aw
 
 
 def test_all_who_ask_first_wait_for_the_answer(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offered_products, "LONGEST_SECONDS", 0)  # of the later ones
+    monkeypatch.setattr(offered_products, "FIRST_SECONDS", 30)
+    monkeypatch.setattr(offered_products, "LONGEST_SECONDS", 0)
 
     async def ask() -> Sequence[Sequence[str]]:
         database = Database(SecretStr(installed), None)
