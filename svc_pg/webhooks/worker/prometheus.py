@@ -23,26 +23,36 @@ def exposition(
     state: DatabaseState | None,
     attributed: Sequence[Attribution] = (),
     *,
+    is_delivering: bool = True,
     accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
-    ``state`` is None if the database does not answer; its metrics are then left out.
+    ``state`` is None if the database does not answer; its metrics are then left out, as are those of deliveries for a
+    worker that is not ``is_delivering``.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, state, attributed))
+    registry.register(_Collector(statistics, state, attributed, is_delivering=is_delivering))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
 class _Collector:
-    def __init__(self, statistics: Statistics, state: DatabaseState | None, attributed: Sequence[Attribution]) -> None:
+    def __init__(
+        self,
+        statistics: Statistics,
+        state: DatabaseState | None,
+        attributed: Sequence[Attribution],
+        *,
+        is_delivering: bool,
+    ) -> None:
         self._statistics = statistics
+        self._is_delivering = is_delivering
         self._state = state
         self._attributed = attributed
 
     def collect(self) -> Iterator[Metric]:
-        if self._state is None or self._state.backlog is not None:
+        if self._is_delivering:
             yield from _of_deliveries(self._statistics)
         yield from _of_runs(self._statistics)
         yield GaugeMetricFamily(
@@ -59,7 +69,7 @@ def _of_database(state: DatabaseState) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "svc_audit_unsettled_transactions",
         "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
-        state.unsettled if state.backlog is None else state.backlog.unsettled_transactions,
+        state.unsettled,
     )
     yield _of_maintenance(state.last_runs)
     if state.seal_lag is not None:
