@@ -10,16 +10,17 @@ from svc_pg.config import Config
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import NotInstalledError, SvcError, not_installed, webhooks_not_installed
+from svc_pg.status.webhooks_installed import IS_INSTALLED
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker_connections import Connection
 
 from .database import connect
 
-# Some of the functions that the worker and the console call
-_INSTALLED: Final = """
+# Some of the functions that the worker and the console call, and whether there are webhooks
+_INSTALLED: Final = f"""
 select to_regproc('svc.audit_ensure_partitions') is not null and to_regproc('svc.console_prune') is not null,
-       to_regproc('svc.webhook_next_due') is not null and to_regproc('svc.webhook_prune') is not null
+       ({IS_INSTALLED})
 """
 _MAINTAIN: Final = "To maintain a database that has only the audit trail: svc-pg worker --only maintenance"
 _UNRECORDED: Final = """

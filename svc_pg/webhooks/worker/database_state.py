@@ -15,15 +15,13 @@ from svc_pg.status.attribution import Attribution
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.status.webhooks_installed import webhooks_installed
-from svc_pg.webhooks.traffic.backlog import PREPARE, Backlog, backlog
+from svc_pg.webhooks.traffic.backlog import PREPARE, UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
 
 _log = logging.getLogger(__name__)
 
 _SEAL_LAG: Final = "select extract(epoch from lag)::float8 as seconds from svc.audit_seal_lag()"
-_UNSETTLED: Final = """
-select txid_snapshot_xmax(s.now) - txid_snapshot_xmin(s.now) as unsettled from (select txid_current_snapshot()) s(now)
-"""
+_UNSETTLED: Final = f"select {UNSETTLED} as unsettled"
 _LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
 _FRESH: Final = 5.0  # seconds
 _FRESH_DAY: Final = 60.0  # seconds
