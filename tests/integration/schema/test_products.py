@@ -1,5 +1,6 @@
 """Databases that have the audit trail alone, and get webhooks later."""
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +16,7 @@ from svc_pg.maintenance import maintain
 from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.installer import installer_of
 from svc_pg.schema.postgres.migrations import released
+from tests.support.documents import ROOT
 from tests.support.postgres import new_database
 from tests.support.products import (
     ALL,
@@ -29,6 +31,16 @@ from tests.support.products import (
 from tests.support.tables import log
 
 NEWEST = released()[-1].number
+
+NUMBERS = """
+select 'functions', count(*) from pg_proc where pronamespace = 'svc'::regnamespace
+ union all
+select what, count(*) from pg_class c
+  join (values ('tables', 'r'), ('tables', 'p'), ('views', 'v'), ('indexes', 'i'), ('indexes', 'I')) w(what, kind)
+    on w.kind = c.relkind::text
+ where c.relnamespace = 'svc'::regnamespace and not c.relispartition group by what
+ order by 1
+"""
 
 
 @pytest.fixture
@@ -69,6 +81,18 @@ def test_the_audit_trail_alone_is_clearly_less_than_all(
     found = schema.status(db, config)
     assert {each.state for each in found} == {"ok"}
     assert [each.identity for each in found if "webhook" in each.identity or each.identity == "svc_sender"] == []
+
+
+def test_the_documented_numbers_are_those_of_a_database_without_audited_tables(empty_database: str) -> None:
+    found = []
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        for products in (ONLY, ALL):
+            schema.install(conn, Config(**products))
+            roles = [each for each in schema.status(conn, Config()) if each.kind == "role"]
+            found.append([*dict(conn.execute(NUMBERS).fetchall()).items(), ("roles", len(roles))])
+    lines = [f"| {what} | {both} | {alone}" for (what, alone), (_, both) in zip(*found, strict=True)]
+    document = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    assert [line for line in lines if not re.search(re.escape(line) + r"\b", document)] == []
 
 
 def test_the_audit_trail_alone_records_changes_and_can_be_maintained(db: psycopg.Connection[Any]) -> None:
