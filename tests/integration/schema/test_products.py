@@ -210,16 +210,6 @@ def test_installs_of_different_products_at_once_leave_no_half_of_webhooks(
     assert shape(db) == whole
 
 
-def test_an_uninstall_forgets_the_choice(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, configuration(**ONLY))
-    schema.uninstall(db)
-    assert any("webhook" in step.identity for step in schema.plan(db, configuration()))
-    schema.install(db, configuration(**ONLY))
-    assert names_of_webhooks(db) == []
-    schema.uninstall(db, drop_data=True)
-    assert scalar(db, "select to_regnamespace('svc') is null")
-
-
 @pytest.mark.postgres
 def test_revisions_install_one_product_and_then_both_and_go_back(
     db: psycopg.Connection[Any], whole: tuple[str, list[Any]]

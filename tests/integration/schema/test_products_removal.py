@@ -107,3 +107,13 @@ def test_an_install_does_not_override_the_products_that_another_has_chosen_meanw
     assert differing(db, Config()) == []
     schema.install(db, configuration(), prune=True)
     assert differing(db, configuration(**ALL)) == []
+
+
+def test_an_uninstall_forgets_the_choice(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, configuration(**ONLY))
+    schema.uninstall(db)
+    assert any("webhook" in step.identity for step in schema.plan(db, configuration()))
+    schema.install(db, configuration(**ONLY))
+    assert names_of_webhooks(db) == []
+    schema.uninstall(db, drop_data=True)
+    assert scalar(db, "select to_regnamespace('svc') is null")
