@@ -15,8 +15,8 @@ from svc_pg.database.query import afetch_one
 from svc_pg.status.webhooks_installed import webhooks_installed
 
 REMEMBERED_SECONDS: Final = 1
-FIRST_SECONDS: Final = PING_SECONDS
-LONGEST_SECONDS: Final = 0.5
+_FIRST_SECONDS: Final = PING_SECONDS
+_LONGEST_SECONDS: Final = 0.5
 
 
 class OfferedProducts:
@@ -38,7 +38,7 @@ class OfferedProducts:
         if self._database.is_opened and (self._has_webhooks is None or not self._asking.locked()):
             async with self._asking:
                 if time.monotonic() > self._asked_at + REMEMBERED_SECONDS:
-                    await self._ask(LONGEST_SECONDS if self._asked_at > 0 else FIRST_SECONDS)
+                    await self._ask(_LONGEST_SECONDS if self._asked_at > 0 else _FIRST_SECONDS)
                     self._asked_at = time.monotonic()
         return [each for each in self._registered() if each != "webhooks" or self._has_webhooks is not False]
 

@@ -53,7 +53,7 @@ def client(installed: str) -> Iterator[httpx.Client]:
     console = Console(settings(database_url=installed))
     register_tenants(console)
     with pytest.MonkeyPatch.context() as patch, serving_installed(console) as client:
-        patch.setattr(offered_products, "FIRST_SECONDS", 30)
+        patch.setattr(offered_products, "_FIRST_SECONDS", 30)
         assert client.get("/console/ready").status_code == 200
         yield client
 
@@ -117,7 +117,7 @@ def test_changes_are_told(client: httpx.Client) -> None:
 @pytest.fixture
 def asking_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offered_products, "REMEMBERED_SECONDS", 0)
-    for limit in ("FIRST_SECONDS", "LONGEST_SECONDS"):
+    for limit in ("_FIRST_SECONDS", "_LONGEST_SECONDS"):
         monkeypatch.setattr(offered_products, limit, 30)
 
 
@@ -145,8 +145,8 @@ def test_webhooks_appear_when_they_are_added_and_are_gone_when_they_are_taken_aw
 
 
 def test_all_who_ask_first_wait_for_the_answer(installed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offered_products, "FIRST_SECONDS", 30)
-    monkeypatch.setattr(offered_products, "LONGEST_SECONDS", 0)
+    monkeypatch.setattr(offered_products, "_FIRST_SECONDS", 30)
+    monkeypatch.setattr(offered_products, "_LONGEST_SECONDS", 0)
 
     async def ask() -> Sequence[Sequence[str]]:
         database = Database(SecretStr(installed), None)
@@ -158,7 +158,7 @@ def test_all_who_ask_first_wait_for_the_answer(installed: str, monkeypatch: pyte
 
 
 def test_a_database_that_does_not_answer_is_taken_for_one_with_webhooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offered_products, "FIRST_SECONDS", 0.1)
+    monkeypatch.setattr(offered_products, "_FIRST_SECONDS", 0.1)
     console = Console(settings(database_url="host=127.0.0.1 port=9 dbname=shop"))
     with serving_installed(console) as client:
         assert client.get("/console/capabilities").json()["products"] == ["account", "audit", "webhooks"]
