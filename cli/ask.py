@@ -9,7 +9,9 @@ from psycopg import Connection
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import Entry
+from svc_pg.database.query import fetch_one
 from svc_pg.formats import human_times
+from svc_pg.status.webhooks_installed import webhooks_installed
 from svc_pg.webhooks.deliveries import Delivery
 from svc_pg.webhooks.endpoints import Endpoint
 from svc_pg.webhooks.messages import Message
@@ -70,7 +72,8 @@ def ask(
         changes = audit.query().resource(table).record(key).limit(limit)
         page = (changes if after is None else changes.after(after)).list(conn)
         ids = dict.fromkeys(entry.xact_id for entry in page if entry.xact_id is not None)
-        sent = {xact_id: _sent_by(conn, xact_id) for xact_id in ids}
+        has_webhooks = fetch_one(conn, webhooks_installed())
+        sent = {xact_id: _sent_by(conn, xact_id) for xact_id in ids} if has_webhooks else {}
         endpoints = _endpoints_of(conn, sent.values())
     if json:
         shown = [

@@ -77,7 +77,9 @@ class TransactionError(SvcError):
 
 
 class NotInstalledError(SvcError):
-    """The database has no schema ``svc``, or one older than this program."""
+    """The database has no schema ``svc``, one without webhooks if they are asked for, or one older than this
+    program.
+    """
 
 
 class ProtocolError(SvcError):
@@ -178,6 +180,14 @@ class WebhookSignatureError(SvcError):
 def not_installed() -> NotInstalledError:
     """The error that every command and call raises in a database without svc-pg."""
     return NotInstalledError("the database has no svc-pg, or an older one", hint="Run: svc-pg install")
+
+
+def webhooks_not_installed() -> NotInstalledError:
+    """The error that commands and calls of webhooks raise in a database without these."""
+    return NotInstalledError(
+        "the database has no webhooks of svc-pg, or older ones",
+        hint="Run: svc-pg install. Where only the audit trail is installed, add --all.",
+    )
 
 
 def another_version() -> NotInstalledError:

@@ -1446,16 +1446,8 @@ create function svc.console_network(p_ip inet, p_ipv6_bits integer DEFAULT 64)
     returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.console_open_portal(p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text)
-    returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.console_poll(p_session_id uuid, p_device_hash bytea, OUT state text, OUT expires_in integer, OUT retry_after integer)
     returns record language plpgsql
-    set search_path=pg_catalog, pg_temp;
-
-create function svc.console_portal_link(p_id uuid, p_tenant text, p_token_hash bytea, p_session_lifetime interval, p_good_for interval)
-    returns timestamp with time zone language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_prune(p_limit integer DEFAULT 10000, OUT links bigint, OUT counts bigint, OUT sessions bigint, OUT tokens bigint, OUT events bigint)
@@ -1782,6 +1774,10 @@ create function svc.webhook_open_endpoint(p_endpoint uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_open_portal(p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text)
+    returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_pace(p_rate integer, p_spent_until timestamp with time zone, p_now timestamp with time zone, p_started integer, OUT startable integer, OUT spent_until timestamp with time zone, OUT full_until timestamp with time zone)
     returns record language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
@@ -1808,6 +1804,10 @@ create function svc.webhook_payload_problem(p_filter text, p_payload json)
 
 create function svc.webhook_ping(p_endpoint uuid)
     returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_portal_link(p_id uuid, p_tenant text, p_token_hash bytea, p_session_lifetime interval, p_good_for interval)
+    returns timestamp with time zone language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_protocol(OUT oldest integer, OUT newest integer)
@@ -2210,9 +2210,7 @@ grant execute on function svc.console_link to svc_admin;
 grant execute on function svc.console_link_state to svc_admin;
 grant delete, insert, select, update on table svc.console_magic_links to svc_admin;
 grant execute on function svc.console_network to svc_admin;
-grant execute on function svc.console_open_portal to svc_admin;
 grant execute on function svc.console_poll to svc_admin;
-grant execute on function svc.console_portal_link to svc_admin;
 grant delete, insert, select, update on table svc.console_portal_links to svc_admin;
 grant execute on function svc.console_prune to svc_admin;
 grant delete, insert, select, update on table svc.console_rate to svc_admin;
@@ -2322,6 +2320,7 @@ grant execute on function svc.webhook_next_sequences to svc_admin;
 grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
+grant execute on function svc.webhook_open_portal to svc_admin;
 grant execute on function svc.webhook_pace to svc_admin;
 grant execute on function svc.webhook_pace to svc_reader;
 grant execute on function svc.webhook_park to svc_admin;
@@ -2330,6 +2329,7 @@ grant select on table svc.webhook_parked_endpoints to svc_reader;
 grant execute on function svc.webhook_patterns to svc_admin;
 grant execute on function svc.webhook_payload_problem to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
+grant execute on function svc.webhook_portal_link to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;
 grant execute on function svc.webhook_prune_messages to svc_admin;

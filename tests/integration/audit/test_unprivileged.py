@@ -312,7 +312,7 @@ async def read_console(shop: str) -> None:
     async with await psycopg.AsyncConnection.connect(shop) as conn:
         await afacets(conn, audit.query())
         await astats(conn, audit.query())
-        await system_status.read_system_status(conn, Config(), Drift(datetime.now(UTC), 0, 0, []))
+        await system_status.read_system_status(conn, Config(), Drift(datetime.now(UTC), 0, 0, []), has_webhooks=True)
 
 
 def test_temporary_tables_named_as_ours_are_not_written_to(db: psycopg.Connection[Any], shop: str) -> None:
