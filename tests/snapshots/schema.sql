@@ -1,6 +1,6 @@
 -- Types
 
-create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
+create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
 create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 
@@ -395,8 +395,9 @@ create table svc.maintenance (
     task text not null,
     succeeded_at timestamp with time zone,
     problem text,
+    "position" text,
     constraint maintenance_pkey PRIMARY KEY (task),
-    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text])))
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text])))
 );
 
 create table svc.migrations (
@@ -854,6 +855,10 @@ create view svc.webhook_endpoint_health (
 
 create function svc.audit_add_entry(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, id bigint DEFAULT NULL::bigint)
     returns svc.audit_logs language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_add_reconciliation(p_table text, p_facts jsonb, p_description text, p_has_differences boolean)
+    returns bigint language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_add_removal(p_removal bigint, p_operation text, p_label text, p_severity text, p_facts jsonb, p_description text, p_has_sealed boolean)
@@ -1970,6 +1975,7 @@ grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_add_entry to svc_admin;
+grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;

@@ -56,8 +56,15 @@ class Change:
     more_fields: int
 
     @property
+    def is_found(self) -> bool:
+        """True if a comparison with the table found the change, so that nobody knows its actor and time."""
+        return self.operation == "GONE" or (self.operation == "SNAPSHOT" and bool(self.fields))
+
+    @property
     def who(self) -> str:
         """The actor, else the user of the database: the content of an element ``bdi``, which it cannot end."""
+        if self.is_found:
+            return "Somebody"
         return marked(self.actor or self.db_user or "somebody")
 
     @property

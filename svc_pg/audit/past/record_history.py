@@ -21,6 +21,7 @@ from svc_pg.audit.log.entry import (
     Operation,
     Order,
     is_erased,
+    is_found,
 )
 from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.audit.log.record_ids import record_id
@@ -51,7 +52,7 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """A state of a record, and the entry that recorded it: a DELETE, or an UPDATE of the key, ends the record."""
+    """A state of a record, and the entry that recorded it: a DELETE, GONE, or an UPDATE of the key, ends the record."""
 
     valid_from: Annotated[datetime, Doc("The time from which the record was so.")]
     valid_to: Annotated[
@@ -94,6 +95,11 @@ class RecordState:
     def is_erased(self) -> bool:
         """True if ``svc_pg.audit.erase`` erased the state's values."""
         return is_erased(self)
+
+    @property
+    def is_found(self) -> bool:
+        """True if a comparison with the table found the change, so that nobody knows its actor and time."""
+        return is_found(self)
 
 
 def _read(cursor: str) -> Sequence[object]:
