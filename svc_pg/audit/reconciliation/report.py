@@ -1,0 +1,151 @@
+"""The result of a reconciliation: what was compared, and what differs."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, NamedTuple, Self, get_args
+
+from svc_pg.database.pagination import aware_time, decode, encode
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import ConfigError
+
+Kind = Literal["missing", "differs", "gone"]
+Count = Literal["rows", "unrecorded", "missing", "differing", "erased", "records", "gone", "repaired"]
+
+_COUNTS: Final[tuple[Count, ...]] = get_args(Count)
+_SEPARATOR: Final = " "
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A record that is ``missing`` in the log, ``differs`` in some ``fields``, or is only in the log: ``gone``."""
+
+    table: str
+    record_id: str
+    kind: Kind
+    fields: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """The comparison of one table, which began at ``since`` and ended at ``until``.
+
+    ``rows`` were compared. The log lacks ``missing`` of them, of which ``unrecorded`` have no entry at all, and knows
+    ``differing`` ones otherwise; ``gone`` records are in the log only. Not faults are ``erased`` rows, whose entries an
+    erasure has emptied, and ``unknown`` ones: they have no entry, but entries of the table up to ``purged_before`` were
+    purged. ``notes`` say what was not compared, perhaps all: then the table is not ``is_compared``. A comparison that
+    was ended early is not ``is_complete``. If the result ``is_recorded``, an entry of the log tells it; the role may
+    lack the right to write one.
+
+    A repair has written ``repaired`` entries, None without one; some of the tables or partitions in ``postponed`` are
+    missing, because writers kept them.
+    """
+
+    table: str
+    since: datetime
+    until: datetime
+    rows: int
+    unrecorded: int
+    missing: int
+    differing: int
+    gone: int
+    unknown: int
+    erased: int
+    repaired: int | None
+    postponed: list[str]
+    purged_before: datetime | None
+    notes: list[str]
+    is_compared: bool
+    is_complete: bool
+    is_recorded: bool
+
+    @property
+    def differences(self) -> int:
+        """The number of all differences, also of those that are repaired."""
+        return self.missing + self.differing + self.gone
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all was compared, and the log knows it as it is, perhaps since the repair."""
+        is_known = self.repaired is not None or not self.differences
+        return self.is_complete and is_known and not self.postponed
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """The comparison of tables with the log.
+
+    ``differences`` has the first ones of each table; the tables have the numbers of all. ``after`` is the cursor from
+    which another call goes on, if this one was ended early.
+    """
+
+    tables: list[TableReport]
+    differences: list[Difference]
+    after: str | None
+
+    @property
+    def is_whole(self) -> bool:
+        """True if everything was compared, and the log knows it as it is."""
+        return self.after is None and all(table.is_whole for table in self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The ``rows`` compared of a table so far, of about ``expected``, and the cursor from which a call would go on."""
+
+    table: str
+    rows: int
+    expected: int
+    cursor: str
+
+
+class Position(NamedTuple):
+    """A position in a reconciliation: the next page of a leaf, or the last record of the log that was looked up."""
+
+    table: str
+    since: datetime
+    counts: Counter[Count]
+    leaf: TableName | None = None
+    file: int = 0
+    page: int = 0
+    record: str | None = None
+
+    @classmethod
+    def read(cls, cursor: str) -> Self:
+        """The position of a cursor. Raises QueryError if it is none."""
+        table, since, counts, leaf, file, page, record = decode(
+            cursor, str, aware_time, _counts, _leaf, _natural, _natural, _record
+        )
+        return cls(table, since, counts, leaf, file, page, record)  # type: ignore[arg-type] # as the readers return
+
+    @property
+    def cursor(self) -> str:
+        """The cursor, which ``read`` reads."""
+        counts = _SEPARATOR.join(str(self.counts[name]) for name in _COUNTS)
+        leaf = "" if self.leaf is None else str(self.leaf)
+        record = "" if self.record is None else f"={self.record}"
+        return encode((self.table, self.since.isoformat(), counts, leaf, str(self.file), str(self.page), record))
+
+
+def _counts(text: str) -> Counter[Count]:
+    numbers: Sequence[int] = [int(number) for number in text.split(_SEPARATOR)]
+    return Counter(dict(zip(_COUNTS, numbers, strict=True)))
+
+
+def _leaf(text: str) -> TableName | None:
+    try:
+        return TableName.parse(text) if text else None
+    except ConfigError as error:
+        raise ValueError(error.message) from error
+
+
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+def _record(text: str) -> str | None:
+    return text[1:] if text else None
