@@ -1,4 +1,4 @@
-"""Record and read when maintenance, its purge of the audit log, and the sealing of a worker last succeeded."""
+"""Record and read when maintenance, its purge and reconciliation of the audit log, and sealing last succeeded."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -7,7 +7,7 @@ from psycopg import Connection
 
 from svc_pg.database.query import Query
 
-Task = Literal["maintenance", "purge", "sealing"]
+Task = Literal["maintenance", "purge", "sealing", "reconciliation"]
 
 _LONGEST_PROBLEM: Final = 500
 
