@@ -266,16 +266,19 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
               and (last.after_data is null or svc.audit_differing(
                   last.after_data, last.redacted_fields, row.v_recorded, row.v_redacted, array[]::text[]
               ) <> '{}')
-           or exists (
-            select from svc.audit_logs m
-             where m.table_name = 'public.customer' and m.moved_from = row.v_record_id
-               and (m."timestamp", m.id) > (last."timestamp", last.id)
-           )
-           or exists (
-            select from svc.audit_logs t
-             where t.table_name = 'public.customer' and t.record_id is null and t.operation = 'TRUNCATE'
-               and (t."timestamp", t.id) > (last."timestamp", last.id)
-           ) as v_is_suspect
+           -- most tables have neither: that is asked once
+           or (select exists (
+                select from svc.audit_logs m
+                 where m.table_name = 'public.customer' and m.moved_from is not null
+              )) and exists (
+                select from svc.audit_logs m
+                 where m.table_name = 'public.customer' and m.moved_from = row.v_record_id
+                   and (m."timestamp", m.id) > (last."timestamp", last.id)
+              )
+           or coalesce(last."timestamp" <= (
+                select max(t."timestamp") from svc.audit_logs t
+                 where t.table_name = 'public.customer' and t.record_id is null and t.operation = 'TRUNCATE'
+              ), false) as v_is_suspect
       from (
         select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc.audit_cap(svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]), 65536) as v_recorded,
                case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted

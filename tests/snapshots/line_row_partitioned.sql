@@ -260,16 +260,19 @@ select 'shop.Order Line', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
               and (last.after_data is null or svc.audit_differing(
                   last.after_data, last.redacted_fields, row.v_recorded, row.v_redacted, array[]::text[]
               ) <> '{}')
-           or exists (
-            select from svc.audit_logs m
-             where m.table_name = 'shop.Order Line' and m.moved_from = row.v_record_id
-               and (m."timestamp", m.id) > (last."timestamp", last.id)
-           )
-           or exists (
-            select from svc.audit_logs t
-             where t.table_name = 'shop.Order Line' and t.record_id is null and t.operation = 'TRUNCATE'
-               and (t."timestamp", t.id) > (last."timestamp", last.id)
-           ) as v_is_suspect
+           -- most tables have neither: that is asked once
+           or (select exists (
+                select from svc.audit_logs m
+                 where m.table_name = 'shop.Order Line' and m.moved_from is not null
+              )) and exists (
+                select from svc.audit_logs m
+                 where m.table_name = 'shop.Order Line' and m.moved_from = row.v_record_id
+                   and (m."timestamp", m.id) > (last."timestamp", last.id)
+              )
+           or coalesce(last."timestamp" <= (
+                select max(t."timestamp") from svc.audit_logs t
+                 where t.table_name = 'shop.Order Line' and t.record_id is null and t.operation = 'TRUNCATE'
+              ), false) as v_is_suspect
       from (
         select v_leaf, case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end as v_record_id, v_after as v_recorded,
                null::text[] as v_redacted
