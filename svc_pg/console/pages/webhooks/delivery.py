@@ -12,6 +12,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -49,6 +50,7 @@ async def delivery_page(request: PageRequest) -> Answer:
         Page[DeliveryAttempt], "webhooks", "deliveries", delivery_id, "attempts", query={"limit": "1000"}
     )
     rebuilt = await request.api.get(DeliveryPost, "webhooks", "deliveries", delivery_id, "request")
+    why = await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery_id, "why")
     endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
     same_message = await request.api.get(
         Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
@@ -57,6 +59,7 @@ async def delivery_page(request: PageRequest) -> Answer:
     endpoint = next(iter(endpoints), None)
     values = {
         "delivery": delivery,
+        "why": why,
         "attempts": newest_first[:SHOWN_ATTEMPTS],
         "older": len(newest_first) - SHOWN_ATTEMPTS,
         "marks": marks(attempts.data),
