@@ -1,5 +1,6 @@
 """The command ``reconcile``."""
 
+import shlex
 from typing import Annotated, Final
 
 import typer
@@ -51,7 +52,8 @@ def reconcile(
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
-    """Compare the rows of audited tables with the log. Exits with 3 if something differs and is not repaired.
+    """Compare the rows of audited tables with the log. Exits with 3 if something differs and is not repaired, or if a
+    table could not be compared.
 
     It finds changes that no trigger has told of: rows without an entry, rows that the log knows otherwise, and records
     that are in the log only. Writers go on meanwhile.
@@ -76,8 +78,8 @@ def reconcile(
                 progress=tell,
             )
         except (KeyboardInterrupt, SvcError):
-            if reached:
-                output.words(f"To go on from here: svc-pg reconcile --after {reached[0].cursor}")
+            if reached and reached[0].cursor is not None:
+                output.words(f"To go on from here: {_continuation(reached[0].cursor, table, repair=repair)}")
             raise
     if json:
         records.show_json(
@@ -94,6 +96,12 @@ def reconcile(
         raise typer.Exit(3)
 
 
+def _continuation(cursor: str, table: str | None, *, repair: bool) -> str:
+    """The command that goes on, for a shell."""
+    words = ["svc-pg", "reconcile", *(["--repair"] if repair else []), *(["--table", table] if table else [])]
+    return shlex.join([*words, "--after", cursor])
+
+
 def _tell(found: audit.Reconciliation) -> None:
     if found.differences:
         tables.show(
@@ -104,7 +112,9 @@ def _tell(found: audit.Reconciliation) -> None:
         )
     for table in found.tables:
         name = printable(table.table)
-        if table.is_compared:
+        if table.problem is not None:
+            output.words(f"{name}: not compared wholly: {printable(table.problem)}")
+        elif table.is_compared:
             output.words(f"{name}: {counted(table.rows, 'row')} compared, {_numbers(table)}.")
         else:
             output.words(f"{name}:")

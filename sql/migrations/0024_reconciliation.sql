@@ -9,9 +9,12 @@ comment on column svc.audit_logs.operation is
 alter table svc.maintenance
     drop constraint maintenance_task_check,
     add constraint maintenance_task_check check (task in ('maintenance', 'purge', 'sealing', 'reconciliation')),
-    add column position text;
+    add column position text,
+    add column findings text;
 
 comment on column svc.maintenance.task is
     'maintenance as a whole, or of the audit log: its purge, its sealing, or its reconciliation with the tables.';
 comment on column svc.maintenance.position is
     'From where a reconciliation under way goes on; null if it is at its end.';
+comment on column svc.maintenance.findings is
+    'The tables that a reconciliation, under way or else the last, found to differ or could not compare.';

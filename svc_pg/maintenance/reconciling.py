@@ -9,43 +9,43 @@ from typing import Any, Final
 from psycopg import Connection
 
 from svc_pg.audit.reconciliation.reconciling import reconcile
-from svc_pg.audit.reconciliation.report import Reconciliation
+from svc_pg.audit.reconciliation.report import Progress, Reconciliation, TableReport
 from svc_pg.config import Config
 from svc_pg.database.query import Query, fetch
 from svc_pg.errors import QueryError, SvcError
 from svc_pg.formats.plurals import counted
-from svc_pg.status.last_runs import note_failure
+from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
 
 _log = logging.getLogger(__name__)
 
 _LONGEST_RUN: Final = timedelta(minutes=10)
 _ROWS_PER_SECOND: Final = 10_000
-_MOST: Final = 5
 
 _STATE: Final = """
 select coalesce(succeeded_at > clock_timestamp() - %s::interval, false) as is_recent, position,
-       case when position is not null then problem end as found
+       case when position is not null then findings end as findings
   from svc.maintenance where task = 'reconciliation'
 """
 _NOTE: Final = """
-insert into svc.maintenance as m (task, position, problem, succeeded_at)
+insert into svc.maintenance as m (task, position, findings, succeeded_at)
 values ('reconciliation', %s, %s, case when %s then clock_timestamp() end)
-    on conflict (task) do update set position = excluded.position, problem = excluded.problem,
+    on conflict (task) do update set position = excluded.position, findings = excluded.findings, problem = null,
        succeeded_at = coalesce(excluded.succeeded_at, m.succeeded_at)
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _State:
     is_recent: bool = False
     position: str | None = None
-    found: str | None = None
+    findings: str | None = None
 
 
 def reconcile_log(conn: Connection[Any], config: Config) -> str | None:
     """Go on with the comparison that is under way, or begin one if the last is older than ``config.audit.reconcile``.
 
-    Differences are logged and noted for ``status``, and nothing is repaired.
+    Tables that differ or cannot be compared are logged and noted for ``status``, and nothing is repaired. After each
+    table the position is noted, so that a run that fails later does not begin anew.
     """
     if config.audit.reconcile is None:
         return None
@@ -53,20 +53,26 @@ def reconcile_log(conn: Connection[Any], config: Config) -> str | None:
     if state.is_recent and state.position is None:
         return None
     try:
-        found = _reconciled(conn, config, state.position)
+        found = _reconciled(conn, config, state)
     except SvcError as error:
         note_failure(conn, "reconciliation", str(error))
         raise
-    told = "; ".join(filter(None, [state.found, _differences(found)])) or None
-    conn.execute(_NOTE, (found.after, told, found.after is None))
-    if told:
-        _log.warning("tables differ from the log: %s; svc-pg reconcile tells more", told)
+    _note(conn, state, found.after, is_over=found.after is None)
     rows = sum(table.rows for table in found.tables)
     return f"compared {counted(rows, 'row')} with it" if found.after is None else None
 
 
-def _reconciled(conn: Connection[Any], config: Config, position: str | None) -> Reconciliation:
+def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconciliation:
     until = time.monotonic() + _LONGEST_RUN.total_seconds()
+
+    def note(now: Progress) -> None:
+        if now.report is not None:
+            finding = _finding(now.report)
+            if finding is not None:
+                _log.warning("the log may lack changes: %s; svc-pg reconcile tells more", finding)
+                state.findings = "; ".join(filter(None, [state.findings, finding]))[:LONGEST_PROBLEM]
+            if now.cursor is not None:
+                _note(conn, state, now.cursor, is_over=False)
 
     def found(after: str | None) -> Reconciliation:
         return reconcile(
@@ -74,18 +80,25 @@ def _reconciled(conn: Connection[Any], config: Config, position: str | None) -> 
             config,
             after=after,
             rows_per_second=_ROWS_PER_SECOND,
-            most=_MOST,
+            most=0,
+            progress=note,
             is_over=lambda: time.monotonic() > until,
         )
 
     try:
-        return found(position)
+        return found(state.position)
     except QueryError:  # its table is audited no longer
-        if position is None:
+        if state.position is None:
             raise
+        state.findings = None
         return found(None)
 
 
-def _differences(found: Reconciliation) -> str:
-    done = [table for table in found.tables if table.is_complete and table.differences]
-    return ", ".join(f"{table.table}: {counted(table.differences, 'difference')}" for table in done)
+def _note(conn: Connection[Any], state: _State, position: str | None, *, is_over: bool) -> None:
+    conn.execute(_NOTE, (position, state.findings, is_over))
+
+
+def _finding(report: TableReport) -> str | None:
+    if report.problem is not None:
+        return report.problem
+    return f"{report.table}: {counted(report.differences, 'difference')}" if report.differences else None

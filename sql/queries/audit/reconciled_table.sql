@@ -8,16 +8,16 @@ select clock_timestamp() as now,
          where l.table_name = 'svc.audit_logs' and l.operation = 'DELETE' and l.label = 'audit log purged'
            and (l.before_data ? 'before' or l.before_data -> 'tables' ? %(name)s)) as purged_before,
        (select coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint
-          from (select relid from pg_partition_tree(%(table)s::regclass) union select %(table)s::regclass) t
+          from (select relid from pg_partition_tree(to_regclass(%(table)s)) union select to_regclass(%(table)s)) t
           join pg_class c on c.oid = t.relid and c.relkind = 'r') as expected,
        coalesce((select o.is_conditional from svc.audit_omissions o where o.table_name = %(name)s), false)
            as was_conditional,
        coalesce((select o.ignored from svc.audit_omissions o where o.table_name = %(name)s), '{}') as once_ignored,
        (select o.rolname::text
-          from (select relid from pg_partition_tree(%(table)s::regclass) union select %(table)s::regclass) t
+          from (select relid from pg_partition_tree(to_regclass(%(table)s)) union select to_regclass(%(table)s)) t
           join pg_class c on c.oid = t.relid
           join pg_roles o on o.oid = c.relowner and not o.rolsuper and o.rolname <> current_user
          limit 1) as other_owner,
        (select count(*) = pg_catalog.cardinality(%(key)s::text[]) from pg_attribute
-         where attrelid = %(table)s::regclass and attname = any (%(key)s::text[]) and atttypid < 16384)
+         where attrelid = to_regclass(%(table)s) and attname = any (%(key)s::text[]) and atttypid < 16384)
            as has_plain_key

@@ -6,22 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from psycopg.errors import DataError
 
-from svc_pg.audit.reconciliation.locking import NAMES, look, write
+from svc_pg.audit.reconciliation.locking import leaves, look, write
 from svc_pg.audit.reconciliation.report import Count, Difference, Position, Progress
 from svc_pg.capture.postgres.comparing import Comparison, tells_all
-from svc_pg.capture.postgres.pieces import PAGES, RECORDS, Leaf, leaves_of, pieces_of
+from svc_pg.capture.postgres.pieces import PAGES, RECORDS, Leaf, pieces_of
 from svc_pg.capture.rules import TableRules
 from svc_pg.database.effects import Effects
-from svc_pg.database.performing import Together
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError
-
-Row = TypeVar("Row")
 
 _TRIES: Final = 3
 
@@ -110,14 +107,14 @@ class TableComparison:
         done: list[TableName] = []
         again = 0
         while True:
-            leaves = yield Together(NAMES, _all(leaves_of(self.name)))
-            if start is not None and not any((start.leaf, start.file) == (each.name, each.file) for each in leaves):
+            found = yield from leaves(self.name)
+            if start is not None and not any((start.leaf, start.file) == (each.name, each.file) for each in found):
                 self.counts.clear()  # nothing tells which rows were compared
                 start = None
             if start is not None:
                 at = start.leaf
-                done = [each.name for each in takewhile(lambda each: each.name != at, leaves)]  # noqa: B023 - called at once
-            left = [leaf for leaf in leaves if leaf.name not in done]
+                done = [each.name for each in takewhile(lambda each: each.name != at, found)]  # noqa: B023 - called at once
+            left = [leaf for leaf in found if leaf.name not in done]
             if not left:
                 return None
             leaf, counts, named = left[0], Counter(self.counts), len(self.differences)
@@ -125,7 +122,7 @@ class TableComparison:
             if stopped is not None:
                 return stopped
             start = None
-            now = yield Together(NAMES, _all(leaves_of(self.name)))
+            now = yield from leaves(self.name)
             if leaf.file in [each.file for each in now if each.name == leaf.name]:
                 done.append(leaf.name)
                 continue
@@ -197,7 +194,3 @@ class TableComparison:
     def _rest(self, rows: int, began: float) -> Iterator[Any]:
         if self.pace.rows_per_second is not None:
             yield timedelta(seconds=max(rows / self.pace.rows_per_second - (time.monotonic() - began), 0))
-
-
-def _all(query: Query[Row]) -> Effects[list[Row]]:
-    return (yield query)  # type: ignore[no-any-return] # the rows of the query

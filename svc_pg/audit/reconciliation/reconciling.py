@@ -1,6 +1,7 @@
 """Reconcile audited tables with the log: compare the rows with the last images of their records."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -68,9 +69,12 @@ def reconcile(
 
     It reads a table in pieces of 64 pages, and then the records of the log in pieces of 5000, each in one statement and
     a transaction of its own: entries of running transactions make no difference, no snapshot lives longer, and writers
-    do not wait. VACUUM and DDL of a table wait for one piece. It runs no code of a table's owner. After each piece
-    ``progress`` is called; if ``is_over`` then says so, the report ends, and ``after`` of it is the cursor with which
-    another call goes on. ``rows_per_second`` limits the speed, and ``most`` the named differences of each table.
+    do not wait. It runs no code of a table's owner. A table that stays locked, was changed meanwhile or refuses for
+    another reason ends the comparison of itself alone: its report names the ``problem``.
+
+    After each piece, and at the end of each table, ``progress`` is called; if ``is_over`` then says so, the report
+    ends, and ``after`` of it is the cursor with which another call goes on. ``rows_per_second`` limits the speed, and
+    ``most`` the named differences of each table.
 
     With ``repair`` the log gets entries that nobody has made, labelled ``found by reconciliation``: a SNAPSHOT of each
     row that it lacks or knows otherwise, with both images, and GONE for each record that it alone has, with the last
@@ -83,8 +87,8 @@ def reconcile(
     ``conn`` must be outside a transaction, and may lead to a standby if the connected role owns the tables. The role
     needs select and update on them, the right to read the log, and, as a superuser does, to execute the functions of
     administrators. Raises ConfigError for another configuration than the installed one and on other databases,
-    UnknownTableError, QueryError for a cursor that is none, AccessError, ConflictError if a table is locked or was
-    changed meanwhile or the planner would run code of others, TransactionError and NotInstalledError.
+    UnknownTableError, QueryError for a cursor that is none, AccessError if the role may not use the log, ConflictError
+    for the repair of a standby or of a copy of a log, TransactionError and NotInstalledError.
     """
     require_postgres(conn, _FEATURE, reason=_REASON, hint=_HINT)
     driver = psycopg_connection(conn, twin="await audit.areconcile(conn, ...)")
@@ -129,14 +133,17 @@ def _reconciling(config: Config, table: str | None, after: str | None, pace: Pac
         if start.table not in map(str, left):
             raise QueryError(f'the cursor is of table "{start.table}", which is not among those to compare')
         left = left[[str(name) for name in left].index(start.table) :]
+        start = None if start.is_beginning else start
     reports: list[TableReport] = []
     differences: list[Difference] = []
-    for name in left:
+    for number, name in enumerate(left, 1):
         report, stopped = yield from compared(name, wanted[name], server, pace, start, differences)
         start = None
         reports.append(report)
         if stopped is not None:
             return Reconciliation(reports, differences, stopped.cursor)
+        cursor = Position(str(left[number]), report.until, Counter()).cursor if number < len(left) else None
+        pace.progress(Progress(str(name), report.rows, report.rows, cursor, report))
     return Reconciliation(reports, differences, None)
 
 

@@ -35,8 +35,9 @@ class TableReport:
     ``differing`` ones otherwise; ``gone`` records are in the log only. Not faults are ``erased`` rows, whose entries an
     erasure has emptied, and ``unknown`` ones: they have no entry, but entries of the table up to ``purged_before`` were
     purged. ``notes`` say what was not compared, perhaps all: then the table is not ``is_compared``. A comparison that
-    was ended early is not ``is_complete``. If the result ``is_recorded``, an entry of the log tells it; the role may
-    lack the right to write one.
+    was ended early is not ``is_complete``, for example by a ``problem``: the table stays locked, was changed meanwhile,
+    or the role lacks a right. If the result ``is_recorded``, an entry of the log tells it; the role may lack the right
+    to write one.
 
     A repair has written ``repaired`` entries, None without one; some of the tables or partitions in ``postponed`` are
     missing, because writers kept them.
@@ -59,6 +60,7 @@ class TableReport:
     is_compared: bool
     is_complete: bool
     is_recorded: bool
+    problem: str | None
 
     @property
     def differences(self) -> int:
@@ -92,16 +94,23 @@ class Reconciliation:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The ``rows`` compared of a table so far, of about ``expected``, and the cursor from which a call would go on."""
+    """The ``rows`` compared of a table so far, of about ``expected``, and the cursor from which a call would go on.
+
+    At the end of each table there is its ``report``; after the last one no cursor is left.
+    """
 
     table: str
     rows: int
     expected: int
-    cursor: str
+    cursor: str | None
+    report: TableReport | None = None
 
 
 class Position(NamedTuple):
-    """A position in a reconciliation: the next page of a leaf, or the last record of the log that was looked up."""
+    """A position in a reconciliation: the next page of a leaf, or the last record of the log that was looked up.
+
+    With neither it is the beginning of a table.
+    """
 
     table: str
     since: datetime
@@ -118,6 +127,11 @@ class Position(NamedTuple):
             cursor, str, aware_time, _counts, _leaf, _natural, _natural, _record
         )
         return cls(table, since, counts, leaf, file, page, record)  # type: ignore[arg-type] # as the readers return
+
+    @property
+    def is_beginning(self) -> bool:
+        """True if nothing of its table was compared."""
+        return self.leaf is None and self.record is None
 
     @property
     def cursor(self) -> str:

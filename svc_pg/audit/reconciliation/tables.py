@@ -18,7 +18,7 @@ from svc_pg.database.performing import Apart, Together
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import ConflictError
+from svc_pg.errors import AccessError, ConflictError
 
 _TABLE: Final = statement("queries/audit/reconciled_table.sql")
 
@@ -42,18 +42,15 @@ def compared(
     start: Position | None,
     differences: list[Difference],
 ) -> Effects[tuple[TableReport, Position | None]]:
-    """Compare one table; the report, and the position from which another call goes on if it was ended early."""
+    """Compare one table; the report, and the position from which another call goes on if it was ended early.
+
+    A table that refuses is no error, because the others can be compared: the report names the problem.
+    """
     is_compared = is_comparable(rules)
     if pace.repairs and is_compared and start is None:
         yield from keeping_gaps(str(name))
     params = {"name": str(name), "table": Identifier(*name).as_string(), "key": rules.key}
     [facts] = yield Together(NAMES, _rows(Query(_TABLE, params, _Facts)))
-    if server.is_standby and facts.other_owner is not None:
-        raise ConflictError(
-            f'table "{name}" belongs to role "{facts.other_owner}", who could give the planner other code to run'
-            " meanwhile: no lock of a standby forbids that",
-            hint="Reconcile on the primary server, or here as that role.",
-        )
     comparison = TableComparison(
         rules,
         server,
@@ -63,11 +60,17 @@ def compared(
         has_plain_key=facts.has_plain_key,
         counts=Counter() if start is None else start.counts,
     )
-    stopped = (yield from comparison.run(start)) if is_compared else None
+    stopped, problem = None, None
+    try:
+        _check_owner(name, facts, server)
+        stopped = (yield from comparison.run(start)) if is_compared else None
+    except (AccessError, ConflictError) as error:
+        problem = f"{error.message}; {error.hint}" if error.hint else error.message
     differences += comparison.differences
     [now] = yield Apart(Query("select clock_timestamp() as now", (), lambda now: now))
-    report = _report(comparison, facts, now, is_complete=stopped is None)
-    if is_compared and report.is_complete:
+    is_complete = stopped is None and problem is None
+    report = _report(comparison, facts, now, is_complete=is_complete, problem=problem)
+    if is_compared and is_complete:
         if pace.repairs and report.is_whole:
             yield from mending_gaps(str(name), report.since)
         is_recorded = yield from recording(report)
@@ -75,7 +78,18 @@ def compared(
     return report, stopped
 
 
-def _report(comparison: TableComparison, facts: _Facts, now: datetime, *, is_complete: bool) -> TableReport:
+def _check_owner(name: TableName, facts: _Facts, server: Server) -> None:
+    if server.is_standby and facts.other_owner is not None:
+        raise ConflictError(
+            f'table "{name}" belongs to role "{facts.other_owner}", who could give the planner other code to run'
+            " meanwhile: no lock of a standby forbids that",
+            hint="Reconcile on the primary server, or here as that role.",
+        )
+
+
+def _report(
+    comparison: TableComparison, facts: _Facts, now: datetime, *, is_complete: bool, problem: str | None
+) -> TableReport:
     counts = comparison.counts
     unknown = counts["unrecorded"] if facts.purged_before is not None else 0
     unrecorded = counts["unrecorded"] - unknown
@@ -98,6 +112,7 @@ def _report(comparison: TableComparison, facts: _Facts, now: datetime, *, is_com
         is_compared=is_comparable(comparison.rules),
         is_complete=is_complete,
         is_recorded=False,
+        problem=problem,
     )
 
 

@@ -11,11 +11,11 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.audit.reconciliation.report import Progress
 from svc_pg.capture.postgres import pieces
+from svc_pg.database import effects
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
     AccessError,
     ConfigError,
-    ConflictError,
     QueryError,
     TransactionError,
     UnknownTableError,
@@ -242,17 +242,7 @@ def test_it_needs_a_connection_outside_a_transaction(database: str) -> None:
             audit.reconcile(conn, CONFIG)
 
 
-def test_ddl_that_keeps_the_table_is_told_with_what_to_do(
-    database: str, db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("svc_pg.audit.reconciliation.locking._PATIENCE", timedelta(milliseconds=10))
-    with psycopg.connect(database) as other:
-        other.execute("lock table t in share update exclusive mode")
-        with pytest.raises(ConflictError, match=r"stays locked"):
-            audit.reconcile(db, CONFIG, table="t")
-
-
-def test_a_role_without_rights_is_told_what_it_lacks(database: str, postgres: str) -> None:
+def test_a_role_that_may_not_read_the_log_is_told(database: str, postgres: str) -> None:
     with new_role(postgres) as role:
         execute(database, "grant select on t, p, k to {}", role)
         with as_role(database, role) as conn, pytest.raises(AccessError):
@@ -266,8 +256,9 @@ def test_rows_that_a_policy_hides_are_an_error(database: str, postgres: str) -> 
         execute(database, "alter table t owner to {}", role)
         execute(database, "alter table t enable row level security")
         execute(database, "alter table t force row level security")
-        with as_role(database, role) as conn, pytest.raises(AccessError, match="row-level security"):
-            audit.reconcile(conn, CONFIG, table="t")
+        with as_role(database, role) as conn:
+            problem = report(audit.reconcile(conn, CONFIG, table="t")).problem
+        assert "row-level security" in (problem or "")
         execute(database, "reassign owned by {} to current_user", role)
         execute(database, "drop owned by {}", role)
 
@@ -281,10 +272,16 @@ def test_a_column_that_is_newer_than_the_log_counts_if_it_has_values(db: psycopg
     }
 
 
-def test_the_speed_is_limited(db: psycopg.Connection[Any]) -> None:
+def test_the_speed_is_limited(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(QueryError, match="no number of rows a second"):
         audit.reconcile(db, CONFIG, rows_per_second=0)
-    assert audit.reconcile(db, CONFIG, table="t", rows_per_second=10_000).is_whole
+    pauses: list[float] = []
+    monkeypatch.setattr(effects.time, "sleep", pauses.append)
+    assert audit.reconcile(db, CONFIG, table="t", rows_per_second=0.001).is_whole
+    assert len(pauses) == 1  # after its only piece of rows
+    assert 4000 < pauses[0] <= 5000
+    assert audit.reconcile(db, CONFIG, table="t").is_whole
+    assert len(pauses) == 1
 
 
 def test_the_result_is_an_entry_of_the_log(db: psycopg.Connection[Any]) -> None:

@@ -1,18 +1,24 @@
 """Maintenance compares tables with the log when that is due, some of them in each run."""
 
+from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
+from svc_pg.audit.reconciliation.recording import recording
+from svc_pg.audit.reconciliation.report import Position, TableReport
+from svc_pg.database.effects import Effects
 from svc_pg.database.query import fetch, scalar
+from svc_pg.errors import AccessError
 from svc_pg.maintenance import maintain, reconciling
 from svc_pg.status.last_runs import LastRun, last_runs
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
+LOCKING = "svc_pg.audit.reconciliation.locking"
 CONFIG = audited("t", "u")
 CONFIG.audit.reconcile = timedelta(days=7)
 RESULTS = "select array_agg(record_id order by id) from svc.audit_logs where label = 'audit log reconciled'"
@@ -82,9 +88,66 @@ def test_a_run_that_ends_early_is_continued_by_the_next(
 
 def test_a_position_in_a_table_that_is_audited_no_longer_begins_anew(db: psycopg.Connection[Any]) -> None:
     assert maintain(db, CONFIG)
-    db.execute("update svc.maintenance set succeeded_at = null, position = 'WyJhIl0' where task = 'reconciliation'")
+    gone = Position("public.gone", datetime.now(UTC), Counter()).cursor
+    db.execute(
+        "update svc.maintenance set succeeded_at = null, position = %s, findings = 'public.gone: 7 differences'"
+        " where task = 'reconciliation'",
+        (gone,),
+    )
     assert maintain(db, CONFIG)
     assert scalar(db, RESULTS) == ["public.t", "public.u"] * 2
+    run = last(db)
+    assert run is not None
+    assert run.problem is None
+
+
+def test_a_table_that_cannot_be_compared_is_named_and_keeps_no_other_from_it(
+    database: str, db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(f"{LOCKING}._PATIENCE", timedelta(milliseconds=10))
+    monkeypatch.setattr(f"{LOCKING}._PAUSE", timedelta(0))
+    with psycopg.connect(database) as other:
+        other.execute("lock table t in share update exclusive mode")
+        assert maintain(db, CONFIG)
+        assert scalar(db, RESULTS) == ["public.u"]
+        run = last(db)
+        assert run is not None
+        assert (run.problem or "").startswith('table "public.t" stays locked')
+        assert run.seconds is not None
+        assert maintain(db, CONFIG)
+    assert scalar(db, RESULTS) == ["public.u"]
+    assert sum('"public.t" stays locked' in each.getMessage() for each in caplog.records) == 1
+
+
+def test_a_run_that_fails_goes_on_behind_the_tables_that_it_has_compared(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.execute("set session_replication_role = replica")
+    db.execute("delete from t where id < 3; delete from u where id = 1")
+    db.execute("reset session_replication_role")
+
+    def fail(report: TableReport) -> Effects[bool]:
+        if report.table == "public.u":
+            raise AccessError("not today")
+        return (yield from recording(report))
+
+    monkeypatch.setattr("svc_pg.audit.reconciliation.tables.recording", fail)
+    assert not maintain(db, CONFIG)
+    assert scalar(db, RESULTS) == ["public.t"]
+    run = last(db)
+    assert run is not None
+    assert run.problem == "not today; public.t: 2 differences"
+    monkeypatch.undo()
+    assert maintain(db, CONFIG)
+    assert scalar(db, RESULTS) == ["public.t", "public.u"]
+    run = last(db)
+    assert run is not None
+    assert run.problem == "public.t: 2 differences; public.u: 1 difference"
+    db.execute("update svc.maintenance set succeeded_at = null where task = 'reconciliation'")
+    assert maintain(db, CONFIG)
+    run = last(db)
+    assert run is not None
+    assert run.problem == "public.t: 2 differences; public.u: 1 difference"
 
 
 def test_a_failure_is_on_record(db: psycopg.Connection[Any]) -> None:
