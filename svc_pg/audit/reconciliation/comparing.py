@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import takewhile
 from typing import Any, Final
 
 from psycopg.errors import DataError
 
+from svc_pg.audit.reconciliation.findings import Count, Difference, Findings, Piece
 from svc_pg.audit.reconciliation.locking import leaves, look, write
-from svc_pg.audit.reconciliation.report import Count, Difference, Position, Progress
+from svc_pg.audit.reconciliation.position import Position
+from svc_pg.audit.reconciliation.report import Progress
 from svc_pg.capture.postgres.comparing import Comparison, tells_all
 from svc_pg.capture.postgres.pieces import PAGES, RECORDS, Leaf, pieces_of
 from svc_pg.capture.rules import TableRules
@@ -20,7 +21,8 @@ from svc_pg.database.query import Query, RawJson
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError
 
-_TRIES: Final = 3
+_ROUNDS: Final = 5
+"""The most times to go on in a leaf that grew or was written anew meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,9 @@ class TableComparison:
     since: datetime
     expected: int
     has_plain_key: bool
-    counts: Counter[Count] = field(default_factory=Counter)
-    differences: list[Difference] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
     postponed: set[str] = field(default_factory=set)
+    _done: set[int] = field(default_factory=set)
 
     @property
     def name(self) -> TableName:
@@ -87,6 +89,9 @@ class TableComparison:
 
     def run(self, start: Position | None) -> Effects[Position | None]:
         """Compare; the answer is the position from which another call goes on, None if all is done."""
+        if start is not None:
+            self.since, self._done, self.postponed = start.since, set(start.done), set(start.postponed)
+            self.findings = Findings(start.counts - start.kept, Counter(start.kept))
         if start is None or start.record is None:
             stopped = yield from self._leaves(start)
             if stopped is not None:
@@ -98,53 +103,66 @@ class TableComparison:
             return (yield from self._records(after, RECORDS if self.has_plain_key else None))
         except DataError:  # the key had another type once
             self.has_plain_key = False
-            self.counts.subtract({name: self.counts[name] for name in ("records", "gone")})
-            self.differences = [each for each in self.differences if each.kind != "gone"]
+            self.findings.forget_records()
             return (yield from self._records("", None))
 
     def _leaves(self, start: Position | None) -> Effects[Position | None]:
-        """Compare the rows; those of a leaf again if they have moved to another file meanwhile."""
-        done: list[TableName] = []
-        again = 0
         while True:
-            found = yield from leaves(self.name)
-            if start is not None and not any((start.leaf, start.file) == (each.name, each.file) for each in found):
-                self.counts.clear()  # nothing tells which rows were compared
+            found = {leaf.oid: leaf for leaf in (yield from leaves(self.name)) if leaf.oid not in self._done}
+            first = 0
+            if start is not None and start.leaf in found and found[start.leaf].file == start.file:
+                first, found = start.page, {start.leaf: found[start.leaf]}
+            elif start is not None:
+                self._forget()
                 start = None
-            if start is not None:
-                at = start.leaf
-                done = [each.name for each in takewhile(lambda each: each.name != at, found)]  # noqa: B023 - called at once
-            left = [leaf for leaf in found if leaf.name not in done]
-            if not left:
+                continue
+            if not found:
                 return None
-            leaf, counts, named = left[0], Counter(self.counts), len(self.differences)
-            stopped = yield from self._pages(leaf, 0 if start is None else start.page)
+            stopped = yield from self._leaf(next(iter(found.values())), first)
             if stopped is not None:
                 return stopped
             start = None
-            now = yield from leaves(self.name)
-            if leaf.file in [each.file for each in now if each.name == leaf.name]:
-                done.append(leaf.name)
-                continue
-            again += 1
-            if again > _TRIES:
-                raise ConflictError(f'table "{leaf.name}" is written anew again and again', hint="Run it again later.")
-            self.counts = counts
-            del self.differences[named:]
+
+    def _leaf(self, leaf: Leaf, first: int) -> Effects[Position | None]:
+        """Compare the rows of a leaf, those in new pages too; all again if they have moved to another file."""
+        counts, named, page = Counter(self.findings.left), len(self.findings.left_differences), first
+        for _ in range(_ROUNDS):
+            stopped = yield from self._pages(leaf, page)
+            if stopped is not None:
+                return stopped
+            before, page = leaf, leaf.pages or 0
+            leaf = next((each for each in (yield from leaves(self.name)) if each.oid == leaf.oid), leaf)
+            if leaf.file != before.file:
+                page = 0
+                if first:
+                    self._forget()
+                else:
+                    self.findings.restart(counts, named)
+            elif page >= (leaf.pages or 0):
+                break
+        if leaf.file != before.file:
+            raise ConflictError(f'table "{leaf.name}" is written anew again and again', hint="Run it again later.")
+        self._done.add(leaf.oid)
+        return None
+
+    def _forget(self) -> None:
+        """Begin anew, because nothing tells which rows were compared; what is repaired stays found."""
+        self._done.clear()
+        self.findings.restart(Counter(), 0)
 
     def _pages(self, leaf: Leaf, first: int) -> Effects[Position | None]:
         for page, pages in pieces_of(leaf, server_version=self.server.server_version, first=first):
             if self.pace.is_over():
-                return self._position(leaf=leaf.name, file=leaf.file, page=page)
+                return self._position(leaf=leaf.oid, file=leaf.file, page=page)
             began = time.monotonic()
             text = self._comparison().rows(leaf.name, pages, "report", most=self._room())
             found: _Rows = yield from look(
                 self.rules.table, leaf.name, Query(text, (), _Rows), is_standby=self.server.is_standby
             )
-            self._count(found, ("rows", "unrecorded", "missing", "differing", "erased"))
-            if self.pace.repairs and found.unrecorded + found.missing + found.differing:
-                yield from self._write(leaf.name, self._comparison().rows(leaf.name, pages, "write"))
-            self._tell(self._position(leaf=leaf.name, file=leaf.file, page=page + PAGES))
+            piece = self._piece(found, ("rows", "unrecorded", "missing", "differing", "erased"))
+            if self.pace.repairs and piece.is_faulty:
+                yield from self._write(leaf.name, self._comparison().rows(leaf.name, pages, "write"), piece)
+            self._tell(self._position(leaf=leaf.oid, file=leaf.file, page=page + PAGES))
             yield from self._rest(found.rows, began)
         return None
 
@@ -157,39 +175,52 @@ class TableComparison:
             found: _Records = yield from look(
                 self.rules.table, self.name, Query(text, (), _Records), is_standby=self.server.is_standby
             )
-            self._count(found, ("records", "gone"))
-            if self.pace.repairs and found.gone:
-                yield from self._write(self.name, self._comparison().ended(after, "write", upto=found.upto))
+            piece = self._piece(found, ("records", "gone"))
+            if self.pace.repairs and piece.is_faulty:
+                yield from self._write(self.name, self._comparison().ended(after, "write", upto=found.upto), piece)
             if found.upto is None or records is None or found.records < records:
                 return None
             after = found.upto
             self._tell(self._position(record=after))
             yield from self._rest(found.records, began)
 
-    def _write(self, relation: TableName, text: str) -> Effects[None]:
+    def _write(self, relation: TableName, text: str, piece: Piece) -> Effects[None]:
         written = yield from write(self.rules.table, relation, Query(text, (), _Written))
         if written is None:
             self.postponed.add(str(relation))
         else:
-            self.counts["repaired"] += written.entries
+            self.findings.keep(piece, written.entries)
 
     def _comparison(self) -> Comparison:
         return Comparison.of(self.rules, "reconciliation", has_plain_key=self.has_plain_key)
 
     def _room(self) -> int:
-        return max(self.pace.most - len(self.differences), 0)
+        return max(self.pace.most - len(self.findings.differences), 0)
 
-    def _count(self, found: Any, names: tuple[Count, ...]) -> None:
-        self.counts.update({name: getattr(found, name) for name in names})
+    def _piece(self, found: Any, names: tuple[Count, ...]) -> Piece:
         kinds = {"unrecorded": "missing"}
-        for kind, record, fields in found.found.value:
-            self.differences.append(Difference(str(self.name), record, kinds.get(kind, kind), fields or []))
+        differences = [
+            Difference(str(self.name), record, kinds.get(kind, kind), fields or [])
+            for kind, record, fields in found.found.value
+        ]
+        piece = Piece(Counter({name: getattr(found, name) for name in names}), differences)
+        self.findings.add(piece)
+        return piece
 
     def _position(self, **at: Any) -> Position:
-        return Position(str(self.name), self.since, self.counts, **at)
+        return Position(
+            str(self.name),
+            self.since,
+            self.pace.repairs,
+            self.findings.counts,
+            self.findings.kept,
+            frozenset(self.postponed),
+            frozenset(self._done),
+            **at,
+        )
 
     def _tell(self, position: Position) -> None:
-        self.pace.progress(Progress(str(self.name), self.counts["rows"], self.expected, position.cursor))
+        self.pace.progress(Progress(str(self.name), position.counts["rows"], self.expected, position.cursor))
 
     def _rest(self, rows: int, began: float) -> Iterator[Any]:
         if self.pace.rows_per_second is not None:

@@ -1,14 +1,15 @@
 """Reconcile audited tables with the log: compare the rows with the last images of their records."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from svc_pg.audit.reconciliation.comparing import Pace, Server
+from svc_pg.audit.reconciliation.findings import Difference
 from svc_pg.audit.reconciliation.locking import NAMES
-from svc_pg.audit.reconciliation.report import Difference, Position, Progress, Reconciliation, TableReport
+from svc_pg.audit.reconciliation.position import Position
+from svc_pg.audit.reconciliation.report import Progress, Reconciliation, TableReport
 from svc_pg.audit.reconciliation.tables import compared
 from svc_pg.capture import patterns
 from svc_pg.capture.postgres.catalog import TABLE_NAMES, reading_tables
@@ -87,8 +88,9 @@ def reconcile(
     ``conn`` must be outside a transaction, and may lead to a standby if the connected role owns the tables. The role
     needs select and update on them, the right to read the log, and, as a superuser does, to execute the functions of
     administrators. Raises ConfigError for another configuration than the installed one and on other databases,
-    UnknownTableError, QueryError for a cursor that is none, AccessError if the role may not use the log, ConflictError
-    for the repair of a standby or of a copy of a log, TransactionError and NotInstalledError.
+    UnknownTableError, QueryError for a cursor that is none or of a call with another ``repair``, AccessError if the
+    role may not use the log, ConflictError for the repair of a standby or of a copy of a log, TransactionError and
+    NotInstalledError.
     """
     require_postgres(conn, _FEATURE, reason=_REASON, hint=_HINT)
     driver = psycopg_connection(conn, twin="await audit.areconcile(conn, ...)")
@@ -130,6 +132,12 @@ def _reconciling(config: Config, table: str | None, after: str | None, pace: Pac
         raise ConflictError("a copy of a log cannot be repaired", hint="Repair the publisher: its entries arrive here.")
     left = list(wanted)
     if start is not None:
+        if start.repairs != pace.repairs:
+            mode = "with" if start.repairs else "without"
+            raise QueryError(
+                f"the cursor is of a reconciliation {mode} repair",
+                hint=f"Go on {mode} it, as it began; or begin anew, without the cursor.",
+            )
         if start.table not in map(str, left):
             raise QueryError(f'the cursor is of table "{start.table}", which is not among those to compare')
         left = left[[str(name) for name in left].index(start.table) :]
@@ -142,7 +150,7 @@ def _reconciling(config: Config, table: str | None, after: str | None, pace: Pac
         reports.append(report)
         if stopped is not None:
             return Reconciliation(reports, differences, stopped.cursor)
-        cursor = Position(str(left[number]), report.until, Counter()).cursor if number < len(left) else None
+        cursor = Position(str(left[number]), report.until, pace.repairs).cursor if number < len(left) else None
         pace.progress(Progress(str(name), report.rows, report.rows, cursor, report))
     return Reconciliation(reports, differences, None)
 

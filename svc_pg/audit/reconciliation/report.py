@@ -1,30 +1,9 @@
 """The result of a reconciliation: what was compared, and what differs."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Self, get_args
 
-from svc_pg.database.pagination import aware_time, decode, encode
-from svc_pg.database.table_names import TableName
-from svc_pg.errors import ConfigError
-
-Kind = Literal["missing", "differs", "gone"]
-Count = Literal["rows", "unrecorded", "missing", "differing", "erased", "records", "gone", "repaired"]
-
-_COUNTS: Final[tuple[Count, ...]] = get_args(Count)
-_SEPARATOR: Final = " "
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A record that is ``missing`` in the log, ``differs`` in some ``fields``, or is only in the log: ``gone``."""
-
-    table: str
-    record_id: str
-    kind: Kind
-    fields: list[str]
+from svc_pg.audit.reconciliation.findings import Difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,62 +83,3 @@ class Progress:
     expected: int
     cursor: str | None
     report: TableReport | None = None
-
-
-class Position(NamedTuple):
-    """A position in a reconciliation: the next page of a leaf, or the last record of the log that was looked up.
-
-    With neither it is the beginning of a table.
-    """
-
-    table: str
-    since: datetime
-    counts: Counter[Count]
-    leaf: TableName | None = None
-    file: int = 0
-    page: int = 0
-    record: str | None = None
-
-    @classmethod
-    def read(cls, cursor: str) -> Self:
-        """The position of a cursor. Raises QueryError if it is none."""
-        table, since, counts, leaf, file, page, record = decode(
-            cursor, str, aware_time, _counts, _leaf, _natural, _natural, _record
-        )
-        return cls(table, since, counts, leaf, file, page, record)  # type: ignore[arg-type] # as the readers return
-
-    @property
-    def is_beginning(self) -> bool:
-        """True if nothing of its table was compared."""
-        return self.leaf is None and self.record is None
-
-    @property
-    def cursor(self) -> str:
-        """The cursor, which ``read`` reads."""
-        counts = _SEPARATOR.join(str(self.counts[name]) for name in _COUNTS)
-        leaf = "" if self.leaf is None else str(self.leaf)
-        record = "" if self.record is None else f"={self.record}"
-        return encode((self.table, self.since.isoformat(), counts, leaf, str(self.file), str(self.page), record))
-
-
-def _counts(text: str) -> Counter[Count]:
-    numbers: Sequence[int] = [int(number) for number in text.split(_SEPARATOR)]
-    return Counter(dict(zip(_COUNTS, numbers, strict=True)))
-
-
-def _leaf(text: str) -> TableName | None:
-    try:
-        return TableName.parse(text) if text else None
-    except ConfigError as error:
-        raise ValueError(error.message) from error
-
-
-def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
-
-
-def _record(text: str) -> str | None:
-    return text[1:] if text else None

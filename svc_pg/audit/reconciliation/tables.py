@@ -1,6 +1,5 @@
 """Reconcile one table: what must be known of it, its comparison, and the report."""
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -8,10 +7,12 @@ from typing import Any, Final
 from psycopg.sql import Identifier
 
 from svc_pg.audit.reconciliation.comparing import Pace, Server, TableComparison
+from svc_pg.audit.reconciliation.findings import Difference
 from svc_pg.audit.reconciliation.locking import NAMES
 from svc_pg.audit.reconciliation.notes import is_comparable, notes
+from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import keeping_gaps, mending_gaps, recording
-from svc_pg.audit.reconciliation.report import Difference, Position, TableReport
+from svc_pg.audit.reconciliation.report import TableReport
 from svc_pg.capture.rules import TableRules
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Apart, Together
@@ -55,10 +56,9 @@ def compared(
         rules,
         server,
         pace,
-        since=facts.now if start is None else start.since,
+        since=facts.now,
         expected=facts.expected,
         has_plain_key=facts.has_plain_key,
-        counts=Counter() if start is None else start.counts,
     )
     stopped, problem = None, None
     try:
@@ -66,7 +66,7 @@ def compared(
         stopped = (yield from comparison.run(start)) if is_compared else None
     except (AccessError, ConflictError) as error:
         problem = f"{error.message}; {error.hint}" if error.hint else error.message
-    differences += comparison.differences
+    differences += comparison.findings.differences
     [now] = yield Apart(Query("select clock_timestamp() as now", (), lambda now: now))
     is_complete = stopped is None and problem is None
     report = _report(comparison, facts, now, is_complete=is_complete, problem=problem)
@@ -90,7 +90,7 @@ def _check_owner(name: TableName, facts: _Facts, server: Server) -> None:
 def _report(
     comparison: TableComparison, facts: _Facts, now: datetime, *, is_complete: bool, problem: str | None
 ) -> TableReport:
-    counts = comparison.counts
+    counts = comparison.findings.counts
     unknown = counts["unrecorded"] if facts.purged_before is not None else 0
     unrecorded = counts["unrecorded"] - unknown
     told = notes(comparison.rules, was_conditional=facts.was_conditional, once_ignored=facts.once_ignored)

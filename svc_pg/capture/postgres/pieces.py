@@ -24,6 +24,7 @@ _LEAVES: Final = statement("queries/capture/leaf_tables.sql")
 class Leaf:
     """A table or partition that has rows of its own: its file, and the number of its pages; None if it has no file."""
 
+    oid: int
     schema: str
     table: str
     file: int

@@ -1,6 +1,8 @@
 """The command reconcile."""
 
 import json
+import shlex
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,18 @@ import psycopg
 import pytest
 
 from svc_pg import schema
-from tests.support.commands import svc_pg
+from svc_pg.database.query import scalar
+from tests.support.commands import running, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
 
 Run = Callable[..., Any]
+RESTS = """
+select exists (select from svc.audit_logs where label = 'found by reconciliation')
+       and exists (select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+                      and state = 'idle' and clock_timestamp() - state_change > interval '500 ms')
+"""
 CONFIG = '[[audit.tables]]\nname = "customer"\n[[audit.tables]]\nname = "orders"\n'
 
 
@@ -83,6 +92,25 @@ def test_it_lists_what_differs_and_repairs_it(run: Run, database: str) -> None:
     assert "GONE" in told
     assert "found changed" in run("blame", "customer", "1").stdout
     assert "(actor and time not known)  GONE" in run("history", "customer", "2").stdout
+
+
+def test_one_that_was_interrupted_tells_the_command_that_goes_on_as_it_began(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    unseen(database)
+    words = tmp_path / "words"
+    command = ("reconcile", "--repair", "--table", "customer", "--rows-per-second", "1", "--config", "svc-pg.toml")
+    with psycopg.connect(database, autocommit=True) as conn, words.open("w") as told:
+        conn.execute("insert into customer select n, 'a' from generate_series(10, 300) n")
+        with running(*command, folder=tmp_path, variables={"DATABASE_URL": database}, stderr=told) as process:
+            wait_until(lambda: scalar(conn, RESTS) or None, "it rests after a piece")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 130
+    told_command = words.read_text().removeprefix("To go on from here: ").strip()
+    assert shlex.split(told_command)[:5] == ["svc-pg", "reconcile", "--repair", "--table", "customer"]
+    rest = run(*shlex.split(told_command)[1:])
+    assert rest.returncode == 0
+    assert "293 rows compared, 1 differs, 1 in the log only.\n  2 entries written." in rest.stderr
 
 
 def test_json_has_all_numbers(run: Run, database: str) -> None:

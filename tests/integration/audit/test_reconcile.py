@@ -9,8 +9,6 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
-from svc_pg.audit.reconciliation.report import Progress
-from svc_pg.capture.postgres import pieces
 from svc_pg.database import effects
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
@@ -127,63 +125,6 @@ def test_an_async_call_says_the_same(database: str, db: psycopg.Connection[Any])
             return await audit.areconcile(conn, CONFIG, table="t")
 
     assert differences(asyncio.run(found())) == [("gone", "2", [])]
-
-
-def test_it_goes_on_where_it_was_ended(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PAGES", 1)
-    monkeypatch.setattr("svc_pg.audit.reconciliation.comparing.PAGES", 1)
-    monkeypatch.setattr("svc_pg.audit.reconciliation.comparing.RECORDS", 200)
-    unseen(
-        db, "insert into t select n, repeat('x', 900), n from generate_series(100, 400) n; delete from t where id < 3"
-    )
-    whole = audit.reconcile(db, CONFIG, most=1000)
-    seen: list[Progress] = []
-    parts, after, named = 0, None, []
-    while parts == 0 or after is not None:
-        seen.clear()
-        found = audit.reconcile(
-            db, CONFIG, after=after, most=1000, progress=seen.append, is_over=lambda: len(seen) >= 4
-        )
-        parts, after = parts + 1, found.after
-        named += found.differences
-        if after is not None:
-            assert not found.is_whole
-            assert not found.tables[-1].is_complete
-    assert parts > 5
-    assert sorted(map(str, named)) == sorted(map(str, whole.differences))
-    assert [(each.rows, each.differences) for each in found.tables] == [
-        (each.rows, each.differences) for each in whole.tables[-len(found.tables) :]
-    ]
-
-
-def test_a_table_that_was_written_anew_since_its_cursor_is_compared_from_its_beginning(
-    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pieces, "PAGES", 1)
-    monkeypatch.setattr("svc_pg.audit.reconciliation.comparing.PAGES", 1)
-    unseen(db, "insert into t select n, repeat('x', 900), n from generate_series(100, 400) n")
-    seen: list[Progress] = []
-    part = audit.reconcile(db, CONFIG, progress=seen.append, is_over=lambda: len(seen) >= 4)
-    db.execute("vacuum full t")
-    found = audit.reconcile(db, CONFIG, after=part.after)
-    assert (report(found).rows, report(found).missing) == (306, 301)
-
-
-def test_a_table_that_is_written_anew_meanwhile_is_compared_again(
-    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pieces, "PAGES", 1)
-    unseen(db, "insert into t select n, repeat('x', 900), n from generate_series(100, 400) n")
-    done: list[Progress] = []
-
-    def rewrite(now: Progress) -> None:
-        done.append(now)
-        if len(done) == 3:
-            with psycopg.connect(db.info.dsn, autocommit=True) as other:
-                other.execute("vacuum full t")
-
-    found = audit.reconcile(db, CONFIG, table="t", progress=rewrite, most=1000)
-    assert (report(found).rows, report(found).missing, len(found.differences)) == (306, 301, 301)
 
 
 def test_rows_of_purged_entries_are_unknown_and_not_missing(db: psycopg.Connection[Any]) -> None:

@@ -1,6 +1,5 @@
 """Maintenance compares tables with the log when that is due, some of them in each run."""
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,8 +7,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import recording
-from svc_pg.audit.reconciliation.report import Position, TableReport
+from svc_pg.audit.reconciliation.report import TableReport
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import AccessError
@@ -88,7 +88,7 @@ def test_a_run_that_ends_early_is_continued_by_the_next(
 
 def test_a_position_in_a_table_that_is_audited_no_longer_begins_anew(db: psycopg.Connection[Any]) -> None:
     assert maintain(db, CONFIG)
-    gone = Position("public.gone", datetime.now(UTC), Counter()).cursor
+    gone = Position("public.gone", datetime.now(UTC), repairs=False).cursor
     db.execute(
         "update svc.maintenance set succeeded_at = null, position = %s, findings = 'public.gone: 7 differences'"
         " where task = 'reconciliation'",
