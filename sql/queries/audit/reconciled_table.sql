@@ -17,7 +17,4 @@ select clock_timestamp() as now,
           from (select relid from pg_partition_tree(to_regclass(%(table)s)) union select to_regclass(%(table)s)) t
           join pg_class c on c.oid = t.relid
           join pg_roles o on o.oid = c.relowner and not o.rolsuper and o.rolname <> current_user
-         limit 1) as other_owner,
-       (select count(*) = pg_catalog.cardinality(%(key)s::text[]) from pg_attribute
-         where attrelid = to_regclass(%(table)s) and attname = any (%(key)s::text[]) and atttypid < 16384)
-           as has_plain_key
+         limit 1) as other_owner

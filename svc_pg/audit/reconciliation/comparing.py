@@ -52,6 +52,8 @@ class _Rows:
     missing: int
     differing: int
     erased: int
+    unkeyed: int
+    otherwise: RawJson
     found: RawJson
 
 
@@ -70,7 +72,10 @@ class _Written:
 
 @dataclass(slots=True)
 class TableComparison:
-    """The comparison of one table, from a position on; ``postponed`` are the parts that writers kept from repair."""
+    """The comparison of one table, from a position on.
+
+    ``postponed`` are the parts that writers kept from repair, ``otherwise`` columns that some entries redacted so.
+    """
 
     rules: TableRules
     server: Server
@@ -80,6 +85,7 @@ class TableComparison:
     has_plain_key: bool
     findings: Findings = field(default_factory=Findings)
     postponed: set[str] = field(default_factory=set)
+    otherwise: set[str] = field(default_factory=set)
     _done: set[int] = field(default_factory=set)
 
     @property
@@ -90,7 +96,8 @@ class TableComparison:
     def run(self, start: Position | None) -> Effects[Position | None]:
         """Compare; the answer is the position from which another call goes on, None if all is done."""
         if start is not None:
-            self.since, self._done, self.postponed = start.since, set(start.done), set(start.postponed)
+            self.since, self._done = start.since, set(start.done)
+            self.postponed, self.otherwise = set(start.postponed), set(start.otherwise)
             self.findings = Findings(start.counts - start.kept, Counter(start.kept))
         if start is None or start.record is None:
             stopped = yield from self._leaves(start)
@@ -159,7 +166,8 @@ class TableComparison:
             found: _Rows = yield from look(
                 self.rules.table, leaf.name, Query(text, (), _Rows), is_standby=self.server.is_standby
             )
-            piece = self._piece(found, ("rows", "unrecorded", "missing", "differing", "erased"))
+            piece = self._piece(found, ("rows", "unrecorded", "missing", "differing", "erased", "unkeyed"))
+            self.otherwise.update(*found.otherwise.value)
             if self.pace.repairs and piece.is_faulty:
                 yield from self._write(leaf.name, self._comparison().rows(leaf.name, pages, "write"), piece)
             self._tell(self._position(leaf=leaf.oid, file=leaf.file, page=page + PAGES))
@@ -215,6 +223,7 @@ class TableComparison:
             self.findings.counts,
             self.findings.kept,
             frozenset(self.postponed),
+            frozenset(self.otherwise),
             frozenset(self._done),
             **at,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 Kind = Literal["missing", "differs", "gone"]
-Count = Literal["rows", "unrecorded", "missing", "differing", "erased", "records", "gone", "repaired"]
+Count = Literal["rows", "unrecorded", "missing", "differing", "erased", "unkeyed", "records", "gone", "repaired"]
 
 _DIFFERENCES: Final[tuple[Count, ...]] = ("unrecorded", "missing", "differing", "gone")
 _OF_RECORDS: Final[tuple[Count, ...]] = ("records", "gone")

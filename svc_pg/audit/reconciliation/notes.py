@@ -1,11 +1,12 @@
 """What a reconciliation does not compare, in words for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never, get_args
 
 from svc_pg.capture.postgres.comparing import tells_all
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audited_table import Redaction
+from svc_pg.formats.plurals import counted
 
 
 def is_comparable(rules: TableRules) -> bool:
@@ -37,6 +38,14 @@ def notes(rules: TableRules, *, was_conditional: bool, once_ignored: Sequence[st
             yield f"{_comparison(kind)}: {', '.join(columns)}"
     if rules.audited.max_value_bytes is not None:
         yield f"values of more than {rules.audited.max_value_bytes} bytes: compared by their digests"
+
+
+def notes_of_rows(unkeyed: int, otherwise: Collection[str]) -> Iterator[str]:
+    """The notes of rows without a key, and of columns that some entries have redacted otherwise."""
+    if unkeyed:
+        yield f"{counted(unkeyed, 'row')} not compared: the key is null, so nothing tells which entries are theirs"
+    if otherwise:
+        yield f"redacted otherwise in some entries, so not compared with those: {', '.join(sorted(otherwise))}"
 
 
 def _comparison(kind: Redaction) -> str:

@@ -17,7 +17,8 @@ class Position(NamedTuple):
     """The next page of a leaf, an oid, or the last record of the log that was looked up; else the table's beginning.
 
     ``counts`` are found so far, and of them ``kept`` repaired, if it is a position of one that ``repairs``; writers
-    kept some parts from that, the ``postponed`` ones. ``done`` are the oids of the leaves that were compared.
+    kept some parts from that, the ``postponed`` ones, and ``otherwise`` are
+    columns that some entries redacted so. ``done`` are the oids of the leaves that were compared.
     """
 
     table: str
@@ -26,6 +27,7 @@ class Position(NamedTuple):
     counts: Counter[Count] = Counter()  # noqa: RUF012 - never changed
     kept: Counter[Count] = Counter()  # noqa: RUF012
     postponed: frozenset[str] = frozenset()
+    otherwise: frozenset[str] = frozenset()
     done: frozenset[int] = frozenset()
     leaf: int = 0
     file: int = 0
@@ -43,6 +45,7 @@ class Position(NamedTuple):
                 _flag,
                 _counts,
                 _counts,
+                _texts,
                 _texts,
                 _oids,
                 _natural,
@@ -67,6 +70,7 @@ class Position(NamedTuple):
                 str(int(self.repairs)),
                 *(_SEPARATOR.join(str(counts[name]) for name in _COUNTS) for counts in (self.counts, self.kept)),
                 json.dumps(sorted(self.postponed)),
+                json.dumps(sorted(self.otherwise)),
                 _SEPARATOR.join(map(str, sorted(self.done))),
                 str(self.leaf),
                 str(self.file),

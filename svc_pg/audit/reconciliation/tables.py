@@ -9,10 +9,11 @@ from psycopg.sql import Identifier
 from svc_pg.audit.reconciliation.comparing import Pace, Server, TableComparison
 from svc_pg.audit.reconciliation.findings import Difference
 from svc_pg.audit.reconciliation.locking import NAMES
-from svc_pg.audit.reconciliation.notes import is_comparable, notes
+from svc_pg.audit.reconciliation.notes import is_comparable, notes, notes_of_rows
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import keeping_gaps, mending_gaps, recording
 from svc_pg.audit.reconciliation.report import TableReport
+from svc_pg.capture.postgres.comparing import plain_key
 from svc_pg.capture.rules import TableRules
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Apart, Together
@@ -32,7 +33,6 @@ class _Facts:
     was_conditional: bool
     once_ignored: list[str]
     other_owner: str | None
-    has_plain_key: bool
 
 
 def compared(
@@ -50,15 +50,16 @@ def compared(
     is_compared = is_comparable(rules)
     if pace.repairs and is_compared and start is None:
         yield from keeping_gaps(str(name))
-    params = {"name": str(name), "table": Identifier(*name).as_string(), "key": rules.key}
+    params = {"name": str(name), "table": Identifier(*name).as_string()}
     [facts] = yield Together(NAMES, _rows(Query(_TABLE, params, _Facts)))
+    [key] = yield Together(NAMES, _rows(plain_key(rules)))
     comparison = TableComparison(
         rules,
         server,
         pace,
         since=facts.now,
         expected=facts.expected,
-        has_plain_key=facts.has_plain_key,
+        has_plain_key=key.has_plain_key,
     )
     stopped, problem = None, None
     try:
@@ -108,7 +109,7 @@ def _report(
         repaired=counts["repaired"] if comparison.pace.repairs else None,
         postponed=sorted(comparison.postponed),
         purged_before=facts.purged_before,
-        notes=list(told),
+        notes=[*told, *notes_of_rows(counts["unkeyed"], comparison.otherwise)],
         is_compared=is_comparable(comparison.rules),
         is_complete=is_complete,
         is_recorded=False,

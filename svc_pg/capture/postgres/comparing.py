@@ -9,6 +9,8 @@ from psycopg.sql import SQL, Composable, Identifier
 
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules
+from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.templates import render
 
@@ -19,6 +21,21 @@ Finder = Literal["backfill", "reconciliation"]
 
 SETTINGS: Final = render("capture/backfill_settings.sql")
 """The settings of captures, for the images."""
+_PLAIN_KEY: Final = statement("queries/capture/has_plain_key.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainKey:
+    """The answer to ``plain_key``."""
+
+    has_plain_key: bool
+
+
+def plain_key(rules: TableRules) -> Query[PlainKey]:
+    """If the rows of a table are found by a comparison of their key, because it is of PostgreSQL's own types and never
+    null.
+    """
+    return Query(_PLAIN_KEY, {"table": Identifier(*rules.table.name).as_string(), "key": rules.key}, PlainKey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +46,7 @@ class Comparison:
 
     @classmethod
     def of(cls, rules: TableRules, finder: Finder, *, has_plain_key: bool) -> "Comparison":
-        """The statements for a table; ``has_plain_key`` if the types of its key columns are PostgreSQL's own."""
+        """The statements for a table; ``has_plain_key`` as ``plain_key`` tells."""
         live = _live(rules) if has_plain_key else None
         values = {"ignored": rules.ignored, "compares": tells_all(rules), "live": live}
         values |= {"finder": finder, "label": f"found by {finder}"}

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from psycopg import Connection, DataError, Error
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
-from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, tells_all
+from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, plain_key, tells_all
 from svc_pg.capture.postgres.foreign_code import check_planned
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.pieces import RECORDS, Leaf, leaves_of, pieces_of
@@ -23,11 +23,6 @@ from svc_pg.schema.patience import TRIES
 from svc_pg.schema.postgres import gaps
 from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction
-
-_PLAIN_KEY: Final = """
-select count(*) = cardinality(%s::text[]) from pg_attribute
- where attrelid = %s::regclass and attname = any (%s::text[]) and atttypid < 16384
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +80,7 @@ class _Backfill:
         with transaction(conn):
             self._table = read_tables(conn, [name])[name]
             self._rules = rules_for(self._table, audited)
-            self._has_plain_key = bool(
-                scalar(conn, _PLAIN_KEY, (self._rules.key, Identifier(*name).as_string(), self._rules.key))
-            )
+            self._has_plain_key = fetch_one(conn, plain_key(self._rules)).has_plain_key
 
     def run(self) -> int:
         """Write the missing entries; return their number."""
