@@ -120,8 +120,8 @@ def _tell(found: audit.Reconciliation) -> None:
             output.words(f"{name}:")
         if table.unknown and table.purged_before is not None:
             output.words(
-                f"  {counted(table.unknown, 'row')} without an entry: entries up to"
-                f" {records.minute(table.purged_before)} were purged, so nothing tells if they had one."
+                f"  {counted(table.unknown, 'record')} of which nothing tells if the log knew them: entries up to"
+                f" {records.minute(table.purged_before)} were purged."
             )
         if table.erased:
             output.words(f"  {counted(table.erased, 'row')} whose entries were erased, so not compared.")

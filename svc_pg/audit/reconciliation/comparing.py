@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from psycopg.errors import DataError
 
@@ -52,6 +52,7 @@ class _Rows:
     missing: int
     differing: int
     erased: int
+    unknown: int
     unkeyed: int
     otherwise: RawJson
     found: RawJson
@@ -62,7 +63,13 @@ class _Records:
     upto: str | None
     records: int
     gone: int
+    lost: int
     found: RawJson
+
+
+class _Limits(TypedDict):
+    most: int
+    purged_before: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,7 @@ class TableComparison:
     since: datetime
     expected: int
     has_plain_key: bool
+    purged_before: datetime | None
     findings: Findings = field(default_factory=Findings)
     postponed: set[str] = field(default_factory=set)
     otherwise: set[str] = field(default_factory=set)
@@ -162,11 +170,11 @@ class TableComparison:
             if self.pace.is_over():
                 return self._position(leaf=leaf.oid, file=leaf.file, page=page)
             began = time.monotonic()
-            text = self._comparison().rows(leaf.name, pages, "report", most=self._room())
+            text = self._comparison().rows(leaf.name, pages, "report", **self._limits())
             found: _Rows = yield from look(
                 self.rules.table, leaf.name, Query(text, (), _Rows), is_standby=self.server.is_standby
             )
-            piece = self._piece(found, ("rows", "unrecorded", "missing", "differing", "erased", "unkeyed"))
+            piece = self._piece(found, ("rows", "unrecorded", "missing", "differing", "erased", "unknown", "unkeyed"))
             self.otherwise.update(*found.otherwise.value)
             if self.pace.repairs and piece.is_faulty:
                 yield from self._write(leaf.name, self._comparison().rows(leaf.name, pages, "write"), piece)
@@ -179,11 +187,11 @@ class TableComparison:
             if self.pace.is_over():
                 return self._position(record=after)
             began = time.monotonic()
-            text = self._comparison().ended(after, "report", records=records, most=self._room())
+            text = self._comparison().ended(after, "report", records=records, **self._limits())
             found: _Records = yield from look(
                 self.rules.table, self.name, Query(text, (), _Records), is_standby=self.server.is_standby
             )
-            piece = self._piece(found, ("records", "gone"))
+            piece = self._piece(found, ("records", "gone", "lost"))
             if self.pace.repairs and piece.is_faulty:
                 yield from self._write(self.name, self._comparison().ended(after, "write", upto=found.upto), piece)
             if found.upto is None or records is None or found.records < records:
@@ -202,8 +210,9 @@ class TableComparison:
     def _comparison(self) -> Comparison:
         return Comparison.of(self.rules, "reconciliation", has_plain_key=self.has_plain_key)
 
-    def _room(self) -> int:
-        return max(self.pace.most - len(self.findings.differences), 0)
+    def _limits(self) -> _Limits:
+        room = max(self.pace.most - len(self.findings.differences), 0)
+        return {"most": room, "purged_before": self.purged_before}
 
     def _piece(self, found: Any, names: tuple[Count, ...]) -> Piece:
         kinds = {"unrecorded": "missing"}

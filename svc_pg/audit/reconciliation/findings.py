@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 Kind = Literal["missing", "differs", "gone"]
-Count = Literal["rows", "unrecorded", "missing", "differing", "erased", "unkeyed", "records", "gone", "repaired"]
+Count = Literal[
+    "rows", "unrecorded", "missing", "differing", "erased", "unknown", "unkeyed", "records", "gone", "lost", "repaired"
+]
 
-_DIFFERENCES: Final[tuple[Count, ...]] = ("unrecorded", "missing", "differing", "gone")
-_OF_RECORDS: Final[tuple[Count, ...]] = ("records", "gone")
+_REPAIRABLE: Final[tuple[Count, ...]] = ("unrecorded", "missing", "differing", "unknown", "gone", "lost")
+_OF_RECORDS: Final[tuple[Count, ...]] = ("records", "gone", "lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Piece:
     @property
     def is_faulty(self) -> bool:
         """True if a repair would write entries."""
-        return any(self.counts[name] for name in _DIFFERENCES)
+        return any(self.counts[name] for name in _REPAIRABLE)
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class Findings:
 
     def keep(self, piece: Piece, entries: int) -> None:
         """Note that a repair has written the differences of the piece that was added last, as so many entries."""
-        repaired: Counter[Count] = Counter({name: piece.counts[name] for name in _DIFFERENCES})
+        repaired: Counter[Count] = Counter({name: piece.counts[name] for name in _REPAIRABLE})
         self.left.subtract(repaired)
         self.kept.update(repaired)
         self.kept["repaired"] += entries

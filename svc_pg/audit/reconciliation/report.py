@@ -12,11 +12,11 @@ class TableReport:
 
     ``rows`` were compared. The log lacks ``missing`` of them, of which ``unrecorded`` have no entry at all, and knows
     ``differing`` ones otherwise; ``gone`` records are in the log only. Not faults are ``erased`` rows, whose entries an
-    erasure has emptied, and ``unknown`` ones: they have no entry, but entries of the table up to ``purged_before`` were
-    purged. ``notes`` say what was not compared, perhaps all: then the table is not ``is_compared``. A comparison that
-    was ended early is not ``is_complete``, for example by a ``problem``: the table stays locked, was changed meanwhile,
-    or the role lacks a right. If the result ``is_recorded``, an entry of the log tells it; the role may lack the right
-    to write one.
+    erasure has emptied, and ``unknown`` records: they have no entry, or only a held one that tells otherwise, but
+    entries of the table up to ``purged_before`` were purged. ``notes`` say what was not compared, perhaps all: then the
+    table is not ``is_compared``. A comparison that was ended early is not ``is_complete``, for example by a
+    ``problem``: the table stays locked, was changed meanwhile, or the role lacks a right. If the result
+    ``is_recorded``, an entry of the log tells it; the role may lack the right to write one.
 
     A repair has written ``repaired`` entries, None without one; some of the tables or partitions in ``postponed`` are
     missing, because writers kept them.

@@ -60,6 +60,7 @@ def compared(
         since=facts.now,
         expected=facts.expected,
         has_plain_key=key.has_plain_key,
+        purged_before=facts.purged_before,
     )
     stopped, problem = None, None
     try:
@@ -92,19 +93,17 @@ def _report(
     comparison: TableComparison, facts: _Facts, now: datetime, *, is_complete: bool, problem: str | None
 ) -> TableReport:
     counts = comparison.findings.counts
-    unknown = counts["unrecorded"] if facts.purged_before is not None else 0
-    unrecorded = counts["unrecorded"] - unknown
     told = notes(comparison.rules, was_conditional=facts.was_conditional, once_ignored=facts.once_ignored)
     return TableReport(
         table=str(comparison.name),
         since=comparison.since,
         until=now,
         rows=counts["rows"],
-        unrecorded=unrecorded,
-        missing=counts["missing"] + unrecorded,
+        unrecorded=counts["unrecorded"],
+        missing=counts["missing"] + counts["unrecorded"],
         differing=counts["differing"],
         gone=counts["gone"],
-        unknown=unknown,
+        unknown=counts["unknown"] + counts["lost"],
         erased=counts["erased"],
         repaired=counts["repaired"] if comparison.pace.repairs else None,
         postponed=sorted(comparison.postponed),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 
 from psycopg import sql
@@ -52,10 +53,19 @@ class Comparison:
         values |= {"finder": finder, "label": f"found by {finder}"}
         return cls(snapshot_values(rules) | values)
 
-    def rows(self, leaf: TableName, pages: Composable | None, mode: Mode, *, most: int = 0) -> str:
+    def rows(
+        self,
+        leaf: TableName,
+        pages: Composable | None,
+        mode: Mode,
+        *,
+        most: int = 0,
+        purged_before: datetime | None = None,
+    ) -> str:
         """Compare the rows in some pages of the table or of a partition; None are all pages.
 
-        A report has the ``most`` differences, and the number of all.
+        A report has the ``most`` differences, and the number of all. It calls a row unknown if entries of it may be
+        among those that were purged.
         """
         partition = f"{leaf.schema}.{leaf.table}" if self.values["is_partitioned"] else None
         return render(
@@ -66,10 +76,18 @@ class Comparison:
             partition=partition,
             mode=mode,
             most=most,
+            purged_before=_text(purged_before),
         )
 
     def ended(
-        self, after: str, mode: Mode, *, upto: str | None = None, records: int | None = None, most: int = 0
+        self,
+        after: str,
+        mode: Mode,
+        *,
+        upto: str | None = None,
+        records: int | None = None,
+        most: int = 0,
+        purged_before: datetime | None = None,
     ) -> str:
         """Look among the next ``records`` of the log, or write entries for those up to one."""
         return render(
@@ -80,12 +98,17 @@ class Comparison:
             records=records,
             mode=mode,
             most=most,
+            purged_before=_text(purged_before),
         )
 
 
 def tells_all(rules: TableRules) -> bool:
     """True if the rules record every change of the table, so that any difference means a missing entry."""
     return rules.audited.record_when is None
+
+
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
 
 
 def _live(rules: TableRules) -> Composable:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, LiteralString
 
 import psycopg
@@ -125,25 +125,6 @@ def test_an_async_call_says_the_same(database: str, db: psycopg.Connection[Any])
             return await audit.areconcile(conn, CONFIG, table="t")
 
     assert differences(asyncio.run(found())) == [("gone", "2", [])]
-
-
-def test_rows_of_purged_entries_are_unknown_and_not_missing(db: psycopg.Connection[Any]) -> None:
-    unseen(db, "insert into t values (7, 'a', 7), (8, 'a', 8)")
-    db.execute("""
-        insert into svc.audit_logs (table_name, table_oid, operation, record_id, after_data, "timestamp")
-        select 'public.t', 't'::regclass, 'INSERT', id::text, to_jsonb(t), now() - interval '40 days'
-          from t where id > 6
-    """)
-    db.execute("select svc.audit_ensure_partitions()")
-    assert audit.reconcile(db, CONFIG).is_whole
-    audit.purge(db, timedelta(days=30))
-    unseen(db, "update t set a = 'b' where id = 3")
-    one = report(audit.reconcile(db, CONFIG, table="t"))
-    assert (one.missing, one.unknown, one.differing) == (0, 2, 1)
-    assert one.purged_before is not None
-    assert report(audit.reconcile(db, CONFIG, repair=True)).repaired == 3
-    one = report(audit.reconcile(db, CONFIG, table="t"))
-    assert (one.unknown, one.is_whole) == (0, True)
 
 
 @pytest.mark.parametrize(
