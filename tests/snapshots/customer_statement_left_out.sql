@@ -310,6 +310,7 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
  ) difference
  cross join lateral (
     select case when not compared.v_is_suspect then null
+                when compared.v_record_id is null then 'unkeyed'
                 when known.state is not null then
                     null
                 when compared.v_known_id is not null then 'missing'
@@ -322,7 +323,7 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
                 else 'unrecorded' end as kind
     offset 0
  ) kind
- where kind.kind <> 'erased'
+ where kind.kind not in ('erased', 'unkeyed')
 returning 1
 )
 select count(*) as entries from written
@@ -354,12 +355,13 @@ gone as (
 ),
 -- a DELETE or GONE that is the newest entry, and alone in its transaction, is the end
 open as (
-    select g.record_id
+    select g.record_id, last.at
       from gone g
      cross join lateral (
-        select array_agg(l.operation in ('DELETE', 'GONE')) as is_end, array_agg(l.xact_id) as transactions
+        select array_agg(l.operation in ('DELETE', 'GONE')) as is_end, array_agg(l.xact_id) as transactions,
+               max(l."timestamp") as at
           from (
-            select e.operation, e.xact_id from svc.audit_logs e
+            select e.operation, e.xact_id, e."timestamp" from svc.audit_logs e
              where e.table_name = 'public.customer' and e.record_id = g.record_id
              order by e."timestamp" desc, e.id desc limit 2
           ) l
@@ -368,7 +370,8 @@ open as (
     offset 0
 ),
 ended as (
-    select o.record_id, known.*
+    select o.record_id, known.*,
+false as is_unknown
       from open o cross join lateral svc.audit_last_known('public.customer', o.record_id) known
      where known.state is not null and known.leaf <> 0
 )

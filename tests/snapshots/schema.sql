@@ -396,6 +396,7 @@ create table svc.maintenance (
     succeeded_at timestamp with time zone,
     problem text,
     "position" text,
+    findings text,
     constraint maintenance_pkey PRIMARY KEY (task),
     constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text])))
 );
@@ -941,6 +942,10 @@ create function svc.audit_changed(p_before jsonb, p_after jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_changed_redactions(p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[])
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_columns(p_table oid)
     returns TABLE(name text, type text, is_list boolean, is_domain boolean) language sql stable
     set search_path=pg_catalog, pg_temp;
@@ -1062,6 +1067,10 @@ create function svc.audit_is_continuous(p_table text, p_record text, p_timestamp
 
 create function svc.audit_is_copy()
     returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_is_found(p_operation text, p_id bigint)
+    returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_is_mixed()
@@ -2005,6 +2014,8 @@ grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
+grant execute on function svc.audit_changed_redactions to svc_admin;
+grant execute on function svc.audit_changed_redactions to svc_writer;
 grant select on table svc.audit_changes to svc_admin;
 grant select on table svc.audit_changes to svc_reader;
 grant execute on function svc.audit_columns to svc_admin;
@@ -2064,6 +2075,8 @@ grant execute on function svc.audit_is_continuous to svc_reader;
 grant execute on function svc.audit_is_continuous to svc_writer;
 grant execute on function svc.audit_is_copy to svc_admin;
 grant execute on function svc.audit_is_copy to svc_writer;
+grant execute on function svc.audit_is_found to svc_admin;
+grant execute on function svc.audit_is_found to svc_reader;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_is_rare to svc_admin;

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from svc_pg.audit.log.entry import Operation
+from svc_pg.audit.log.entry import Operation, is_of_comparison
 from svc_pg.audit.log.value_texts import sides
 from svc_pg.config.audited_table import Severity
 from svc_pg.formats import human_times
@@ -58,7 +58,7 @@ class Change:
     @property
     def is_found(self) -> bool:
         """True if a comparison with the table found the change, so that nobody knows its actor and time."""
-        return self.operation == "GONE" or (self.operation == "SNAPSHOT" and bool(self.fields))
+        return is_of_comparison(self.operation, self.label)
 
     @property
     def who(self) -> str:

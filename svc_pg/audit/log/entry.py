@@ -19,6 +19,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 ERASED: Final = '{"erased": true}'
 """The snapshot of an erased entry."""
+_FOUND_BY: Final = "found by "
 ALWAYS: Final = ("id", "timestamp", "table_name")
 """The fields of every entry, also if others are chosen."""
 
@@ -26,9 +27,9 @@ ALWAYS: Final = ("id", "timestamp", "table_name")
 ENTRY_ID: Final = Doc("The id of the entry in the audit log.", "184467")
 TABLE: Final = Doc("The table, with its schema.", "public.customer")
 OPERATION: Final = Doc(
-    "The kind of the change. SNAPSHOT is a row that was there when capture began, or with changed fields one that"
-    " differed from its last image, and GONE is a record that only the log had: a comparison found them, and nobody"
-    " knows who changed them and when."
+    "The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log had,"
+    " and a SNAPSHOT labelled `found by ...`, a row that the log lacked or knew otherwise, were found by a comparison:"
+    " nobody knows who made the change and when."
 )
 RECORD: Final = Doc("The key of the record, of several columns as a JSON array; null without a key.", "42")
 ACTOR: Final = Doc("The actor, as the application set it; null if it set none.", "ann@corp.example")
@@ -40,6 +41,7 @@ CHANGED: Final = Doc(
     "The fields that differ; null unless it is an UPDATE, or a SNAPSHOT of a row that differed.", ["name"]
 )
 REDACTED: Final = Doc("The fields whose values are left out or disguised; null if none is.", ["iban"])
+FOUND: Final = Doc("True if a comparison with the table found the change, so that nobody knows its actor and time.")
 XACT: Final = Doc("The transaction: entries and webhook messages of one transaction have the same.", "7301")
 
 
@@ -127,17 +129,26 @@ def is_erased(entry: _Shown) -> bool:
 
 class _Change(Protocol):
     @property
+    def table_name(self) -> str:
+        """The table, or another name, without a dot."""
+
+    @property
     def operation(self) -> Operation:
         """The kind of the change."""
 
     @property
-    def changed_fields(self) -> list[str] | None:
-        """The fields that differ."""
+    def label(self) -> str | None:
+        """The name of the change."""
 
 
 def is_found(entry: _Change) -> bool:
-    """True if a comparison with the table found the change; see sql/capture/compare.sql.j2."""
-    return entry.operation == "GONE" or (entry.operation == "SNAPSHOT" and entry.changed_fields is not None)
+    """True if a comparison with the table found the change; see sql/audit/audit_is_found.sql."""
+    return "." in entry.table_name and is_of_comparison(entry.operation, entry.label)
+
+
+def is_of_comparison(operation: Operation, label: str | None) -> bool:
+    """The same of an entry about a table."""
+    return operation == "GONE" or (operation == "SNAPSHOT" and (label or "").startswith(_FOUND_BY))
 
 
 FIELDS: Final[tuple[str, ...]] = tuple(field.name for field in fields(Entry))

@@ -10,6 +10,7 @@ from svc_pg.audit.log.entry import (
     ACTOR,
     DB_USER,
     ENTRY_ID,
+    FOUND,
     OPERATION,
     XACT,
     Operation,
@@ -46,10 +47,7 @@ class FieldOrigin:
     actor_id: Annotated[str | None, ACTOR]
     db_user: Annotated[str | None, DB_USER]
     xact_id: Annotated[str | None, XACT]
-    is_found: Annotated[
-        bool,
-        Doc("True if a comparison with the table found the change then, so that nobody knows its actor and time."),
-    ]
+    is_found: Annotated[bool, FOUND]
     known_since: Annotated[
         datetime | None,
         Doc(

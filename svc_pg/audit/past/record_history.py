@@ -14,6 +14,7 @@ from svc_pg.audit.log.entry import (
     CHANGED,
     DB_USER,
     ENTRY_ID,
+    FOUND,
     OPERATION,
     REDACTED,
     TENANT,
@@ -21,7 +22,6 @@ from svc_pg.audit.log.entry import (
     Operation,
     Order,
     is_erased,
-    is_found,
 )
 from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.audit.log.record_ids import record_id
@@ -86,6 +86,7 @@ class RecordState:
             " before, which then ended earlier."
         ),
     ]
+    is_found: Annotated[bool, FOUND]
     place_id: Annotated[str, Doc("Orders states of one time.", "184467")]
 
     def __post_init__(self) -> None:
@@ -95,11 +96,6 @@ class RecordState:
     def is_erased(self) -> bool:
         """True if ``svc_pg.audit.erase`` erased the state's values."""
         return is_erased(self)
-
-    @property
-    def is_found(self) -> bool:
-        """True if a comparison with the table found the change, so that nobody knows its actor and time."""
-        return is_found(self)
 
 
 def _read(cursor: str) -> Sequence[object]:

@@ -168,6 +168,19 @@ def test_nobody_is_named_for_what_was_found(db: psycopg.Connection[Any]) -> None
     assert found.fetchall()[-1] == ("GONE", True, 2)
 
 
+def test_nobody_is_named_for_a_row_that_the_log_lacked(db: psycopg.Connection[Any]) -> None:
+    run(db, "set session_replication_role = replica; insert into w values (10, 1); reset session_replication_role")
+    audit.reconcile(db, CONFIG, repair=True)
+    [entry] = audit.query().resource("w").record("10").list(db).data
+    assert (entry.operation, entry.changed_fields, entry.is_found) == ("SNAPSHOT", None, True)
+    assert [state.is_found for state in audit.history("w", 10).list(db)] == [True]
+    assert [change.is_found for change in audit.last_changes(db, "w", 10)] == [True]
+    assert {each.field: each.is_found for each in audit.blame(db, "w", 10)} == {"id": True, "v": True}
+    [begun] = audit.history("w", 1).list(db)
+    assert (begun.operation, begun.is_found) == ("SNAPSHOT", False)
+    assert {each.is_found for each in audit.blame(db, "w", 1)} == {False}
+
+
 def test_a_record_that_came_back_after_it_was_gone_is_there_again(db: psycopg.Connection[Any]) -> None:
     run(db, "set session_replication_role = replica; delete from w where id = 2; reset session_replication_role")
     audit.reconcile(db, CONFIG, repair=True)

@@ -26,7 +26,7 @@ def installed(postgres: str, template: str) -> Iterator[str]:
             conn.execute("insert into customer values (1, 'Ann'), (2, 'Bob')")
             conn.execute("set session_replication_role = replica")
             conn.execute("update customer set name = 'Anne' where id = 1")
-            conn.execute("delete from customer where id = 2")
+            conn.execute("delete from customer where id = 2; insert into customer values (3, 'Cem')")
             conn.execute("reset session_replication_role")
             conn.execute("select set_config('svc.actor_id', 'mara', false)")
             audit.reconcile(conn, CONFIG, repair=True)
@@ -64,6 +64,14 @@ def test_a_record_that_was_gone_says_that_nobody_is_known(reader: Browser, insta
     assert UNKNOWN in page
     assert "Bob" in page
     assert "Take back as SQL" not in page
+
+
+def test_a_record_that_was_missing_says_that_nobody_is_known(reader: Browser) -> None:
+    page = unescape(reader.get("/audit/records/public.customer/3").text)
+    assert "found the record, which the log did not have" in page
+    assert "a comparison with the table" in page
+    assert UNKNOWN in page
+    assert "Cem" in page
 
 
 def test_the_list_names_the_comparison_and_who_asked_for_it(reader: Browser) -> None:

@@ -24,7 +24,7 @@ def installed(postgres: str, template: str) -> Iterator[str]:
             conn.execute("insert into customer values (1, 'Ann'), (2, 'Bob')")
             conn.execute("set session_replication_role = replica")
             conn.execute("update customer set name = 'Anne' where id = 1")
-            conn.execute("delete from customer where id = 2")
+            conn.execute("delete from customer where id = 2; insert into customer values (3, 'Cem')")
             conn.execute("reset session_replication_role")
             conn.execute("select set_config('svc.actor_id', 'mara', false)")
             audit.reconcile(conn, CONFIG, repair=True)
@@ -37,9 +37,10 @@ def check(page: str, record: int) -> None:
     assert " unseen, found" in words
     assert "began to record this" not in words
     assert ("deleted this unseen, found" in words) == (record == 2)
+    assert ("added this unseen, found" in words) == (record == 3)
 
 
-@pytest.mark.parametrize("record", [1, 2])
+@pytest.mark.parametrize("record", [1, 2, 3])
 def test_a_page_of_jinja_names_nobody(installed: str, record: int) -> None:
     environment = Environment(loader=DictLoader({}), autoescape=True)
     add_templates(environment)
@@ -49,7 +50,7 @@ def test_a_page_of_jinja_names_nobody(installed: str, record: int) -> None:
 
 
 @pytest.mark.usefixtures("django_shop_database")
-@pytest.mark.parametrize("record", [1, 2])
+@pytest.mark.parametrize("record", [1, 2, 3])
 def test_a_page_of_django_names_nobody(installed: str, record: int) -> None:
     with psycopg.connect(installed) as conn:
         changes = audit.last_changes(conn, "customer", record)
