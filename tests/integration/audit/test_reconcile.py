@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
-from svc_pg.database import effects
 from svc_pg.database.query import scalar
 from svc_pg.errors import (
     AccessError,
@@ -198,7 +197,7 @@ def test_the_speed_is_limited(db: psycopg.Connection[Any], monkeypatch: pytest.M
     with pytest.raises(QueryError, match="no number of rows a second"):
         audit.reconcile(db, CONFIG, rows_per_second=0)
     pauses: list[float] = []
-    monkeypatch.setattr(effects.time, "sleep", pauses.append)
+    monkeypatch.setattr("svc_pg.database.effects.time.sleep", pauses.append)
     assert audit.reconcile(db, CONFIG, table="t", rows_per_second=0.001).is_whole
     assert len(pauses) == 1  # after its only piece of rows
     assert 4000 < pauses[0] <= 5000
