@@ -272,7 +272,8 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
                  where m.table_name = 'public.customer' and m.moved_from is not null
               )) and exists (
                 select from svc.audit_logs m
-                 where m.table_name = 'public.customer' and m.moved_from = row.v_record_id
+                 where m.table_name = 'public.customer' and m.moved_from >= row.v_record_id
+                   and m.moved_from <= row.v_record_id
                    and (m."timestamp", m.id) > (last."timestamp", last.id)
               )
            or coalesce(last."timestamp" <= (
@@ -291,10 +292,15 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
         offset 0
       ) row
       left join lateral (
-        select l.operation, l.after_data, l.redacted_fields, l."timestamp", l.id
-          from svc.audit_logs l
-         where l.table_name = 'public.customer' and l.record_id = row.v_record_id
-         order by l."timestamp" desc, l.id desc limit 1
+        select e.*
+          from (
+            select l.operation, l.after_data, l.redacted_fields, l."timestamp", l.id
+              from svc.audit_logs l
+             where l.table_name = 'public.customer' and l.record_id >= row.v_record_id
+               and l.record_id <= row.v_record_id
+             order by l.record_id desc, l."timestamp" desc fetch first 1 row with ties
+          ) e
+         order by e."timestamp" desc, e.id desc limit 1
       ) last on true
     offset 0
   ) compared
@@ -360,9 +366,14 @@ open as (
         select array_agg(l.operation in ('DELETE', 'GONE')) as is_end, array_agg(l.xact_id) as transactions,
                max(l."timestamp") as at
           from (
-            select e.operation, e.xact_id, e."timestamp" from svc.audit_logs e
-             where e.table_name = 'public.customer' and e.record_id = g.record_id
-             order by e."timestamp" desc, e.id desc limit 2
+            select t.*
+              from (
+                select e.operation, e.xact_id, e."timestamp", e.id from svc.audit_logs e
+                 where e.table_name = 'public.customer' and e.record_id >= g.record_id
+                   and e.record_id <= g.record_id
+                 order by e.record_id desc, e."timestamp" desc fetch first 2 rows with ties
+              ) t
+             order by t."timestamp" desc, t.id desc limit 2
           ) l
      ) last
      where not (last.is_end[1] and last.transactions[1] is distinct from last.transactions[2])

@@ -36,7 +36,7 @@ _BEFORE_DEADLOCK: Final = SQL(
     " extract(epoch from current_setting('deadlock_timeout')::interval) * 500)::integer, 1)::text, true)"
 )
 # A piece is short
-_PLANNER: Final = "set local jit = off; set local max_parallel_workers_per_gather = 0"
+_PLANNER: Final = "set local max_parallel_workers_per_gather = 0"
 
 
 def leaves(table: TableName) -> Effects[list[Leaf]]:
