@@ -19,7 +19,7 @@ from svc_pg.webhooks.messages import Message
 from . import output, records
 from .database import connect, log_instead
 from .format_delivery import result_of
-from .format_difference import ERASED, actor_text, differences
+from .format_difference import ERASED, differences, who_text
 from .json_text import printable
 from .known_tables import tell_other_names
 from .named_record import named_record
@@ -113,7 +113,7 @@ def _endpoints_of(conn: Connection[Any], sent: Iterable[Sent]) -> Mapping[str, E
 def _change(entry: Entry) -> str:
     parts = [
         human_times.second(entry.timestamp),
-        actor_text(entry.actor_id, entry.db_user),
+        who_text(entry),
         entry.operation.ljust(8),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         ERASED if entry.is_erased else differences(entry),

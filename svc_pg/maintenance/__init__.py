@@ -19,6 +19,7 @@ from svc_pg.database.statements import statement
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.batches import check_autocommit, in_batches, in_stretches, removed
+from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
@@ -77,9 +78,9 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
     Makes the log's partitions and its chosen indexes; removes entries older than ``retention_days``, deliveries older
-    than ``keep_delivered`` and ``keep_failed``, and expired rows of the console. A failed step is logged, and the
-    others still run. Does nothing and returns True while another session maintains the database. If the log is a copy
-    that logical replication keeps, only makes partitions and indexes, and drops what the publisher has dropped.
+    than ``keep_delivered`` and ``keep_failed``, and expired rows of the console; compares tables with the log if that
+    is due. A failed step is logged, and the others still run. Does nothing and returns True while another session
+    maintains. If logical replication keeps the log, only makes partitions and indexes, and drops as the publisher.
 
     Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
     """
@@ -215,6 +216,7 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
     ("the log's indexes", None, _build_indexes),  # which may wait for long
+    ("the log's completeness", None, reconcile_log),
 )
 _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's partitions", None, _make_partitions),

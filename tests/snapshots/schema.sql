@@ -1,6 +1,6 @@
 -- Types
 
-create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
+create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
 create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 
@@ -395,8 +395,10 @@ create table svc.maintenance (
     task text not null,
     succeeded_at timestamp with time zone,
     problem text,
+    "position" text,
+    findings text,
     constraint maintenance_pkey PRIMARY KEY (task),
-    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text])))
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text])))
 );
 
 create table svc.migrations (
@@ -856,6 +858,10 @@ create function svc.audit_add_entry(table_name text, operation text, record_id t
     returns svc.audit_logs language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_add_reconciliation(p_table text, p_facts jsonb, p_description text, p_has_differences boolean)
+    returns bigint language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_removal(p_removal bigint, p_operation text, p_label text, p_severity text, p_facts jsonb, p_description text, p_has_sealed boolean)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -933,6 +939,10 @@ create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
     returns jsonb language plpgsql immutable parallel safe;
 
 create function svc.audit_changed(p_before jsonb, p_after jsonb)
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_changed_redactions(p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[])
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
@@ -1057,6 +1067,10 @@ create function svc.audit_is_continuous(p_table text, p_record text, p_timestamp
 
 create function svc.audit_is_copy()
     returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_is_found(p_operation text, p_id bigint)
+    returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_is_mixed()
@@ -1970,6 +1984,7 @@ grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_add_entry to svc_admin;
+grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
@@ -1999,6 +2014,8 @@ grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
+grant execute on function svc.audit_changed_redactions to svc_admin;
+grant execute on function svc.audit_changed_redactions to svc_writer;
 grant select on table svc.audit_changes to svc_admin;
 grant select on table svc.audit_changes to svc_reader;
 grant execute on function svc.audit_columns to svc_admin;
@@ -2058,6 +2075,8 @@ grant execute on function svc.audit_is_continuous to svc_reader;
 grant execute on function svc.audit_is_continuous to svc_writer;
 grant execute on function svc.audit_is_copy to svc_admin;
 grant execute on function svc.audit_is_copy to svc_writer;
+grant execute on function svc.audit_is_found to svc_admin;
+grant execute on function svc.audit_is_found to svc_reader;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_is_rare to svc_admin;
