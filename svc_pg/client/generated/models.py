@@ -529,7 +529,7 @@ class SystemStatus(Answer):
     drift: Drift
     """The differences from the configuration, as of the last minute."""
     backlog: Backlog
-    """The state of the queue of deliveries."""
+    """The state of the queue of deliveries; without webhooks it is empty."""
 
 
 class Entry(Answer):
@@ -545,8 +545,10 @@ class Entry(Answer):
     table_name: str
     """The table, with its schema."""
     operation: str | None = None
-    """The kind of the change. SNAPSHOT is a row that was there when capture began. One of INSERT, UPDATE, DELETE,
-    TRUNCATE, SNAPSHOT; later versions may have others.
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when. One of INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE;
+    later versions may have others.
     """
     record_id: str | None = None
     """The key of the record, of several columns as a JSON array; None without a key."""
@@ -563,7 +565,7 @@ class Entry(Answer):
     after_data: Any = None
     """The row after the change, without redacted values; None if there is none."""
     changed_fields: Sequence[str] | None = None
-    """The fields that differ; None unless it is an UPDATE."""
+    """The fields that differ; None unless it is an UPDATE, or a SNAPSHOT of a row that differed."""
     label: str | None = None
     """The name that a rule gives the change; None if none does."""
     severity: str | None = None
@@ -585,7 +587,7 @@ class Entry(Answer):
 
 
 class RecordState(Answer):
-    """A state of a record, and the entry that recorded it: a DELETE, or an UPDATE of the key, ends the record."""
+    """A state of a record, and the entry that recorded it: a DELETE, GONE, or an UPDATE of the key, ends the record."""
 
     valid_from: datetime
     """The time from which the record was so."""
@@ -593,8 +595,10 @@ class RecordState(Answer):
     """The time until which it was so; None for the state of now. Equal to ``valid_from`` if the entry ended the record.
     """
     operation: str
-    """The kind of the change. SNAPSHOT is a row that was there when capture began. One of INSERT, UPDATE, DELETE,
-    TRUNCATE, SNAPSHOT; later versions may have others.
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when. One of INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE;
+    later versions may have others.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
@@ -611,7 +615,7 @@ class RecordState(Answer):
     after_data: Any
     """The row after the change, without redacted values; None if there is none."""
     changed_fields: Sequence[str] | None
-    """The fields that differ; None unless it is an UPDATE."""
+    """The fields that differ; None unless it is an UPDATE, or a SNAPSHOT of a row that differed."""
     redacted_fields: Sequence[str] | None
     """The fields whose values are left out or disguised; None if none is."""
     moved_from: str | None
@@ -623,6 +627,8 @@ class RecordState(Answer):
     written; or if the rules of the table left out changes between this state and the one before, which then ended
     earlier.
     """
+    is_found: bool
+    """True if a comparison with the table found the change, so that nobody knows its actor and time."""
     place_id: str
     """Orders states of one time."""
 
@@ -631,7 +637,8 @@ class FieldOrigin(Answer):
     """A field of a record as it is now, and the entry that last changed it.
 
     Without an entry the change is unknown. The operation SNAPSHOT means that the field had this value when capture
-    began.
+    began, or when a comparison of the table with the log found it: then it ``is_found``, and actor and time are not
+    known.
     """
 
     field: str
@@ -645,13 +652,18 @@ class FieldOrigin(Answer):
     changed_at: datetime | None
     """The time of that entry; None if there is none."""
     operation: str | None
-    """The kind of the change. SNAPSHOT is a row that was there when capture began."""
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when.
+    """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
     db_user: str | None
     """The role that connected to PostgreSQL; None on databases that do not tell."""
     xact_id: str | None
     """The transaction: entries and webhook messages of one transaction have the same."""
+    is_found: bool
+    """True if a comparison with the table found the change, so that nobody knows its actor and time."""
     known_since: datetime | None
     """The time since which the log has the field under this name, if no entry has changed it; None if no entry has it.
     """
@@ -665,7 +677,10 @@ class PastRow(Answer):
     valid_from: datetime | None
     """The time from which the row was so; None if it was before the first entry of the row."""
     operation: str | None
-    """The kind of the change. SNAPSHOT is a row that was there when capture began."""
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when.
+    """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
     tenant_id: str | None
