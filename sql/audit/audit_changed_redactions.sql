@@ -1,5 +1,5 @@
--- The fields of a row that the log cannot be compared with, because they were redacted in another way, or in one of the
--- images alone. An entry does not tell the way, but its values do.
+-- The fields of a row that the log cannot be compared with, because they were redacted in another way, or in
+-- one of the images alone. An entry does not tell the way, but its values do.
 -- access: writer, admin
 create or replace function svc.audit_changed_redactions(
     p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[]

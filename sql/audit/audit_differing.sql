@@ -13,8 +13,9 @@ as $svc$
           from jsonb_each(p_row) r
          cross join lateral (
             select p_known -> r.key as known, r.value as present,
-                   coalesce(jsonb_typeof(p_known -> r.key) = 'object' and p_known -> r.key ?& '{oversized,sha256}', false)
-                       as was_digest,
+                   coalesce(
+                       jsonb_typeof(p_known -> r.key) = 'object' and p_known -> r.key ?& '{oversized,sha256}', false
+                   ) as was_digest,
                    jsonb_typeof(r.value) = 'object' and r.value ?& '{oversized,sha256}' as is_digest
          ) v
          where '*' <> all (coalesce(p_known_redacted, '{}') || coalesce(p_row_redacted, '{}'))

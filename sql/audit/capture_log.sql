@@ -18,7 +18,8 @@ begin
     end if;
     if operation = 'GONE' then
         raise exception 'GONE is not an operation of such an entry'
-            using errcode = 'SV003', hint = 'Only a comparison of a table with the log finds a record gone: write DELETE.';
+            using errcode = 'SV003',
+            hint = 'Only a comparison of a table with the log finds a record gone: write DELETE.';
     end if;
     return (svc.audit_add_entry(
         table_name, operation, record_id, before_data, after_data, label, severity, compliance, description

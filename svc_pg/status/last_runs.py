@@ -22,7 +22,7 @@ on conflict (task) do update set problem = excluded.problem
 """
 _READ: Final = """
 select task, extract(epoch from clock_timestamp() - succeeded_at)::float8 as seconds,
-       nullif(concat_ws('; ', problem, findings), '') as problem
+       nullif(pg_catalog.concat_ws('; ', problem, findings), '') as problem
   from svc.maintenance order by task
 """
 

@@ -49,11 +49,18 @@ def test_a_text_means_the_same_whatever_standard_conforming_strings_says() -> No
     assert found == []
 
 
-def test_a_snapshot_is_taken_with_the_settings_of_a_capture() -> None:
-    pinned = [line for line in FILES["include/snapshot_settings.sql.j2"].splitlines() if line.startswith("set ")]
-    local = [line for line in FILES["capture/backfill_settings.sql"].splitlines() if line.startswith("set local ")]
-    assert local.pop() == "set local row_security = off;"
-    assert local == [line.replace("set ", "set local ") + ";" for line in pinned if "search_path" not in line]
+def test_a_snapshot_is_taken_with_the_settings_of_a_capture_and_compared_with_those_of_a_look_into_the_log() -> None:
+    local = set_lines(FILES["capture/backfill_settings.sql"].replace("set local ", "set "))
+    of_functions = [FILES[f"include/{name}_settings.sql.j2"] for name in ("snapshot", "log")]
+    pinned = [line + ";" for text in of_functions for line in set_lines(text) if not line.startswith(OF_FUNCTIONS)]
+    assert sorted(local) == sorted([*pinned, "set row_security = off;"])
+
+
+OF_FUNCTIONS = ("set search_path", "set plan_cache_mode")
+
+
+def set_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("set ")]
 
 
 CLAUSE = re.compile(

@@ -146,7 +146,7 @@ def test_filters_are_written_as_the_api_reads_them() -> None:
         timedelta(0),
         b"bytes",
         bytearray(b"bytes"),
-        memoryview(b"bytes"),
+        pytest.param(memoryview(b"bytes"), id="memoryview"),
         {"a": 1},
         [None],
         "\udfff",
