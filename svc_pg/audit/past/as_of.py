@@ -14,7 +14,8 @@ from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
-from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, decode, encode, time_or_age
+from svc_pg.database.effects import Effects
+from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, aware_time, decode, encode, time_or_age
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
@@ -39,7 +40,7 @@ _JSON: Final = SQL("""past."svc key", (
              from json_each(pg_catalog.row_to_json(past)) with ordinality e(key, value, n)
        ) as members""")
 _AT: Final = SQL("%s::timestamptz")
-_AGO: Final = SQL("now() - %s::interval")
+_AGO: Final = "select now() - %s as time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _or_end(row: Callable[..., PastRow]) -> Callable[..., PastRow | _End]:
     return read
 
 
-# The statement is made in AsOf._query; pages need no more than this
+# The statement is made in AsOf._query, and the time of the list joins its cursors in AsOf.page
 _KEYSET: Final = Keyset(
     select="",
     row=_row,
@@ -94,7 +95,7 @@ _KEYSET: Final = Keyset(
     reverse_order="",
     before="",
     key=lambda row: (row.record_id,),
-    read=lambda cursor: decode(cursor, str),
+    read=lambda cursor: decode(cursor, str, aware_time),
 )
 
 
@@ -103,7 +104,7 @@ class AsOf(Listing[PastRow]):
     """The rows of a table as they were at a time, page by page in the order of the bytes of their keys.
 
     A page looks at 1000 records that the log knows. If it ends there, it may have few rows, or none, and a cursor all
-    the same.
+    the same. An age counts from the first page: its cursors hold the time that it was.
     """
 
     table: TableName
@@ -143,14 +144,28 @@ class AsOf(Listing[PastRow]):
         with self._naming(conn):
             return await Listing.alist(self, conn, max_bytes=max_bytes)
 
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[PastRow]]:
+        """As any list's, but first of an age the time that it is."""
+        time = yield from self._fixed_time()
+        keyset = replace(self.keyset, key=lambda row: (row.record_id, time.isoformat()))
+        return (yield from Listing.page(replace(self, time=time, keyset=keyset), max_bytes=max_bytes))
+
+    def _fixed_time(self) -> Effects[datetime]:
+        if isinstance(self.time, datetime):
+            return self.time
+        if self.position is not None:
+            return cast(datetime, self.position[-1])
+        [row] = yield Query(_AGO, (self.time,), dict)
+        return cast(datetime, row["time"])
+
     def _query(self) -> Query[PastRow]:
-        names = {"as_of": _source(self.table), "time": _AGO if isinstance(self.time, timedelta) else _AT}
+        names = {"as_of": _source(self.table), "time": _AT}
         columns, row = (_JSON, _json_row) if self.is_json else (_ROWS, _row)
         if self.key is not None:
             text = SQL("select ") + columns + _RECORD.format(**names)
             return Query(text.as_string(None), (self.time, self.key), row)
         text = _END + columns + _TABLE.format(**names)
-        [edge] = self.position or (None,)
+        [edge, _] = self.position or (None, None)
         edges = (None, edge) if self.is_backward else (edge, None)
         params = (str(self.table), self.time, *edges, self.size + 1, _MOST_RECORDS, self.time)
         return Query(text.as_string(None), params, cast(Callable[..., PastRow], _or_end(row)))
@@ -160,7 +175,7 @@ class AsOf(Listing[PastRow]):
         page = Listing._page(self, found, is_cut=is_cut)
         if not rows or isinstance(end := rows[-1], PastRow):
             return page
-        cursor = encode((end.record_id,))
+        cursor = encode(self.keyset.key(cast(PastRow, end)))
         return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
 
     def _only(self, page: Page[PastRow]) -> PastRow:

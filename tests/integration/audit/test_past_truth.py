@@ -16,6 +16,8 @@ from tests.support.roles import as_role, execute, new_role
 
 Connection = psycopg.Connection[Any]
 
+AGE = timedelta(milliseconds=1)
+
 
 @pytest.fixture
 def db(database: str) -> Iterator[Connection]:
@@ -33,6 +35,12 @@ def install(conn: Connection, ddl: LiteralString, name: str = "t", **options: An
 def now(conn: Connection) -> datetime:
     time: datetime = scalar(conn, "select clock_timestamp()")
     return time
+
+
+def let_pass(conn: Connection, age: timedelta) -> None:
+    end = now(conn) + age
+    while now(conn) <= end:
+        pass
 
 
 def past(conn: Connection, time: datetime, record: object) -> audit.PastRow:
@@ -53,6 +61,24 @@ def test_columns_that_changed_since_are_said_and_their_values_are_beside(db: Con
     assert row.other_data.value == {"mail": "a@x", "age": "forty", "old": 7}
     assert (other.values["age"], other.unknown_fields) == (50, ["email", "phone"])
     assert past(db, now(db), 2).values["age"] == 50
+
+
+def test_an_age_counts_from_the_first_page_on_all_others(db: Connection) -> None:
+    install(db, "create table t (id int primary key, v text)")
+    db.execute("insert into t select n, 'before' from generate_series(1, 5) n")
+    let_pass(db, AGE)
+    query = audit.as_of("t", AGE).limit(2)
+    first = query.list(db)
+    db.execute("update t set v = 'after'")
+    let_pass(db, AGE)
+    assert first.next_cursor is not None
+    second = query.after(first.next_cursor).list(db)
+    assert second.next_cursor is not None
+    third = query.after(second.next_cursor).list(db)
+    again = query.before(second.prev_cursor or "").list(db)
+    assert [row.values["v"] for page in (first, second, third, again) for row in page] == ["before"] * 7
+    assert {row.values["v"] for row in query.list(db)} == {"after"}
+    assert {row.values["v"] for row in audit.as_of("t", now(db)).after(first.next_cursor).list(db)} == {"after"}
 
 
 def test_no_object_of_ours_stands_in_the_way_of_a_change_of_the_table(db: Connection) -> None:

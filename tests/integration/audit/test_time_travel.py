@@ -82,7 +82,7 @@ def check_pages(conn: Connection, time: datetime, keys: list[int]) -> None:
                 pages.append(query.after(pages[-1].next_cursor).list(conn))
             assert [int(row.record_id) for page in pages for row in page] == keys
             seen: list[int] = []
-            cursor: str | None = encode(("9",))
+            cursor: str | None = encode(("9", time.isoformat()))
             while cursor is not None:
                 page = query.before(cursor).list(conn)
                 seen = [*(int(row.record_id) for row in page), *seen]
