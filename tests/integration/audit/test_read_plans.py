@@ -192,7 +192,7 @@ def test_a_table_as_of_a_time_has_the_rows_of_its_records_each_looked_up_alone(s
         page = past.after(page.next_cursor).list(shorter)
         found += [row.record_id for row in page.data]
     assert found == alone
-    page = past.before(encode(("\U0010ffff",))).list(shorter)
+    page = past.before(encode(("\U0010ffff", time.isoformat()))).list(shorter)
     found = [row.record_id for row in page.data]
     while page.prev_cursor is not None:
         page = past.before(page.prev_cursor).list(shorter)
