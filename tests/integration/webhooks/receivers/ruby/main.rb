@@ -1,0 +1,6 @@
+require_relative "webhook"
+
+$stdin.each_line(chomp: true) do |line|
+  headers = line.split.to_h { |field| field.split(":", 2).then { |name, text| [name, text.unpack1("m")] } }
+  puts authentic?(ARGV.first, headers, headers.delete("body"))
+end
