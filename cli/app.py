@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "purge": Summary("Audit", "purge", "Remove old entries of the audit log."),
     "erase": Summary("Audit", "erase", "Erase a person's record from the log."),
     "hold": Summary("Audit", "hold", "Keep a record from purge and erasure."),
+    "reconcile": Summary("Audit", "reconcile", "Compare audited tables with the audit log."),
     "seal": Summary("Audit", "seals", "Seal the audit log."),
     "verify": Summary("Audit", "seals", "Compare the audit log with its seals."),
     "prove": Summary("Audit", "seals", "Print a proof of an entry."),

@@ -9,7 +9,9 @@ from psycopg import Connection
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import Entry
+from svc_pg.database.query import fetch_one
 from svc_pg.formats import human_times
+from svc_pg.status.webhooks_installed import webhooks_installed
 from svc_pg.webhooks.deliveries import Delivery
 from svc_pg.webhooks.endpoints import Endpoint
 from svc_pg.webhooks.messages import Message
@@ -17,7 +19,7 @@ from svc_pg.webhooks.messages import Message
 from . import output, records
 from .database import connect, log_instead
 from .format_delivery import result_of
-from .format_difference import ERASED, actor_text, differences
+from .format_difference import ERASED, differences, who_text
 from .json_text import printable
 from .known_tables import tell_other_names
 from .named_record import named_record
@@ -70,7 +72,8 @@ def ask(
         changes = audit.query().resource(table).record(key).limit(limit)
         page = (changes if after is None else changes.after(after)).list(conn)
         ids = dict.fromkeys(entry.xact_id for entry in page if entry.xact_id is not None)
-        sent = {xact_id: _sent_by(conn, xact_id) for xact_id in ids}
+        has_webhooks = fetch_one(conn, webhooks_installed())
+        sent = {xact_id: _sent_by(conn, xact_id) for xact_id in ids} if has_webhooks else {}
         endpoints = _endpoints_of(conn, sent.values())
     if json:
         shown = [
@@ -110,7 +113,7 @@ def _endpoints_of(conn: Connection[Any], sent: Iterable[Sent]) -> Mapping[str, E
 def _change(entry: Entry) -> str:
     parts = [
         human_times.second(entry.timestamp),
-        actor_text(entry.actor_id, entry.db_user),
+        who_text(entry),
         entry.operation.ljust(8),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         ERASED if entry.is_erased else differences(entry),

@@ -10,6 +10,8 @@ from .json_text import printable
 
 ERASED: Final = "(erased)"
 """The text in place of an erased value."""
+NOT_KNOWN: Final = "(actor and time not known)"
+"""The text in place of the actor of a change that a comparison with the table found."""
 _TOO_DEEP: Final = "(nested too deeply to be compared)"
 _LONGEST: Final = 60  # characters of a value in a line
 _BEFORE: Final = 15  # characters before the first that differs, of values whose beginning is left out
@@ -56,6 +58,11 @@ def _left_out(before: str, after: str) -> int:
 def _shown(text: str, left_out: int) -> str:
     shown = "…" + text[left_out:] if left_out else text
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def who_text(changed: Entry | RecordState) -> str:
+    """The actor or the user of the database; of a change that a comparison found, nobody is known."""
+    return NOT_KNOWN if changed.is_found else actor_text(changed.actor_id, changed.db_user)
 
 
 def actor_text(actor_id: str | None, db_user: str | None) -> str:

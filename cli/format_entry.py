@@ -7,10 +7,10 @@ import typer
 
 from svc_pg.audit.log.entry import Entry
 
-from .format_difference import actor_text, differences
+from .format_difference import differences, who_text
 from .json_text import printable
 
-_COLOURS: Final = {"INSERT": "green", "UPDATE": "yellow", "DELETE": "red", "TRUNCATE": "red"}
+_COLOURS: Final = {"INSERT": "green", "UPDATE": "yellow", "DELETE": "red", "TRUNCATE": "red", "GONE": "red"}
 
 
 def line(entry: Entry) -> str:
@@ -18,7 +18,7 @@ def line(entry: Entry) -> str:
     operation = typer.style(entry.operation.ljust(8), fg=_COLOURS.get(entry.operation))
     parts = [
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
-        actor_text(entry.actor_id, entry.db_user),
+        who_text(entry),
         operation,
         table_text(entry),
         printable(entry.record_id or ""),

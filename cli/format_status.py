@@ -96,3 +96,16 @@ def _is_whole(entry: Status, members: Sequence[Status]) -> bool:
 
 def _counted(kind: str, number: int) -> str:
     return "access rights" if kind == "access" else counted(number, kind)
+
+
+def as_json(step: Status) -> dict[str, str | bool | None]:
+    """The member of the JSON documents of install, plan, status and uninstall."""
+    return {
+        "kind": step.kind,
+        "identity": step.identity,
+        "state": step.state,
+        "action": step.action,
+        "auditedTable": step.audited_table,
+        "leavesOut": step.leaves_out,
+        "note": step.note,
+    }

@@ -9,43 +9,50 @@ from psycopg.errors import InsufficientPrivilege
 from svc_pg.config import Config
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import SvcError, not_installed
+from svc_pg.errors import NotInstalledError, SvcError, not_installed, webhooks_not_installed
+from svc_pg.status.webhooks_installed import IS_INSTALLED
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker_connections import Connection
 
 from .database import connect
 
-# Some of the functions that the worker and the console call
-_IS_INSTALLED: Final = """
-select bool_and(to_regproc(name) is not null)
-  from pg_catalog.unnest(array[
-      'svc.webhook_next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune'
-  ]) name
+# Some of the functions that the worker and the console call, and whether there are webhooks
+_INSTALLED: Final = f"""
+select to_regproc('svc.audit_ensure_partitions') is not null and to_regproc('svc.console_prune') is not null,
+       ({IS_INSTALLED})
 """
+_MAINTAIN: Final = "To maintain a database that has only the audit trail: svc-pg worker --only maintenance"
 _UNRECORDED: Final = """
 select t.name from pg_catalog.unnest(%s::text[]) t(name)
  where not exists (select from svc.installed_objects o where o.kind = 'trigger' and o.audited_table = t.name)
 """
 
 
-def require_svc(database_url: str | None, *, is_written: bool = False) -> None:
-    """Raises SvcError if the database cannot be reached or, if it ``is_written``, written.
+def require_svc(database_url: str | None, *, is_written: bool = False) -> bool:
+    """Return whether the database has webhooks, as the console serves the audit trail alone too.
+
+    Raises SvcError if the database cannot be reached or, if it ``is_written``, written.
 
     Raises NotInstalledError if it lacks svc-pg.
     """
     with connect(database_url) as conn:
-        _check(conn.execute(_IS_INSTALLED).fetchone())
+        has_webhooks = _check(conn.execute(_INSTALLED).fetchone())
         if is_written and conn.execute("show transaction_read_only").fetchone() == ("on",):
             raise SvcError(
                 "the console writes sessions, and the database only reads: it is a standby, or"
                 " default_transaction_read_only is on",
                 hint="Connect to the primary, or add --read-only.",
             )
+    return has_webhooks
 
 
-async def wait_for_svc(database: Conninfo, config: Config, *, stopping: asyncio.Event) -> Sequence[str]:
-    """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError if it lacks svc-pg.
+async def wait_for_svc(
+    database: Conninfo, config: Config, *, is_delivering: bool, stopping: asyncio.Event
+) -> Sequence[str]:
+    """Wait until the database can be reached, or for ``stopping``.
+
+    Raises NotInstalledError if it lacks svc-pg, or, for a worker that ``is_delivering``, webhooks.
 
     Returns the configuration's tables that are not audited there, as it may be another database's configuration.
     """
@@ -53,7 +60,7 @@ async def wait_for_svc(database: Conninfo, config: Config, *, stopping: asyncio.
     unrecorded: list[str] = []
 
     async def check(conn: Connection) -> None:
-        _check(await (await conn.execute(_IS_INSTALLED)).fetchone())
+        _check(await (await conn.execute(_INSTALLED)).fetchone(), needs_webhooks=is_delivering)
         try:
             unrecorded[:] = [name for (name,) in await (await conn.execute(_UNRECORDED, [named])).fetchall()]
         except InsufficientPrivilege:  # a role with fewer rights than svc_admin, which delivers nevertheless
@@ -63,6 +70,11 @@ async def wait_for_svc(database: Conninfo, config: Config, *, stopping: asyncio.
     return unrecorded
 
 
-def _check(found: tuple[bool] | None) -> None:
-    if found != (True,):
+def _check(found: tuple[bool, bool] | None, *, needs_webhooks: bool = False) -> bool:
+    is_installed, has_webhooks = found or (False, False)
+    if not is_installed:
         raise not_installed()
+    if needs_webhooks and not has_webhooks:
+        error = webhooks_not_installed()
+        raise NotInstalledError(error.message, hint=f"{error.hint} {_MAINTAIN}")
+    return has_webhooks

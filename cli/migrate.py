@@ -18,6 +18,7 @@ from svc_pg.settings import Settings
 from . import output
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Prune, Roles
+from .products import All, Only, with_products
 
 app = typer.Typer()
 
@@ -60,6 +61,8 @@ def migrate(
             " the SQL when it runs. On SQLite, MySQL and MariaDB a migration always has its SQL.",
         ),
     ] = False,
+    only: Only = None,
+    everything: All = False,
     prune: Prune = False,
     roles: Roles = None,
     database_url: DatabaseUrl = None,
@@ -69,7 +72,8 @@ def migrate(
 
     Without an address, that of alembic.ini or of Django's settings is taken if it is one of SQLite or MySQL.
     """
-    chosen, wanted = form or _detected(file), Config.find(config)
+    chosen = form or _detected(file)
+    wanted = with_products(Config.find(config), only=only, everything=everything)
     with open_database(_address(database_url, chosen)) as conn:
         installer = installer_of(conn)
         made = (

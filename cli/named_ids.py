@@ -7,7 +7,9 @@ import typer
 from psycopg import Connection
 
 from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import fetch_one
 from svc_pg.errors import QueryError
+from svc_pg.status.webhooks_installed import webhooks_installed, with_webhooks
 
 from . import output
 from .database import address, connect
@@ -24,8 +26,8 @@ EndpointName = Annotated[
 ]
 _TENANTS: Final = "select id::text, name from svc.tenants where id::text = %s or lower(name) = lower(%s) limit 10"
 _IN_USE: Final = """
-select exists (select from svc.webhook_endpoints where tenant = %(tenant)s)
-    or exists (select from svc.webhook_messages where tenant = %(tenant)s)
+select exists (select from svc.webhook_endpoints e where e.tenant = %(tenant)s)
+    or exists (select from svc.webhook_messages m where m.tenant = %(tenant)s)
     or exists (select from svc.console_tokens where tenant = %(tenant)s)
     or exists (select from svc.console_sessions where tenant = %(tenant)s)
 """
@@ -70,7 +72,8 @@ def _tenants(conn: Connection[Any], text: str) -> list[tuple[str, str]]:
 
 
 def _is_used(conn: Connection[Any], text: str) -> bool:
-    [[is_used]] = conn.execute(_IN_USE, {"tenant": text}).fetchall()
+    statement = with_webhooks(_IN_USE, has_webhooks=fetch_one(conn, webhooks_installed()))
+    [[is_used]] = conn.execute(statement, {"tenant": text}).fetchall()
     return bool(is_used)
 
 

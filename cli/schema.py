@@ -20,6 +20,7 @@ from . import (
     last_runs,
     late_deliveries,
     output,
+    products,
     records,
     seal_status,
     tables,
@@ -28,6 +29,7 @@ from . import (
 )
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, Prune, Roles, duration
+from .products import All, Only, with_products
 
 app = typer.Typer()
 
@@ -45,6 +47,8 @@ def install(
     *,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
+    only: Only = None,
+    everything: All = False,
     prune: Prune = False,
     backfill: Annotated[
         bool,
@@ -58,7 +62,8 @@ def install(
     json: Json = False,
 ) -> None:
     """Make the database equal to the configuration: for the first install, every upgrade and every change."""
-    wanted = Config.find(config)
+    found = Config.find(config)
+    wanted = with_products(found, only=only, everything=everything)
     with open_database(database_url) as conn:
         try:
             steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
@@ -69,8 +74,9 @@ def install(
         snapshots = schema.backfill(conn, wanted) if backfill else {}
         is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
         tenant_reads.tell(conn, wanted)
+        products.tell(conn, found)
     if json:
-        records.show_json({"changes": [_step(step) for step in steps], "snapshots": snapshots})
+        records.show_json({"changes": [format_status.as_json(step) for step in steps], "snapshots": snapshots})
         return
     _say(steps, verbose=verbose)
     for table, number in snapshots.items():
@@ -86,6 +92,8 @@ def plan(
     *,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
+    only: Only = None,
+    everything: All = False,
     roles: Roles = None,
     revision: Annotated[
         Path | None,
@@ -100,15 +108,15 @@ def plan(
     json: Json = False,
 ) -> None:
     """Print the SQL that install would execute. Changes nothing."""
-    wanted = Config.find(config)
-    if revision is not None and (measure or roles is not None or config is not None):
+    wanted = with_products(Config.find(config), only=only, everything=everything)
+    if revision is not None and (measure or roles is not None or config is not None or only or everything):
         raise typer.BadParameter("a migration says by itself what it installs", param_hint="'--revision'")
     with open_database(database_url) as conn:
         steps = schema.plan_revision(conn, revision) if revision else schema.plan(conn, wanted, roles=roles)
         costs = schema.measure(conn, wanted, roles=roles) if measure else None
         tenant_reads.tell(conn, wanted)
     if json:
-        changes = [_step(step) | {"sql": step.sql, "needsPrune": step.needs_prune} for step in steps]
+        changes = [format_status.as_json(step) | {"sql": step.sql, "needsPrune": step.needs_prune} for step in steps]
         records.show_json({"changes": changes} | (capture_costs.as_json(costs) if costs else {}))
         return
     for step in steps:
@@ -143,7 +151,7 @@ def status(
             {"table": each.table_name, "entries": each.entries, "withoutActor": each.without_actor}
             for each in attributed
         ]
-        objects = [_step(entry) for entry in found]
+        objects = [format_status.as_json(entry) for entry in found]
         tasks = [{"task": run.task, "secondsAgo": run.seconds, "problem": run.problem} for run in runs]
         records.show_json(
             {"isOk": not differing, "objects": objects, "lastDay": about, "maintenance": tasks}
@@ -199,7 +207,7 @@ def uninstall(
     with open_database(database_url) as conn:
         steps = schema.uninstall(conn, drop_data=drop_data)
     if json:
-        records.show_json({"changes": [_step(step) for step in steps]})
+        records.show_json({"changes": [format_status.as_json(step) for step in steps]})
         return
     _say(steps, verbose=verbose)
     kept = "" if drop_data else " The audit log and all other data stay; --drop-data drops them."
@@ -229,15 +237,3 @@ def _tell_limits(found: list[Status]) -> None:
         f"note: {entry.audited_table or entry.identity}: {entry.note}." for entry in found if entry.note
     ):
         output.words(note)
-
-
-def _step(step: Status) -> dict[str, str | bool | None]:
-    return {
-        "kind": step.kind,
-        "identity": step.identity,
-        "state": step.state,
-        "action": step.action,
-        "auditedTable": step.audited_table,
-        "leavesOut": step.leaves_out,
-        "note": step.note,
-    }

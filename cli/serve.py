@@ -74,7 +74,7 @@ def serve(
     settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
     console = Console(settings, config=Config.find(config), audit_log=audit_log, is_read_only=read_only)
     register_tenants(console)
-    require_svc(database_url, is_written=not read_only)
+    has_webhooks = require_svc(database_url, is_written=not read_only)
     _require_log(audit_log, settings)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     site = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
@@ -97,7 +97,8 @@ def serve(
     logging.getLogger("uvicorn.access").addFilter(_without_query)
     with listening(host, port) as listener:
         url = base_url(host, listener)
-        output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")
+        api = f", the API of webhooks at {url}{webhooks_path}/" if has_webhooks else ""
+        output.words(f"The console is at {url}{PREFIX}/{api}")
         _run(server, listener)
 
 

@@ -53,6 +53,11 @@ class Supervisor:
         return sum((slot.past + slot.present for slot in self._slots), Statistics())
 
     @property
+    def is_delivering(self) -> bool:
+        """True: one process is enough for maintenance."""
+        return True
+
+    @property
     def is_alive(self) -> bool:
         """True if no process hangs. A dead one is being restarted."""
         now = asyncio.get_running_loop().time()

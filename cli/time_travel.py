@@ -11,7 +11,7 @@ from svc_pg.formats import durations, human_times
 
 from . import output, records
 from .database import connect, log_instead
-from .format_difference import ERASED, actor_text, differences, value_text
+from .format_difference import ERASED, NOT_KNOWN, actor_text, differences, value_text, who_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records
 from .options import After, Json, Limit, PostgresUrl, readable_time
@@ -50,7 +50,7 @@ def history(
         end = "" if state.moved_to is None else f"now {printable(state.moved_to)}"
         _line(
             human_times.second(state.valid_from),
-            actor_text(state.actor_id, state.db_user),
+            who_text(state),
             state.operation.ljust(8),
             end or (ERASED if state.is_erased else differences(state)),
             f"[entry {state.entry_id}]",
@@ -128,7 +128,10 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
             who = [f"not known{since}"]
         else:
             actor = actor_text(origin.actor_id, origin.db_user)
-            who = [human_times.second(origin.changed_at), actor, str(origin.operation), f"[entry {origin.entry_id}]"]
+            told = [human_times.second(origin.changed_at), actor]
+            if origin.is_found:
+                told = [f"found changed {human_times.second(origin.changed_at)}", NOT_KNOWN]
+            who = [*told, str(origin.operation), f"[entry {origin.entry_id}]"]
         _line(printable(origin.field).ljust(width), value, *who)
 
 

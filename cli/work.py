@@ -54,6 +54,11 @@ class Work:
         return sum((job.statistics for job in self._jobs()), Statistics())
 
     @property
+    def is_delivering(self) -> bool:
+        """True if it delivers."""
+        return self._worker is not None
+
+    @property
     def is_alive(self) -> bool:
         """True if it works, or waits for its database."""
         return self._worker is None or self._worker.is_alive

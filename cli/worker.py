@@ -146,7 +146,7 @@ def worker(
     gc.freeze()  # objects loaded by now stay
     gc.set_threshold(_UNSEARCHED)
     with _runner() as runner:
-        runner.run(_run(work, database, wanted, served_at, lifeline))
+        runner.run(_run(work, database, wanted, served_at, lifeline, is_delivering=keys is not None))
 
 
 async def _run(
@@ -155,6 +155,8 @@ async def _run(
     wanted: Config,
     served_at: tuple[str, int] | None,
     lifeline: int | None,
+    *,
+    is_delivering: bool,
 ) -> None:
     stopping = asyncio.Event()
 
@@ -170,7 +172,7 @@ async def _run(
             await stack.enter_async_context(health_server(work, conninfo=database, host=host, port=port))
         if lifeline is not None:
             await stack.enter_async_context(reporting(lifeline, work, gone=stop))
-        unrecorded = await wait_for_svc(database, wanted, stopping=stopping)
+        unrecorded = await wait_for_svc(database, wanted, is_delivering=is_delivering, stopping=stopping)
         if unrecorded and lifeline is None:
             _warn_of(unrecorded)
         if not stopping.is_set():

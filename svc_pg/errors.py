@@ -24,6 +24,7 @@ SvcError
 ├── ConflictError                the state of a thing forbids this
 │   └── RevertRefusedError       a change cannot be taken back safely
 ├── EncryptionKeyError           no key, or no key that opens the secret
+├── ClientError                  a call of the HTTP API has failed: svc_pg.client.errors has it, and those below it
 ├── ProofError                   a proof, or a copy of a seal, is damaged or not authentic
 └── WebhookSignatureError        a received webhook is not authentic
 """
@@ -76,7 +77,9 @@ class TransactionError(SvcError):
 
 
 class NotInstalledError(SvcError):
-    """The database has no schema ``svc``, or one older than this program."""
+    """The database has no schema ``svc``, one without webhooks if they are asked for, or one older than this
+    program.
+    """
 
 
 class ProtocolError(SvcError):
@@ -177,6 +180,14 @@ class WebhookSignatureError(SvcError):
 def not_installed() -> NotInstalledError:
     """The error that every command and call raises in a database without svc-pg."""
     return NotInstalledError("the database has no svc-pg, or an older one", hint="Run: svc-pg install")
+
+
+def webhooks_not_installed() -> NotInstalledError:
+    """The error that commands and calls of webhooks raise in a database without these."""
+    return NotInstalledError(
+        "the database has no webhooks of svc-pg, or older ones",
+        hint="Run: svc-pg install. Where only the audit trail is installed, add --all.",
+    )
 
 
 def another_version() -> NotInstalledError:

@@ -6,7 +6,7 @@ returns table (id bigint, "timestamp" timestamptz, xact_id bigint, before_data j
 language sql stable rows 100
 as $svc$
     select l.id, l."timestamp", l.xact_id,
-           case when l.operation in ('UPDATE', 'DELETE', 'SNAPSHOT') and l.moved_from is null then l.before_data end,
+           case when l.operation <> 'INSERT' and l.moved_from is null then l.before_data end,
            case when l.operation <> 'DELETE' then l.after_data end
       from svc.audit_logs l
      where l.table_name = p_table and l.record_id = p_record

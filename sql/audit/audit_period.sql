@@ -24,7 +24,7 @@ begin
         entry_id := p_id;
         entry_timestamp := p_timestamp;
     end if;
-    select l.operation = 'DELETE' or l.record_id is distinct from p_record into v_is_end
+    select l.operation in ('DELETE', 'GONE') or l.record_id is distinct from p_record into v_is_end
       from svc.audit_logs l where l."timestamp" = audit_period.entry_timestamp and l.id = audit_period.entry_id;
     valid_to := case when v_is_end then p_timestamp
                 else least(v_next."timestamp", svc.audit_truncated(p_table, p_timestamp, p_id)) end;

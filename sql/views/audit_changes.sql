@@ -20,7 +20,7 @@ comment on column svc.audit_changes.actor_id is 'The actor, as the application s
 comment on column svc.audit_changes.tenant_id is 'The tenant, as the application set it.';
 comment on column svc.audit_changes.table_name is 'The table, with its schema: public.customer.';
 comment on column svc.audit_changes.operation is
-    'INSERT, UPDATE or DELETE, or SNAPSHOT of a change that a backfill found.';
+    'INSERT, UPDATE or DELETE; SNAPSHOT or GONE of a change that a comparison found, by nobody known.';
 comment on column svc.audit_changes.record_id is
     'The key of the record: the text of one column, or a JSON array of several.';
 comment on column svc.audit_changes.field is 'The column that changed.';

@@ -23,6 +23,9 @@ from svc_pg.audit.read.audit_query import AuditQuery, query
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.transaction import transaction
+from svc_pg.audit.reconciliation.findings import Difference
+from svc_pg.audit.reconciliation.reconciling import areconcile, reconcile
+from svc_pg.audit.reconciliation.report import Reconciliation, TableReport
 from svc_pg.seals.database.log_verification import Verification, averify, verify
 from svc_pg.seals.database.recorded_verifications import alast_verification, last_verification
 from svc_pg.seals.database.stored_seals import SealLag, aseal_lag, aseals, seal_lag, seals
@@ -39,6 +42,7 @@ __all__ = [
     "AuditQuery",
     "Change",
     "Diff",
+    "Difference",
     "Entry",
     "ErasureReport",
     "ExportReport",
@@ -55,11 +59,13 @@ __all__ = [
     "ProvenEntry",
     "PublicKeys",
     "PurgeReport",
+    "Reconciliation",
     "RecordState",
     "Seal",
     "SealKey",
     "SealLag",
     "Snapshot",
+    "TableReport",
     "Verification",
     "aactor",
     "ablame",
@@ -74,6 +80,7 @@ __all__ = [
     "alift_hold",
     "aprove",
     "apurge",
+    "areconcile",
     "arevert",
     "as_of",
     "aseal",
@@ -97,6 +104,7 @@ __all__ = [
     "prove",
     "purge",
     "query",
+    "reconcile",
     "revert",
     "seal",
     "seal_lag",

@@ -13,6 +13,7 @@ from svc_pg.config.audited_table import AuditedTable, EnrichmentRule
 from svc_pg.config.change_events import OnChange
 from svc_pg.config.condition import Condition
 from svc_pg.config.model import StrictModel, validated
+from svc_pg.config.products import Products
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
 from svc_pg.errors import ConfigError, SvcError
 
@@ -48,8 +49,13 @@ class Grants(StrictModel):
 
 
 class Config(StrictModel):
-    """The desired state. ``install`` makes a database equal to it, ``status`` reports the differences."""
+    """The desired state. ``install`` makes a database equal to it, ``status`` reports the differences.
 
+    ``products`` are the products that the database has: ``["audit"]`` for the audit trail alone, ``["audit",
+    "webhooks"]`` for both. Default: those that were installed before, and both in a new database.
+    """
+
+    products: Products | None = None
     audit: AuditConfig = Field(default_factory=AuditConfig)
     webhooks: WebhooksConfig = Field(default_factory=WebhooksConfig)
     grants: Grants = Field(default_factory=Grants)

@@ -18,6 +18,7 @@ from svc_pg.config.condition import Condition
 from svc_pg.config.erasure import references
 from svc_pg.config.model import StrictModel, TableText, validated
 from svc_pg.errors import ConfigError
+from svc_pg.formats import durations
 
 Search = Literal["contains", "text"]
 LogIndex = Literal["record", "time", "severity", "table", "actor", "tenant"]
@@ -36,12 +37,14 @@ class AuditConfig(StrictModel):
     - ``search``: the searches in snapshots that get an index, at a cost for every entry.
     - ``indexes``: the lists of the log that an index makes fast, at a cost for every entry: of one ``table``, of one
       ``actor``, of one ``tenant``, and by ``severity``. ``record`` and ``time`` are always there.
+    - ``reconcile``: the time after which maintenance compares the tables with the log again: ``7d``. Default: never.
     - ``unattributed``: ``record`` changes whose program names no actor, or ``refuse`` them.
     """
 
     unattributed: Unattributed = "record"
     retention_days: RetentionDays | None = None
     partitions: Partitions = "month"
+    reconcile: durations.Duration | None = None
     search: list[Search] = []
     indexes: list[LogIndex] = ["record", "time", "severity"]
     tables: list[AuditedTable] = []

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from svc_pg.config import Config
 from svc_pg.config.model import validated
+from svc_pg.config.products import PRODUCTS, ProductId
 from svc_pg.errors import ConfigError
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
@@ -20,8 +21,11 @@ _NAMES: Final[Mapping[KeyPath, str]] = {("audit", "tables"): "name", ("webhooks"
 """The lists of the configuration, and the key that names a member. Several rules of a table stay a list."""
 _TABLES: Final = frozenset({*_NAMES, ("audit", "erasure"), ("webhooks", "events")})
 """The tables and lists of which each member is a part; everything else below its section is one part."""
+_PRODUCTS: Final[KeyPath] = ("products",)
+"""The part that is no section. It is left out if all products are wanted."""
 _FEW: Final = 10
-_INSTALLED: Final = {
+_INSTALLED: Final[Mapping[str, Any]] = {
+    "products": True,
     "audit": {"unattributed", "retention_days", "partitions", "search", "indexes", "tables", "erasure"},
     "webhooks": {"retry", "events", "change_events"},
     "grants": {"send", "read", "admin"},
@@ -31,7 +35,9 @@ _INSTALLED: Final = {
 
 def parts_of(config: Config) -> dict[KeyPath, Any]:
     """The parts that differ from their defaults, as JSON."""
-    written = config.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=_INSTALLED)
+    written = config.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=dict(_INSTALLED))
+    if config.products == [*PRODUCTS]:
+        del written["products"]
     if isinstance(config.webhooks.retry, list):
         written["webhooks"]["retry"] = [durations.text(wait) for wait in config.webhooks.retry]
     for (section, key), name in _NAMES.items():
@@ -55,6 +61,9 @@ def parts_in(document: Document) -> dict[KeyPath, Any]:
     """The parts of a document. Raises ConfigError if it is none."""
     found: dict[KeyPath, Any] = {}
     for section, keys in _table(document, ()).items():
+        if (section,) == _PRODUCTS:
+            found[section,] = keys
+            continue
         for key, value in _table(keys, (section,)).items():
             if (section, key) in _TABLES:
                 found |= {(section, key, name): each for name, each in _table(value, (section, key)).items()}
@@ -92,9 +101,15 @@ def json_of(parts: Parts) -> str:
     return json.dumps(document_of(parts), ensure_ascii=False).replace("$", "\\u0024")
 
 
+def products_of(config: Config, installed: Parts | None) -> list[ProductId]:
+    """The products that a configuration wants in a database where ``installed`` is known, or, if None, is not."""
+    found: list[ProductId] = config.products or (installed or {}).get(_PRODUCTS) or [*PRODUCTS]
+    return found
+
+
 def config_of(parts: Parts, *, source: str) -> Config:
     """The configuration that has these parts. Raises ConfigError, with ``source`` before each problem."""
-    document = document_of(parts)
+    document = {"products": [*PRODUCTS], **document_of(parts)}
     for (section, key), name in _NAMES.items():
         members = document.get(section, {}).get(key)
         if members:

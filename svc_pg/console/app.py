@@ -25,6 +25,7 @@ from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
+from svc_pg.console.offered_products import OfferedProducts
 from svc_pg.console.once import Once
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.page_sessions import customers, people
@@ -112,6 +113,7 @@ class Console:
             title="svc-pg console",
             is_read_only=is_read_only,
         )
+        self._offered = OfferedProducts(self._database, lambda: self._core.product_ids)
         self._add_open_routes(settings)
         self.tenants = KnownTenants()
         """The tenants that links to the portal and tokens may be for."""
@@ -143,7 +145,7 @@ class Console:
         """Add the routes that need no session: health, sign-in, and the way into the portal."""
         begins = [handler for _, path, handler, _ in self._sign_in.routes if path == "/init"]
         methods = [self._sign_in.method for handler in begins if handler is not refuse_change]
-        capabilities = discovery.capabilities(lambda: self._core.product_ids, methods)
+        capabilities = discovery.capabilities(self._offered.ids, methods)
         readiness = Readiness(self._database)
         for method in ("GET", "HEAD"):
             self._core.add_route(method, "/health", discovery.health, discovery.HEALTH)
@@ -162,6 +164,7 @@ class Console:
         portal = Site(
             self._core,
             PORTAL,
+            offered=self._offered,
             session_of=customers(self._counted(partial(portal_links.session_of, self._database))),
             turns=self.turns,
             sealer=sealer,
@@ -174,6 +177,7 @@ class Console:
         console = Site(
             self._core,
             ROUTES,
+            offered=self._offered,
             session_of=people(self._counted(self._sign_in.authenticate), host, keys=keys),
             turns=self.turns,
             sealer=sealer,

@@ -77,6 +77,11 @@ class Database:
         return Conninfo.parse(make_conninfo(conninfo, **known)).bounded
 
     @property
+    def is_opened(self) -> bool:
+        """True if there is a pool."""
+        return self._pool is not None
+
+    @property
     def calls_of_a_session(self) -> int:
         """The calls of one session at a time that leave connections to other sessions."""
         return min(CALLS_OF_A_SESSION, max(1, self._share // 2))

@@ -47,11 +47,11 @@ async def health(_request: ConsoleRequest) -> ConsoleResponse:
 
 
 def capabilities(
-    product_ids: Callable[[], Sequence[str]], auth_methods: Sequence[SignInMethod]
+    product_ids: Callable[[], Awaitable[Sequence[str]]], auth_methods: Sequence[SignInMethod]
 ) -> Callable[[ConsoleRequest], Awaitable[ConsoleResponse]]:
     """The handler that tells a front end the capabilities of the console."""
 
     async def handle(_request: ConsoleRequest) -> ConsoleResponse:
-        return ConsoleResponse(200, Capabilities(product_ids(), auth_methods, PERMISSIONS, API_VERSION))
+        return ConsoleResponse(200, Capabilities(await product_ids(), auth_methods, PERMISSIONS, API_VERSION))
 
     return handle

@@ -15,6 +15,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats.json_writer import encode
+from svc_pg.status.webhooks_installed import webhooks_installed, with_webhooks
 
 Topic = Literal["audit", "deliveries", "endpoints", "console"]
 
@@ -146,7 +147,8 @@ class Changes:
     async def _read(self) -> _State | None:
         try:
             async with self._database.connection() as conn:
-                state = await afetch_one(conn, Query(STATE, (), _State))
+                text = with_webhooks(STATE, has_webhooks=await afetch_one(conn, webhooks_installed()))
+                state = await afetch_one(conn, Query(text, (), _State))
             return state if self._log.is_here else replace(state, audit=await self._log.newest())
         except (Problem, Error) as error:
             logger.info("changes cannot be told at the moment: %s", getattr(error, "code", type(error).__name__))

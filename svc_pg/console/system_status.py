@@ -11,10 +11,12 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
 from svc_pg.database.query import Query, afetch, afetch_one
+from svc_pg.database.sql_products import is_table_of_webhooks
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
+from svc_pg.status.webhooks_installed import with_webhooks
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog
 
@@ -23,7 +25,7 @@ _SIZES: Final = statement("queries/console/table_sizes.sql")
 _PROGRAMS: Final = statement("queries/console/programs.sql")
 _LEASING: Final = """
 select l.worker as name, count(*)::integer as in_flight, max(l.leased_at) as last_claim_at
-  from (select worker, leased_at from svc.webhook_leases where lease_until > now() limit 10000) l
+  from (select w.worker, w.leased_at from svc.webhook_leases w where w.lease_until > now() limit 10000) l
  group by l.worker order by l.worker limit 200
 """
 _PROOF: Final = statement("queries/console/proof.sql")
@@ -130,18 +132,21 @@ class SystemStatus:
         Sequence[HorizonHolder], Doc("The sessions, slots and prepared transactions that hold others up.")
     ]
     drift: Annotated[Drift, Doc("The differences from the configuration, as of the last minute.")]
-    backlog: Annotated[Backlog, Doc("The state of the queue of deliveries.")]
+    backlog: Annotated[Backlog, Doc("The state of the queue of deliveries; without webhooks it is empty.")]
 
 
-async def read_system_status(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
+async def read_system_status(
+    conn: AsyncConnection[Any], config: Config, drift: Drift, *, has_webhooks: bool
+) -> SystemStatus:
     """The state of the system now, with the drift that was found before."""
     days = config.audit.retention_days
+    sizes = await afetch(conn, Query(_SIZES, (), TableSize))
     return SystemStatus(
         version=__version__,
-        facts=await afetch_one(conn, Query(_FACTS, (), DatabaseStatus)),
-        sizes=await afetch(conn, Query(_SIZES, (), TableSize)),
+        facts=await afetch_one(conn, Query(with_webhooks(_FACTS, has_webhooks=has_webhooks), (), DatabaseStatus)),
+        sizes=[size for size in sizes if has_webhooks or not is_table_of_webhooks(size.name)],
         programs=await afetch(conn, Query(_PROGRAMS, (), ConnectedProgram)),
-        busy_workers=await afetch(conn, Query(_LEASING, (), BusyWorker)),
+        busy_workers=await afetch(conn, Query(with_webhooks(_LEASING, has_webhooks=has_webhooks), (), BusyWorker)),
         retention=Retention(
             audit_entries=None if days is None else timedelta(days=days),
             delivered=config.webhooks.keep_delivered,
@@ -151,5 +156,5 @@ async def read_system_status(conn: AsyncConnection[Any], config: Config, drift: 
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,
-        backlog=await backlog.aread(conn),  # the last: its settings stay
+        backlog=await backlog.aread(conn) if has_webhooks else backlog.EMPTY,  # the last: its settings stay
     )

@@ -29,6 +29,14 @@ class Apart(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
+class Together(Generic[Result]):
+    """Effects in a transaction of their own, after a script that prepares it. The answer is their result."""
+
+    script: str
+    effects: Effects[Result]
+
+
+@dataclass(frozen=True, slots=True)
 class Within(Generic[Row]):
     """The first rows of a query, up to ``max_bytes`` together and at least one, and whether these are all."""
 
@@ -86,6 +94,10 @@ def _perform(conn: Any, effect: Any) -> Any:
             return rows(conn, text, params)
         case Apart(query):
             return _apart(psycopg_connection(conn), query)
+        case Together(script, together):
+            with conn.transaction():
+                conn.execute(f"{_ISOLATION}; {script}", prepare=False)
+                return effects.run(together, partial(_perform, conn))
         case Copy(text, params, give):
             with conn.cursor() as cursor:
                 with cursor.copy(text, params) as found:
@@ -105,6 +117,10 @@ async def _aperform(conn: Any, effect: Any) -> Any:
             return await _arows(conn, text, params)
         case Apart(query):
             return await _aapart(await apsycopg_connection(conn), query)
+        case Together(script, together):
+            async with conn.transaction():
+                await conn.execute(f"{_ISOLATION}; {script}", prepare=False)
+                return await effects.arun(together, partial(_aperform, conn))
         case Copy(text, params, give):
             async with conn.cursor() as cursor:
                 async with cursor.copy(text, params) as found:

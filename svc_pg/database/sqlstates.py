@@ -18,6 +18,7 @@ from svc_pg.errors import (
     TransactionError,
     UnknownEventError,
     not_installed,
+    webhooks_not_installed,
 )
 
 # Our SQLSTATEs (class SV) and those that PostgreSQL raises if schema svc is missing.
@@ -74,7 +75,7 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
             known.field = getattr(diag, "column_name", None)
         return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
-        return not_installed()
+        return webhooks_not_installed() if _is_of_webhooks(message) else not_installed()
     if state == INSUFFICIENT_PRIVILEGE and _not_allowed().search(message):
         hint = (
             "Name the role under send, read or admin of [grants] in svc-pg.toml and run svc-pg install, or connect as"
@@ -82,6 +83,14 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
         )
         return AccessError(message, hint=hint)
     return None
+
+
+def _is_of_webhooks(message: str) -> bool:
+    """True if PostgreSQL misses a table, a view or a function of webhooks."""
+    from svc_pg.database import sql_products  # as below
+
+    names = re.findall(r"svc\.(\w+)", message.replace('"svc"', "svc"))
+    return any(sql_products.is_table_of_webhooks(name) or sql_products.is_made_for_webhooks(name) for name in names)
 
 
 @cache

@@ -1,11 +1,10 @@
 """Maintain the tables of svc: make partitions in time, and delete rows whose retention has ended."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Final, LiteralString
-from uuid import UUID
+from typing import Any, Final
 
 import psycopg
 from psycopg import Connection
@@ -17,18 +16,20 @@ from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import scalar
 from svc_pg.database.statements import statement
-from svc_pg.errors import SvcError, TransactionError
+from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
+from svc_pg.maintenance.batches import check_autocommit, in_batches, in_stretches, removed
+from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
+from svc_pg.status.webhooks_installed import IS_INSTALLED
 from svc_pg.webhooks.worker import server_clock
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
-_BATCH: Final = 5000
 _EVERY: Final = timedelta(hours=1)
 
 _DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s order by id offset %s limit 1"
@@ -77,9 +78,9 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
     Makes the log's partitions and its chosen indexes; removes entries older than ``retention_days``, deliveries older
-    than ``keep_delivered`` and ``keep_failed``, and expired rows of the console. A failed step is logged, and the
-    others still run. Does nothing and returns True while another session maintains the database. If the log is a copy
-    that logical replication keeps, only makes partitions and indexes, and drops what the publisher has dropped.
+    than ``keep_delivered`` and ``keep_failed``, and expired rows of the console; compares tables with the log if that
+    is due. A failed step is logged, and the others still run. Does nothing and returns True while another session
+    maintains. If logical replication keeps the log, only makes partitions and indexes, and drops as the publisher.
 
     Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
     """
@@ -89,7 +90,7 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     problems: list[str] = []
-    for name, task, step in _STEPS_OF_COPY if scalar(conn, "select svc.audit_is_copy()") else _STEPS:
+    for name, task, step in _steps(conn):
         if is_stopping():
             return not problems
         try:
@@ -115,13 +116,20 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
+def _steps(conn: Connection[Any]) -> Sequence[tuple[str, Task | None, Step]]:
+    if scalar(conn, "select svc.audit_is_copy()"):
+        return _STEPS_OF_COPY
+    has_webhooks = scalar(conn, IS_INSTALLED)
+    return [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks)]
+
+
 _IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")
 
 
 @contextmanager
 def _alone(conn: Connection[Any]) -> Iterator[bool]:
     """Hold a session lock. Behind a pooler there is none, and two at a time only do some work in vain."""
-    _check_autocommit(conn)
+    check_autocommit(conn)
     if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
         yield True
     elif not scalar(conn, "select pg_catalog.pg_try_advisory_lock(%s, %s)", Lock.MAINTENANCE.key):
@@ -135,13 +143,6 @@ def _alone(conn: Connection[Any]) -> Iterator[bool]:
         finally:
             if not conn.closed:
                 scalar(conn, "select pg_catalog.pg_advisory_unlock(%s, %s)", Lock.MAINTENANCE.key)
-
-
-def _check_autocommit(conn: Connection[Any]) -> None:
-    if not conn.autocommit:
-        raise TransactionError(
-            "the connection is not in autocommit", hint="Each batch is a transaction of its own: conn.autocommit = True"
-        )
 
 
 def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
@@ -182,16 +183,16 @@ def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: tim
     ``failed`` applies to canceled ones too. Every batch is a transaction of its own. Raises TransactionError if
     ``conn`` is not in autocommit.
     """
-    _check_autocommit(conn)
-    deliveries = _in_stretches(
+    check_autocommit(conn)
+    deliveries = in_stretches(
         conn, _DELIVERIES_END, _PRUNE_DELIVERIES, (delivered, failed), kept=min(delivered, failed)
     )
-    return deliveries + _in_stretches(conn, _MESSAGES_END, _PRUNE_MESSAGES, (delivered,), kept=delivered)
+    return deliveries + in_stretches(conn, _MESSAGES_END, _PRUNE_MESSAGES, (delivered,), kept=delivered)
 
 
 def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
     kept = config.webhooks
-    return _removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
+    return removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
 
 
 def _follow_clock(conn: Connection[Any], _: Config) -> None:
@@ -199,37 +200,11 @@ def _follow_clock(conn: Connection[Any], _: Config) -> None:
 
 
 def _prune_leaves(conn: Connection[Any], _: Config) -> str | None:
-    return _removed(_in_batches(conn, "select svc.audit_prune_leaves(%s)", ()))
+    return removed(in_batches(conn, "select svc.audit_prune_leaves(%s)", ()))
 
 
 def _prune_console(conn: Connection[Any], _: Config) -> str | None:
-    return _removed(_in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
-
-
-def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> int:
-    """Run batches until one is not full: on a busy database some row has always just expired."""
-    removed, rows = 0, _BATCH
-    while rows >= _BATCH:
-        rows = scalar(conn, statement, (*params, _BATCH))
-        removed += rows
-    return removed
-
-
-def _in_stretches(
-    conn: Connection[Any], end: LiteralString, prune: LiteralString, params: tuple[object, ...], *, kept: timedelta
-) -> int:
-    """Go once through the ids that are older than ``kept``, so that rows that stay are not read again and again."""
-    removed, after = 0, UUID(int=0)
-    horizon = scalar(conn, "select svc.uuid7_at(now() - %s)", (kept,))
-    while after is not None and after < horizon:
-        until = scalar(conn, end, (after, _BATCH - 1))  # None: fewer than a batch are left
-        removed += scalar(conn, prune, (*params, _BATCH, after, until))
-        after = until
-    return removed
-
-
-def _removed(rows: int) -> str | None:
-    return f"removed {counted(rows, 'row')}" if rows else None
+    return removed(in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
 
 
 _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
@@ -241,6 +216,7 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
     ("the log's indexes", None, _build_indexes),  # which may wait for long
+    ("the log's completeness", None, reconcile_log),
 )
 _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's partitions", None, _make_partitions),

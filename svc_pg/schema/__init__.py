@@ -114,7 +114,7 @@ def backfill(conn: Any, config: Config) -> dict[str, int]:
 
     A row is missing if the last entry of its record is a DELETE, if the table was truncated after that entry, or if
     there is none. On PostgreSQL a row that differs from its last image also gets a SNAPSHOT entry, with both images,
-    and a record that the table lacks gets a DELETE entry with its last one. So a second run writes nothing. Of a table
+    and a record that the table lacks gets a GONE entry with its last one. So a second run writes nothing. Of a table
     without a key all rows are written, if it has no entries (on PostgreSQL: since it was last truncated). Run it after
     ``install``, on a connection outside a transaction. On PostgreSQL writers wait only while a piece of a table with
     missing entries is written, on other databases for the whole table. Raises the errors of ``install`` if the

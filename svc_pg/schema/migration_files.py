@@ -1,6 +1,6 @@
 """The numbered migrations of a database: applied once, in order, and never edited after a release."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -42,12 +42,16 @@ def by_name(migrations: Iterable[Migration]) -> dict[str, Migration]:
     return {str(migration): migration for migration in migrations}
 
 
-def states(folder: str, applied: Mapping[int, tuple[str, str]]) -> list[Status]:
-    """All migrations of this program, missing or ok. Raises the errors of ``pending``."""
+def states(folder: str, applied: Mapping[int, tuple[str, str]], *, unwanted: Collection[int] = ()) -> list[Status]:
+    """All migrations of this program, missing or ok, without ``unwanted`` ones that have not run.
+
+    Raises the errors of ``pending``.
+    """
     missing = {migration.number for migration in pending(folder, applied)}
     return [
         Status("migration", str(migration), "missing" if migration.number in missing else "ok", migration.sql)
         for migration in released(folder)
+        if migration.number in applied or migration.number not in unwanted
     ]
 
 

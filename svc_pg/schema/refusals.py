@@ -1,11 +1,18 @@
 """Refuse an install that would remove captures, that needs a backup, or that a newer svc-pg has made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 from svc_pg import __version__
+from svc_pg.config import Config
+from svc_pg.config.installed_parts import Parts, products_of
+from svc_pg.config.products import ProductId
+from svc_pg.database.sql_products import is_table_of_webhooks
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status
+
+_WEBHOOKS: Final = "webhooks"
 
 
 def refuse_roles(*, roles: bool | None) -> None:
@@ -23,12 +30,47 @@ def refuse_statements(database: str) -> ConfigError:
     )
 
 
+def refuse_left_out(config: Config, products: Collection[ProductId]) -> None:
+    """Raise ConfigError if a configuration has something of webhooks, and these products leave them out."""
+    if "webhooks" in products:
+        return
+    named = [f"webhooks.{key}" for key in config.webhooks.model_dump(by_alias=True, exclude_defaults=True)]
+    named += ["grants.send"] if config.grants.send else []
+    if named and config.products is not None:
+        raise ConfigError(
+            f"the configuration has {', '.join(named)}, and only the audit trail is wanted",
+            hint='Take that out of the configuration; or want both: products = ["audit", "webhooks"], without --only.',
+        )
+    if named:
+        raise ConfigError(
+            f"the configuration has {', '.join(named)}, and this database has only the audit trail",
+            hint="Take that out, or add webhooks to the database: svc-pg install --all, or in the configuration"
+            ' products = ["audit", "webhooks"].',
+        )
+
+
+def refuse_overtaken(products: Sequence[ProductId], installed: Parts | None) -> None:
+    """Raise InstallError if ``installed``, the configuration of a later install, has other products than these."""
+    others = products_of(Config(), installed)
+    if installed is not None and others != products:
+        raise InstallError(
+            f"another install has chosen other products meanwhile: {', '.join(others)}", hint="Install again."
+        )
+
+
 def refuse_lost(steps: list[Status]) -> None:
     """Raise InstallError if a table or column of ours is gone, which only a backup can restore."""
-    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
+    lost = [step for step in steps if step.state == "missing" and not step.sql]
+    if lost:
+        anew = (
+            "to make all tables of webhooks anew, drop the others, run svc-pg install --only audit --prune, and then"
+            " this again"
+            if all(is_table_of_webhooks(step.identity.removeprefix("svc.")) for step in lost)
+            else "uninstall with --drop-data and begin anew"
+        )
         raise InstallError(
-            f"gone from schema svc: {', '.join(lost)}",
-            hint="Restore it from a backup; or uninstall with --drop-data and begin anew.",
+            f"gone from schema svc: {', '.join(f'{step.kind} {step.identity}' for step in lost)}",
+            hint=f"Restore it from a backup; or {anew}.",
         )
 
 
@@ -40,6 +82,7 @@ def refuse_removals(steps: list[Status]) -> None:
         raise RemovalRefusedError(
             f"the configuration does not name what is installed: {', '.join(names)}",
             hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune."
+            + (" The tables of webhooks stay, with their data." if _WEBHOOKS in names else "")
             + (
                 " A renamed table goes on if it is named as it is now."
                 if any(step.moved_to for step in removals)
@@ -73,6 +116,8 @@ def _order(version: str) -> list[int]:
 
 
 def _taken_away(step: Status) -> str:
+    if step.is_left_out:
+        return _WEBHOOKS
     if step.audited_table is None:
         return f"{step.kind} {step.identity}"
     table = f"{step.audited_table} (now {step.moved_to})" if step.moved_to else step.audited_table

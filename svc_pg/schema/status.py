@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload
+from svc_pg.database.sql_products import is_made_for_webhooks
+from svc_pg.database.table_names import TableName
+from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload, name_of
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
@@ -26,7 +28,8 @@ class Status:
     orphan; other objects now record or send the changes of its table, or do what it did. ``is_later``: for an index
     of the log; install builds it after its transactions, while captures go on. ``moved_to``: the name of its table
     now, if that was renamed. ``recorded_as``: its identity before its table was renamed, if that is another.
-    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``note``: a limit
+    ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``is_left_out``: for
+    an orphan; it is of webhooks, which the configuration leaves out. ``note``: a limit
     of the table's capture that no state expresses.
     """
 
@@ -42,6 +45,7 @@ class Status:
     recorded_as: str | None = None
     note: str | None = None
     is_of_dropped_table: bool = False
+    is_left_out: bool = False
     item: SchemaObject | None = None
 
     @property
@@ -62,9 +66,24 @@ class Status:
                 assert_never(self.state)
 
     @property
-    def is_overload(self) -> bool:
-        """True if it is a function that can be overloaded."""
-        return self.kind == "function" and is_overload(self.identity)
+    def is_stray_overload(self) -> bool:
+        """True if it is an overload, to be removed, to which calls of ours could resolve.
+
+        Those of webhooks that are left out are needed until no table sends its changes.
+        """
+        is_removed = self.kind == "function" and self.action == "remove" and is_overload(self.identity)
+        return is_removed and not self.is_left_out
+
+    @property
+    def is_of_webhooks(self) -> bool:
+        """True if it is a function or a view of webhooks."""
+        is_of_schema = self.kind in ("function", "view") and self.audited_table is None
+        return is_of_schema and is_made_for_webhooks(name_of(self.identity))
+
+    @property
+    def is_of_own_table(self) -> bool:
+        """True if it records the changes of a table of ours."""
+        return self.audited_table is not None and TableName.parse(self.audited_table).schema == "svc"
 
     @property
     def leaves_out(self) -> str | None:
@@ -73,11 +92,11 @@ class Status:
 
     @property
     def needs_prune(self) -> bool:
-        """True if the step removes capture, an event or an index of the log.
+        """True if the step removes capture, an event, an index of the log, or webhooks that are left out.
 
         Our own old functions and views are removed without prune, as is all that others supersede.
         """
-        is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
+        is_ours_alone = self.kind in ("function", "view") and self.audited_table is None and not self.is_left_out
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 
 
@@ -89,11 +108,11 @@ def in_order(found: Iterable[Status]) -> list[Status]:
 def _position(entry: Status) -> int:
     """Removals come last, and those of tables first among them: their views call functions of the schema.
 
-    Only foreign overloads come first of all, because calls and functions could resolve to them.
+    Only stray overloads come first of all, because calls and functions could resolve to them.
     """
     if entry.action != "remove":
         return 1
-    return 0 if entry.is_overload else 2 if entry.audited_table else 3
+    return 0 if entry.is_stray_overload else 2 if entry.audited_table else 3
 
 
 def steps_of(found: Iterable[Status]) -> list[Status]:

@@ -17,6 +17,8 @@ def refuse_unsupported(config: Config, database: str, others: Iterable[str] = ()
 
 
 def _of_config(config: Config) -> Iterator[str]:
+    if "webhooks" in (config.products or ()):
+        yield "products: webhooks are sent from PostgreSQL"
     if config.webhooks.events or config.webhooks.change_events:
         yield "webhooks: events are sent from PostgreSQL"
     if any((config.grants.send, config.grants.read, config.grants.admin)):

@@ -1,4 +1,4 @@
-"""Record and read when maintenance, its purge of the audit log, and the sealing of a worker last succeeded."""
+"""Record and read when maintenance, its purge and reconciliation of the audit log, and sealing last succeeded."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -7,9 +7,10 @@ from psycopg import Connection
 
 from svc_pg.database.query import Query
 
-Task = Literal["maintenance", "purge", "sealing"]
+Task = Literal["maintenance", "purge", "sealing", "reconciliation"]
 
-_LONGEST_PROBLEM: Final = 500
+LONGEST_PROBLEM: Final = 500
+"""The most characters of a problem."""
 
 _SUCCESS: Final = """
 insert into svc.maintenance as m (task, succeeded_at) values (%s, clock_timestamp())
@@ -20,14 +21,15 @@ insert into svc.maintenance as m (task, problem) values (%s, %s)
 on conflict (task) do update set problem = excluded.problem
 """
 _READ: Final = """
-select task, extract(epoch from clock_timestamp() - succeeded_at)::float8 as seconds, problem
+select task, extract(epoch from clock_timestamp() - succeeded_at)::float8 as seconds,
+       nullif(concat_ws('; ', problem, findings), '') as problem
   from svc.maintenance order by task
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A task of a worker: the ``seconds`` since it last succeeded, and its error since."""
+    """A task of a worker: the ``seconds`` since it last succeeded, and its error since, or what it found."""
 
     task: Task
     seconds: float | None
@@ -46,4 +48,4 @@ def note_success(conn: Connection[Any], task: Task) -> None:
 
 def note_failure(conn: Connection[Any], task: Task, problem: str) -> None:
     """Record the error of a task."""
-    conn.execute(_FAILURE, (task, problem.replace("\0", "")[:_LONGEST_PROBLEM]))
+    conn.execute(_FAILURE, (task, problem.replace("\0", "")[:LONGEST_PROBLEM]))

@@ -4,22 +4,15 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
-import psycopg
 import pytest
-from pydantic import SecretStr
 
-from svc_pg.console import Console, register_tenants
-from tests.integration.console.serving import bearer, serving_installed, settings
+from tests.integration.console.client_server import Served, serving_clients
 from tests.support.generators import python_programs, typescript_modules
-from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import new_database
 
-CONFIG: Final = hooks_config("order.created")
 CALLS: Final = 14
 IN_PYTHON: Final = """
 import json
@@ -129,32 +122,10 @@ console.log(JSON.stringify(found))
 TYPESCRIPT_OPTIONS: Final = ("--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck")
 
 
-@dataclass(frozen=True)
-class Served:
-    """A console, and the tokens of an administrator's program and of a customer's."""
-
-    base_url: str
-    tokens: dict[str, str]
-    document: str
-
-
 @pytest.fixture(scope="module")
 def served(postgres: str, template: str) -> Iterator[Served]:
-    given = {"encryption_keys": SecretStr(KEYS_TEXT)}
-    with new_database(postgres, template=template) as conninfo:
-        install(conninfo, CONFIG)
-        with psycopg.connect(conninfo) as conn:
-            conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
-        console = Console(settings(database_url=conninfo, **given), config=CONFIG)
-        register_tenants(console)
-        with serving_installed(console) as client:
-            tokens = {"operator": token(client, "admin", None), "customer": token(client, "write", "acme")}
-            yield Served(str(client.base_url).rstrip("/"), tokens, client.get("/console/openapi.json").text)
-
-
-def token(client: httpx.Client, permission: str, tenant: str | None) -> str:
-    body = {"name": f"of-{tenant}", "permission": permission, "tenant": tenant}
-    return str(client.post("/account/tokens", json=body, headers=bearer("admin")).json()["token"])
+    with new_database(postgres, template=template) as conninfo, serving_clients(conninfo) as served:
+        yield served
 
 
 def run(command: Sequence[str | Path], folder: Path, *, programs: Path | None = None) -> str:

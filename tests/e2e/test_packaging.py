@@ -126,6 +126,18 @@ def test_what_every_application_imports_loads_the_packages_of_no_part(program: s
     assert loaded(program) & (needless | set().union(*PARTS.values())) == set()
 
 
+def test_the_client_loads_no_database_and_no_part_but_what_httpx_brings() -> None:
+    others = DRIVERS | CRYPTOGRAPHY | MODELS - {"pydantic"} | PARTS["worker"] | PARTS["console"]
+    assert loaded("import svc_pg.client") & others == set()
+    assert loaded("import svc_pg.webhooks, svc_pg.audit, svc_pg.schema, svc_pg.console") & {"httpx"} == set()
+
+
+def test_the_client_without_httpx_says_what_to_install() -> None:
+    program = "import sys; sys.modules['httpx'] = None; import svc_pg.client"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, env=environment())
+    assert done.stderr.splitlines()[-1] == "ImportError: svc_pg.client needs httpx: pip install 'svc-pg[client]'"
+
+
 @pytest.mark.parametrize(
     ("program", "own", "others"),
     [

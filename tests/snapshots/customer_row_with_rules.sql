@@ -240,24 +240,46 @@ begin
 end
 $svc$;
 
--- Compare the rows in some pages of a table or partition with the last state of their records in the log. Write a
--- SNAPSHOT entry for each that the log does not know, or knows otherwise; or only look if there is one. One statement,
--- whose snapshot sees a change and its entry, or neither.
+-- Compare the rows in some pages of a table or partition with the last state of their records in the log: report those
+-- that the log does not know, or knows otherwise; only look if there is one; or write a SNAPSHOT entry for each. One
+-- statement, whose snapshot sees a change and its entry, or neither.
+with written as (
 insert into svc.audit_logs (
     table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
     changed_fields, redacted_fields, label, context, partition
 )
-select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
-       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
-       nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
-       case when known.state is not null then svc.audit_differing(
-           known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
-       ) end,
-       suspect.v_redacted, case when known.state is not null then 'found by backfill' end,
-       nullif(current_setting('svc.context', true), '')::jsonb, null
+select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
+       -- a backfill records what was there before; that something differs is nobody's act
+       case when kind.kind = 'unrecorded' then
+           svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')) end,
+       case when kind.kind = 'unrecorded' then nullif(current_setting('svc.tenant_id', true), '') end,
+       nullif(current_setting('role'), 'none'), known.state, compared.v_recorded, difference.fields,
+       compared.v_redacted,
+       case when kind.kind <> 'unrecorded' then 'found by backfill' end,
+       case when kind.kind = 'unrecorded' then nullif(current_setting('svc.context', true), '')::jsonb
+            else jsonb_build_object('found', kind.kind) end,
+       null
   from (
-    select row.*, case when last.id is not null then row.v_record_id end as v_known_id
+    select row.*, case when last.id is not null then row.v_record_id end as v_known_id,
+           last.id is null or last.operation in ('DELETE', 'GONE')
+           or last.after_data is distinct from row.v_recorded
+              and (last.after_data is null or svc.audit_differing(
+                  last.after_data, last.redacted_fields, row.v_recorded, row.v_redacted, array[]::text[]
+              ) <> '{}')
+           -- most tables have neither: that is asked once
+           or (select exists (
+                select from svc.audit_logs m
+                 where m.table_name = 'public.customer' and m.moved_from is not null
+              )) and exists (
+                select from svc.audit_logs m
+                 where m.table_name = 'public.customer' and m.moved_from >= row.v_record_id
+                   and m.moved_from <= row.v_record_id
+                   and (m."timestamp", m.id) > (last."timestamp", last.id)
+              )
+           or coalesce(last."timestamp" <= (
+                select max(t."timestamp") from svc.audit_logs t
+                 where t.table_name = 'public.customer' and t.record_id is null and t.operation = 'TRUNCATE'
+              ), false) as v_is_suspect
       from (
         select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc.audit_cap(svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]), 65536) as v_recorded,
                case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted
@@ -270,37 +292,53 @@ select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
         offset 0
       ) row
       left join lateral (
-        select l.operation, l.after_data, l."timestamp", l.id
-          from svc.audit_logs l
-         where l.table_name = 'public.customer' and l.record_id = row.v_record_id
-         order by l."timestamp" desc, l.id desc limit 1
+        select e.*
+          from (
+            select l.operation, l.after_data, l.redacted_fields, l."timestamp", l.id
+              from svc.audit_logs l
+             where l.table_name = 'public.customer' and l.record_id >= row.v_record_id
+               and l.record_id <= row.v_record_id
+             order by l.record_id desc, l."timestamp" desc fetch first 1 row with ties
+          ) e
+         order by e."timestamp" desc, e.id desc limit 1
       ) last on true
-     where last.id is null or last.operation = 'DELETE'
-        or (last.after_data - array[]::text[]::text[])
-           is distinct from (row.v_recorded - array[]::text[]::text[])
-        or exists (
-            select from svc.audit_logs m
-             where m.table_name = 'public.customer' and m.moved_from = row.v_record_id
-               and (m."timestamp", m.id) > (last."timestamp", last.id)
-        )
-        or exists (
-            select from svc.audit_logs t
-             where t.table_name = 'public.customer' and t.record_id is null and t.operation = 'TRUNCATE'
-               and (t."timestamp", t.id) > (last."timestamp", last.id)
-        )
     offset 0
-  ) suspect
-  left join lateral svc.audit_last_known('public.customer', suspect.v_known_id) known on true
- where known.state is null
-    or svc.audit_differing(
-           known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
-       ) <> '{}'
+  ) compared
+  left join lateral svc.audit_last_known(
+    'public.customer', case when compared.v_is_suspect then compared.v_known_id end
+  ) known on true
+ cross join lateral (
+    select case when known.state is not null then svc.audit_differing(
+               known.state, known.redacted_fields, compared.v_recorded, compared.v_redacted, array[]::text[]
+           ) end as fields
+    offset 0
+ ) difference
+ cross join lateral (
+    select case when not compared.v_is_suspect then null
+                when compared.v_record_id is null then 'unkeyed'
+                when known.state is not null then
+                    case when difference.fields <> '{}' then 'differs' end
+                when compared.v_known_id is not null then 'missing'
+                -- an erasure leaves the hash of a key that may tell who it was
+                when svc.audit_anonymous_key(compared.v_record_id) is null and exists (
+                    select from svc.audit_logs e
+                     where e.table_name = 'public.customer'
+                       and e.record_id = svc.audit_erased_key(compared.v_record_id)
+                ) then 'erased'
+                else 'unrecorded' end as kind
+    offset 0
+ ) kind
+ where kind.kind not in ('erased', 'unkeyed')
+returning 1
+)
+select count(*) as entries from written
 
--- Look among the next records of a table in the log for those that the log knows and the table lacks; or write a
--- DELETE entry for each, with the last image. One statement, as in compare.sql.j2.
+-- Look among the next records of a table in the log for those that the log knows and the table lacks: report them,
+-- only tell if there is one, or write a GONE entry for each, with the last image. One statement, as in compare.sql.j2.
 with record as (
     select distinct l.record_id from svc.audit_logs l
-     where l.table_name = 'public.customer' and l.record_id > '' and l.record_id <= 'z'
+     where l.table_name = 'public.customer'
+       and l.record_id >= '' and l.record_id <= 'z'
      order by l.record_id
 ),
 gone as (
@@ -317,20 +355,43 @@ gone as (
           ) row
          where row.v_record_id = r.record_id
        )
+       and r.record_id !~ '^erased:[0-9a-f]{64}$'  -- nothing tells whose key that was
+    offset 0
+),
+-- a DELETE or GONE that is the newest entry, and alone in its transaction, is the end
+open as (
+    select g.record_id, last.at
+      from gone g
+     cross join lateral (
+        select array_agg(l.operation in ('DELETE', 'GONE')) as is_end, array_agg(l.xact_id) as transactions,
+               max(l."timestamp") as at
+          from (
+            select t.*
+              from (
+                select e.operation, e.xact_id, e."timestamp", e.id from svc.audit_logs e
+                 where e.table_name = 'public.customer' and e.record_id >= g.record_id
+                   and e.record_id <= g.record_id
+                 order by e.record_id desc, e."timestamp" desc fetch first 2 rows with ties
+              ) t
+             order by t."timestamp" desc, t.id desc limit 2
+          ) l
+     ) last
+     where not (last.is_end[1] and last.transactions[1] is distinct from last.transactions[2])
     offset 0
 ),
 ended as (
-    select g.record_id, known.*
-      from gone g cross join lateral svc.audit_last_known('public.customer', g.record_id) known
+    select o.record_id, known.*,
+false as is_unknown
+      from open o cross join lateral svc.audit_last_known('public.customer', o.record_id) known
      where known.state is not null and known.leaf <> 0
 )
-insert into svc.audit_logs (
-    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, redacted_fields, label,
-    context, partition
+, written as (
+    insert into svc.audit_logs (
+        table_name, table_oid, operation, record_id, db_role, before_data, redacted_fields, label, context, partition
+    )
+    select 'public.customer', leaf, 'GONE', record_id, nullif(current_setting('role'), 'none'), state,
+           redacted_fields, 'found by backfill', '{"found": "gone"}', partition
+      from ended
+    returning 1
 )
-select 'public.customer', leaf, 'DELETE', record_id,
-       svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
-       nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
-       nullif(current_setting('svc.context', true), '')::jsonb, partition
-  from ended
+select count(*) as entries from written

@@ -1,6 +1,6 @@
 -- Types
 
-create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
+create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
 create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 
@@ -395,8 +395,10 @@ create table svc.maintenance (
     task text not null,
     succeeded_at timestamp with time zone,
     problem text,
+    "position" text,
+    findings text,
     constraint maintenance_pkey PRIMARY KEY (task),
-    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text])))
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text])))
 );
 
 create table svc.migrations (
@@ -856,6 +858,10 @@ create function svc.audit_add_entry(table_name text, operation text, record_id t
     returns svc.audit_logs language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_add_reconciliation(p_table text, p_facts jsonb, p_description text, p_has_differences boolean)
+    returns bigint language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_removal(p_removal bigint, p_operation text, p_label text, p_severity text, p_facts jsonb, p_description text, p_has_sealed boolean)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -933,6 +939,10 @@ create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
     returns jsonb language plpgsql immutable parallel safe;
 
 create function svc.audit_changed(p_before jsonb, p_after jsonb)
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_changed_redactions(p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[])
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
@@ -1057,6 +1067,10 @@ create function svc.audit_is_continuous(p_table text, p_record text, p_timestamp
 
 create function svc.audit_is_copy()
     returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_is_found(p_operation text, p_id bigint)
+    returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_is_mixed()
@@ -1446,16 +1460,8 @@ create function svc.console_network(p_ip inet, p_ipv6_bits integer DEFAULT 64)
     returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.console_open_portal(p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text)
-    returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.console_poll(p_session_id uuid, p_device_hash bytea, OUT state text, OUT expires_in integer, OUT retry_after integer)
     returns record language plpgsql
-    set search_path=pg_catalog, pg_temp;
-
-create function svc.console_portal_link(p_id uuid, p_tenant text, p_token_hash bytea, p_session_lifetime interval, p_good_for interval)
-    returns timestamp with time zone language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_prune(p_limit integer DEFAULT 10000, OUT links bigint, OUT counts bigint, OUT sessions bigint, OUT tokens bigint, OUT events bigint)
@@ -1782,6 +1788,10 @@ create function svc.webhook_open_endpoint(p_endpoint uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_open_portal(p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text)
+    returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_pace(p_rate integer, p_spent_until timestamp with time zone, p_now timestamp with time zone, p_started integer, OUT startable integer, OUT spent_until timestamp with time zone, OUT full_until timestamp with time zone)
     returns record language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
@@ -1808,6 +1818,10 @@ create function svc.webhook_payload_problem(p_filter text, p_payload json)
 
 create function svc.webhook_ping(p_endpoint uuid)
     returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_portal_link(p_id uuid, p_tenant text, p_token_hash bytea, p_session_lifetime interval, p_good_for interval)
+    returns timestamp with time zone language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_protocol(OUT oldest integer, OUT newest integer)
@@ -1970,6 +1984,7 @@ grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_add_entry to svc_admin;
+grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
@@ -1999,6 +2014,8 @@ grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
+grant execute on function svc.audit_changed_redactions to svc_admin;
+grant execute on function svc.audit_changed_redactions to svc_writer;
 grant select on table svc.audit_changes to svc_admin;
 grant select on table svc.audit_changes to svc_reader;
 grant execute on function svc.audit_columns to svc_admin;
@@ -2058,6 +2075,8 @@ grant execute on function svc.audit_is_continuous to svc_reader;
 grant execute on function svc.audit_is_continuous to svc_writer;
 grant execute on function svc.audit_is_copy to svc_admin;
 grant execute on function svc.audit_is_copy to svc_writer;
+grant execute on function svc.audit_is_found to svc_admin;
+grant execute on function svc.audit_is_found to svc_reader;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_is_rare to svc_admin;
@@ -2210,9 +2229,7 @@ grant execute on function svc.console_link to svc_admin;
 grant execute on function svc.console_link_state to svc_admin;
 grant delete, insert, select, update on table svc.console_magic_links to svc_admin;
 grant execute on function svc.console_network to svc_admin;
-grant execute on function svc.console_open_portal to svc_admin;
 grant execute on function svc.console_poll to svc_admin;
-grant execute on function svc.console_portal_link to svc_admin;
 grant delete, insert, select, update on table svc.console_portal_links to svc_admin;
 grant execute on function svc.console_prune to svc_admin;
 grant delete, insert, select, update on table svc.console_rate to svc_admin;
@@ -2322,6 +2339,7 @@ grant execute on function svc.webhook_next_sequences to svc_admin;
 grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
+grant execute on function svc.webhook_open_portal to svc_admin;
 grant execute on function svc.webhook_pace to svc_admin;
 grant execute on function svc.webhook_pace to svc_reader;
 grant execute on function svc.webhook_park to svc_admin;
@@ -2330,6 +2348,7 @@ grant select on table svc.webhook_parked_endpoints to svc_reader;
 grant execute on function svc.webhook_patterns to svc_admin;
 grant execute on function svc.webhook_payload_problem to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
+grant execute on function svc.webhook_portal_link to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;
 grant execute on function svc.webhook_prune_messages to svc_admin;

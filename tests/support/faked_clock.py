@@ -16,11 +16,7 @@ from tests.support import debian
 
 def clock_off_by(offset: str) -> dict[str, str]:
     """The environment of a process whose clock is off by that: ``+1h``."""
-    return {
-        "LD_PRELOAD": _library(),
-        "FAKETIME": offset,
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
+    return {"LD_PRELOAD": _library(), "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
 class FakedClock:

@@ -64,6 +64,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             "purge",
             "erase",
             "hold",
+            "reconcile",
             "seal",
             "verify",
             "prove",

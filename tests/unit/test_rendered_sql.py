@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from svc_pg.capture.postgres.change_events import change_objects
-from svc_pg.capture.postgres.comparing import Comparison, pages_from
+from svc_pg.capture.postgres.comparing import Comparison
+from svc_pg.capture.postgres.pieces import pages_from
 from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import rules_for
 from svc_pg.capture.table import Table
@@ -99,9 +100,9 @@ def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
         table, rules = CASES[name]
         fitted = rules_for(table, AuditedTable.model_validate(rules))
         parts = [item.sql for item in capture_objects(fitted)]
-        compared = Comparison.of(fitted, has_plain_key=bool(table.types))
-        parts.append(compared.rows(table.name, pages_from(0, 64, by_range=True), is_look=False))
-        parts.append(compared.ended("", upto="z"))
+        compared = Comparison.of(fitted, "backfill", has_plain_key=bool(table.types))
+        parts.append(compared.rows(table.name, pages_from(0, by_range=True), "write"))
+        parts.append(compared.ended("", "write", upto="z"))
     else:
         table, values = CHANGE_EVENTS[name]
         events = [OnChange.model_validate({"table": str(table.name)} | value) for value in values]

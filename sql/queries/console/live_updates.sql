@@ -8,7 +8,7 @@ select (select max(e.xact_id)::text
        (select pg_catalog.concat_ws(' ', (select max(m.id::text) from (
                 select m.id from svc.webhook_messages m order by m.id desc limit 1) m),
               pg_stat_get_tuples_inserted(d.oid), pg_stat_get_tuples_updated(d.oid), pg_stat_get_tuples_deleted(d.oid),
-              (select count(*) from (select from svc.webhook_leases limit 10000) l))
-          from (select 'svc.webhook_deliveries'::regclass::oid) d(oid)) as deliveries,
+              (select count(*) from (select from svc.webhook_leases w limit 10000) l))
+          from (select to_regclass('svc.webhook_deliveries')::oid) d(oid)) as deliveries,
        (select pg_catalog.concat_ws(' ', count(*), max(e.updated_at)) from svc.webhook_endpoints e) as endpoints,
        (select max(c.id)::text from svc.console_events c) as console

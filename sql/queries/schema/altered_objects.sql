@@ -1,5 +1,5 @@
 {present}
-select r.kind, r.identity, case when p.kind is null then 'missing' else 'tampered' end as state,
+select r.kind, r.identity, r.of_table, case when p.kind is null then 'missing' else 'tampered' end as state,
        case when r.kind = 'column' and p.kind is null then null
             when r.kind = 'index' and p.kind is not null then format('drop index %s; ', r.identity)
             when r.kind = 'constraint' and p.kind is not null

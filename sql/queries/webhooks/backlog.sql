@@ -39,8 +39,7 @@ select (
         union all select p.transaction from pg_prepared_xacts p where p.database = current_database()
     ) x(xmin)
 ) as oldest_snapshot_transactions,
-       txid_snapshot_xmax(txid_current_snapshot()) - txid_snapshot_xmin(txid_current_snapshot())
-           as unsettled_transactions
+       {unsettled} as unsettled_transactions
   from (
     select count(*) filter (where e.status = 'active') as active,
            count(*) filter (where e.status = 'paused') as paused,

@@ -1,7 +1,7 @@
 """Write entries about events that no trigger sees."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
@@ -12,6 +12,9 @@ from svc_pg.database.storable_texts import is_storable_json, refuse_unstorable
 from svc_pg.errors import QueryError
 from svc_pg.formats.json_errors import NotJsonError
 from svc_pg.formats.json_writer import write_ascii
+
+_OPERATIONS: Final = tuple(operation for operation in OPERATIONS if operation != "GONE")
+"""The operations of such an entry: only a comparison finds that a record is gone."""
 
 
 def capture_log(
@@ -36,7 +39,7 @@ def capture_log(
     AccessError, on PostgreSQL ConflictError for a name with a dot, and QueryError for a text that cannot be stored,
     another operation than an entry has, or another severity.
     """
-    for what, value, known in (("an operation", operation, OPERATIONS), ("a severity", severity, SEVERITIES)):
+    for what, value, known in (("an operation", operation, _OPERATIONS), ("a severity", severity, SEVERITIES)):
         if value is not None and value not in known:
             raise QueryError(f"{value!r} is not {what}", hint=f"Write one of {', '.join(known)}.")
     if isinstance(compliance, str):

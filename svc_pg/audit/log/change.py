@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from svc_pg.audit.log.entry import Operation
+from svc_pg.audit.log.entry import Operation, is_of_comparison
 from svc_pg.audit.log.value_texts import sides
 from svc_pg.config.audited_table import Severity
 from svc_pg.formats import human_times
@@ -56,8 +56,15 @@ class Change:
     more_fields: int
 
     @property
+    def is_found(self) -> bool:
+        """True if a comparison with the table found the change, so that nobody knows its actor and time."""
+        return is_of_comparison(self.operation, self.label)
+
+    @property
     def who(self) -> str:
         """The actor, else the user of the database: the content of an element ``bdi``, which it cannot end."""
+        if self.is_found:
+            return "Somebody"
         return marked(self.actor or self.db_user or "somebody")
 
     @property

@@ -12,28 +12,36 @@ from svc_pg.database.pagination import Keyset, aware_time, decode
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
 
-Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
+Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]
 Order = Literal["newest", "oldest"]
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 ERASED: Final = '{"erased": true}'
 """The snapshot of an erased entry."""
+_FOUND_BY: Final = "found by "
 ALWAYS: Final = ("id", "timestamp", "table_name")
 """The fields of every entry, also if others are chosen."""
 
 
 ENTRY_ID: Final = Doc("The id of the entry in the audit log.", "184467")
 TABLE: Final = Doc("The table, with its schema.", "public.customer")
-OPERATION: Final = Doc("The kind of the change. SNAPSHOT is a row that was there when capture began.")
+OPERATION: Final = Doc(
+    "The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log had,"
+    " and a SNAPSHOT labelled `found by ...`, a row that the log lacked or knew otherwise, were found by a comparison:"
+    " nobody knows who made the change and when."
+)
 RECORD: Final = Doc("The key of the record, of several columns as a JSON array; null without a key.", "42")
 ACTOR: Final = Doc("The actor, as the application set it; null if it set none.", "ann@corp.example")
 TENANT: Final = Doc("The tenant, as the application set it; null if it set none.", "acme")
 DB_USER: Final = Doc("The role that connected to PostgreSQL; null on databases that do not tell.", "shop")
 BEFORE: Final = Doc("The row before the change, without redacted values; null if there was none.", {"name": "Ann"})
 AFTER: Final = Doc("The row after the change, without redacted values; null if there is none.", {"name": "Anne"})
-CHANGED: Final = Doc("The fields that differ; null unless it is an UPDATE.", ["name"])
+CHANGED: Final = Doc(
+    "The fields that differ; null unless it is an UPDATE, or a SNAPSHOT of a row that differed.", ["name"]
+)
 REDACTED: Final = Doc("The fields whose values are left out or disguised; null if none is.", ["iban"])
+FOUND: Final = Doc("True if a comparison with the table found the change, so that nobody knows its actor and time.")
 XACT: Final = Doc("The transaction: entries and webhook messages of one transaction have the same.", "7301")
 
 
@@ -94,6 +102,11 @@ class Entry:
         """True if ``svc_pg.audit.erase`` erased it: its snapshots say only that."""
         return is_erased(self)
 
+    @property
+    def is_found(self) -> bool:
+        """True if a comparison with the table found the change, so that nobody knows its actor and time."""
+        return is_found(self)
+
 
 class _Shown(Protocol):
     @property
@@ -112,6 +125,30 @@ class _Shown(Protocol):
 def is_erased(entry: _Shown) -> bool:
     """True if the snapshots are those of an erased entry; see sql/audit/erase.sql.j2."""
     return entry.redacted_fields == ["*"] and ERASED in (str(entry.before_data), str(entry.after_data))
+
+
+class _Change(Protocol):
+    @property
+    def table_name(self) -> str:
+        """The table, or another name, without a dot."""
+
+    @property
+    def operation(self) -> Operation:
+        """The kind of the change."""
+
+    @property
+    def label(self) -> str | None:
+        """The name of the change."""
+
+
+def is_found(entry: _Change) -> bool:
+    """True if a comparison with the table found the change; see sql/audit/audit_is_found.sql."""
+    return "." in entry.table_name and is_of_comparison(entry.operation, entry.label)
+
+
+def is_of_comparison(operation: Operation, label: str | None) -> bool:
+    """The same of an entry about a table."""
+    return operation == "GONE" or (operation == "SNAPSHOT" and (label or "").startswith(_FOUND_BY))
 
 
 FIELDS: Final[tuple[str, ...]] = tuple(field.name for field in fields(Entry))

@@ -10,6 +10,7 @@ from svc_pg.audit.log.entry import (
     ACTOR,
     DB_USER,
     ENTRY_ID,
+    FOUND,
     OPERATION,
     XACT,
     Operation,
@@ -19,16 +20,13 @@ from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.query import Query, afetch, fetch
+from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
 from svc_pg.formats.doc import Doc
 
 _FEATURE: Final = "the last change of each field"
-_BLAME: Final = """
-select field, value, is_redacted, entry_id::text as entry_id, changed_at, operation, actor_id, db_user,
-       xact_id::text as xact_id, known_since
-  from svc.audit_blame(%s, %s) order by changed_at desc nulls last, entry_id, field collate "C"
-"""
+_BLAME: Final = statement("queries/audit/blame.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,8 @@ class FieldOrigin:
     """A field of a record as it is now, and the entry that last changed it.
 
     Without an entry the change is unknown. The operation SNAPSHOT means that the field had this value when capture
-    began.
+    began, or when a comparison of the table with the log found it: then it ``is_found``, and actor and time are not
+    known.
     """
 
     field: Annotated[str, Doc("The name of the field.", "email")]
@@ -48,6 +47,7 @@ class FieldOrigin:
     actor_id: Annotated[str | None, ACTOR]
     db_user: Annotated[str | None, DB_USER]
     xact_id: Annotated[str | None, XACT]
+    is_found: Annotated[bool, FOUND]
     known_since: Annotated[
         datetime | None,
         Doc(

@@ -14,6 +14,7 @@ from svc_pg.audit.log.entry import (
     CHANGED,
     DB_USER,
     ENTRY_ID,
+    FOUND,
     OPERATION,
     REDACTED,
     TENANT,
@@ -51,7 +52,7 @@ _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 @dataclass(frozen=True, slots=True)
 class RecordState:
-    """A state of a record, and the entry that recorded it: a DELETE, or an UPDATE of the key, ends the record."""
+    """A state of a record, and the entry that recorded it: a DELETE, GONE, or an UPDATE of the key, ends the record."""
 
     valid_from: Annotated[datetime, Doc("The time from which the record was so.")]
     valid_to: Annotated[
@@ -85,6 +86,7 @@ class RecordState:
             " before, which then ended earlier."
         ),
     ]
+    is_found: Annotated[bool, FOUND]
     place_id: Annotated[str, Doc("Orders states of one time.", "184467")]
 
     def __post_init__(self) -> None:

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final, LiteralString
 
 from psycopg import Connection
 
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
+from svc_pg.database import effects
+from svc_pg.database.effects import Effects
 from svc_pg.database.query import Query, RawJson, fetch
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
@@ -47,25 +50,35 @@ select n.nspname as schema, c.relname as "table"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
  where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$|svc$)'
 """
+TABLE_NAMES: Final = Query(_NAMES + " and not c.relispartition order by 1, 2", (), TableName)
 _RECORDED_AS: Final = statement("queries/capture/recorded_as.sql")
 
 
 def read_tables(conn: Connection[Any], names: Iterable[TableName]) -> dict[TableName, Table]:
     """The facts of tables, in the given order. Raises UnknownTableError naming each that is not a user's table."""
+    return effects.run(reading_tables(names), partial(fetch, conn))
+
+
+def reading_tables(names: Iterable[TableName]) -> Effects[dict[TableName, Table]]:
+    """The effects of ``read_tables``."""
     wanted = list(dict.fromkeys(names))
     params = [name.schema for name in wanted], [name.table for name in wanted]
-    query = Query(render("installed/tables.sql.j2"), params, _Relation)
-    found = {TableName(relation.schema, relation.table): relation for relation in fetch(conn, query)}
-    problems = [problem for name in wanted if (problem := _problem(conn, name, found.get(name)))]
+    relations = yield Query(render("installed/tables.sql.j2"), params, _Relation)
+    found = {TableName(relation.schema, relation.table): relation for relation in relations}
+    problems = []
+    for name in wanted:
+        problem = yield from _problem(name, found.get(name))
+        problems += [problem] if problem else []
     refuse_unknown(problems)
     return {name: _table(name, found[name]) for name in wanted}
 
 
-def _problem(conn: Connection[Any], name: TableName, relation: _Relation | None) -> UnknownTableError | None:
+def _problem(name: TableName, relation: _Relation | None) -> Effects[UnknownTableError | None]:
     if name.schema == "svc":
         return UnknownTableError(f'table "{name}" belongs to svc-pg')
     if relation is None:
-        return UnknownTableError(f'table "{name}" does not exist', hint=_moved(conn, name) or _near(conn, name))
+        hint = (yield from _moved(name)) or (yield from _near(name))
+        return UnknownTableError(f'table "{name}" does not exist', hint=hint)
     if relation.kind not in _TABLES:
         return UnknownTableError(
             f'"{name}" is {_KINDS.get(relation.kind, "of another kind")}, not a table',
@@ -99,17 +112,17 @@ def _table(name: TableName, relation: _Relation) -> Table:
 
 def table_names(conn: Connection[Any]) -> list[TableName]:
     """The user's tables, in order; partitions are left to their parents."""
-    return fetch(conn, Query(_NAMES + " and not c.relispartition order by 1, 2", (), TableName))
+    return fetch(conn, TABLE_NAMES)
 
 
-def _moved(conn: Connection[Any], name: TableName) -> str | None:
+def _moved(name: TableName) -> Effects[str | None]:
     """The hint for a renamed table, whose triggers still record it under its old name."""
-    query = Query(_RECORDED_AS, (names_of(name).capture,), TableName)
-    return next((f"It is now {table}: name it so." for table in fetch(conn, query)), None)
+    found = yield Query(_RECORDED_AS, (names_of(name).capture,), TableName)
+    return next((f"It is now {table}: name it so." for table in found), None)
 
 
-def _near(conn: Connection[Any], name: TableName) -> str | None:
-    tables = fetch(conn, Query(_NAMES, (), TableName))
+def _near(name: TableName) -> Effects[str | None]:
+    tables = yield Query(_NAMES, (), TableName)
     spelled = {str(table).casefold(): str(table) for table in tables}
     near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled, n=3, cutoff=0.8)]
     near += [str(table) for table in tables if table.table == name.table and str(table) not in near]

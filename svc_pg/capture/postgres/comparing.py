@@ -1,21 +1,42 @@
-"""Render the statements that compare a table with the log, and write the missing entries."""
+"""Render the statements that compare a table with the log: to report differences, or to write the missing entries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Final, Literal
 
-from psycopg.sql import SQL, Composable, Identifier, Literal
+from psycopg import sql
+from psycopg.sql import SQL, Composable, Identifier
 
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules
+from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.templates import render
 
+Mode = Literal["look", "report", "write"]
+"""Only look if something differs, report what does, or write entries about it."""
+Finder = Literal["backfill", "reconciliation"]
+"""The work whose name written entries have in their labels."""
+
 SETTINGS: Final = render("capture/backfill_settings.sql")
 """The settings of captures, for the images."""
+_PLAIN_KEY: Final = statement("queries/capture/has_plain_key.sql")
 
-_MOST_ROWS_OF_PAGE: Final = 291
-"""The most rows in a page of 8 KiB; larger pages hold more, but 13 and 14 do not read them by range."""
+
+@dataclass(frozen=True, slots=True)
+class PlainKey:
+    """The answer to ``plain_key``."""
+
+    has_plain_key: bool
+
+
+def plain_key(rules: TableRules) -> Query[PlainKey]:
+    """If the rows of a table are found by a comparison of their key, because it is of PostgreSQL's own types and never
+    null.
+    """
+    return Query(_PLAIN_KEY, {"table": Identifier(*rules.table.name).as_string(), "key": rules.key}, PlainKey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +46,27 @@ class Comparison:
     values: Mapping[str, object]
 
     @classmethod
-    def of(cls, rules: TableRules, *, has_plain_key: bool) -> "Comparison":
-        """The statements for a table; ``has_plain_key`` if the types of its key columns are PostgreSQL's own."""
+    def of(cls, rules: TableRules, finder: Finder, *, has_plain_key: bool) -> "Comparison":
+        """The statements for a table; ``has_plain_key`` as ``plain_key`` tells."""
         live = _live(rules) if has_plain_key else None
         values = {"ignored": rules.ignored, "compares": tells_all(rules), "live": live}
+        values |= {"finder": finder, "label": f"found by {finder}"}
         return cls(snapshot_values(rules) | values)
 
-    def rows(self, leaf: TableName, pages: Composable | None, *, is_look: bool) -> str:
-        """Compare the rows in some pages of the table or of a partition; None are all pages."""
+    def rows(
+        self,
+        leaf: TableName,
+        pages: Composable | None,
+        mode: Mode,
+        *,
+        most: int = 0,
+        purged_before: datetime | None = None,
+    ) -> str:
+        """Compare the rows in some pages of the table or of a partition; None are all pages.
+
+        A report has the ``most`` differences, and the number of all. It calls a row unknown if entries of it may be
+        among those that were purged.
+        """
         partition = f"{leaf.schema}.{leaf.table}" if self.values["is_partitioned"] else None
         return render(
             "capture/compare.sql.j2",
@@ -40,10 +74,21 @@ class Comparison:
             leaf=tuple(leaf),
             pages=pages,
             partition=partition,
-            is_look=is_look,
+            mode=mode,
+            most=most,
+            purged_before=_text(purged_before),
         )
 
-    def ended(self, after: str, *, upto: str | None = None, records: int | None = None) -> str:
+    def ended(
+        self,
+        after: str,
+        mode: Mode,
+        *,
+        upto: str | None = None,
+        records: int | None = None,
+        most: int = 0,
+        purged_before: datetime | None = None,
+    ) -> str:
         """Look among the next ``records`` of the log, or write entries for those up to one."""
         return render(
             "capture/ended.sql.j2",
@@ -51,20 +96,10 @@ class Comparison:
             after_record=after,
             upto=upto,
             records=records,
-            is_look=upto is None,
+            mode=mode,
+            most=most,
+            purged_before=_text(purged_before),
         )
-
-
-def pages_from(first: int, count: int, *, by_range: bool) -> Composable:
-    """The condition for the rows in some pages."""
-    if by_range:
-        return SQL('"svc row".ctid >= {}::tid and "svc row".ctid < {}::tid').format(
-            Literal(f"({first},0)"), Literal(f"({first + count},0)")
-        )
-    return SQL(
-        '"svc row".ctid = any (array(select format($$(%s,%s)$$, p, n)::tid'
-        " from generate_series({}::bigint, {}::bigint) p, generate_series(1, {}) n))"
-    ).format(Literal(first), Literal(first + count - 1), Literal(_MOST_ROWS_OF_PAGE))
 
 
 def tells_all(rules: TableRules) -> bool:
@@ -72,11 +107,15 @@ def tells_all(rules: TableRules) -> bool:
     return rules.audited.record_when is None
 
 
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
+
+
 def _live(rules: TableRules) -> Composable:
     """The condition that a row has the key of the record ``r``."""
     parts: Sequence[Composable] = [SQL("r.record_id")]
     if len(rules.key) > 1:
-        parts = [SQL("(r.record_id::jsonb ->> {})").format(Literal(n)) for n in range(len(rules.key))]
+        parts = [SQL("(r.record_id::jsonb ->> {})").format(sql.Literal(n)) for n in range(len(rules.key))]
     return SQL(" and ").join(
         SQL('"svc row".{} = {}::{}').format(Identifier(column), part, SQL(rules.table.types[column]))
         for column, part in zip(rules.key, parts, strict=True)

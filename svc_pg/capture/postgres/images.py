@@ -83,7 +83,11 @@ def locked_image(table: Table, row: Composable) -> Composable:
     """The image of a row in a query of a table that is locked against changes."""
     relation = SQL("{}::regclass").format(Literal(Identifier(*table.name).as_string()))
     if not _printed(table):
-        return _TOLERANT.format(row, relation)
+        tolerant = _TOLERANT.format(row, relation)
+        if table.holds_json:
+            return tolerant
+        is_safe = SQL("pg_column_size({}) <= {}").format(row, Literal(_SAFE_BYTES))
+        return SQL("case when {} then {} else {} end").format(is_safe, _TO_JSONB.format(row), tolerant)
     return _LISTED.format(_TOLERANT.format(SQL('"svc listed"'), relation), _columns(table, _column_of(row)))
 
 

@@ -7,6 +7,8 @@ from svc_pg.console.drift import DriftReader
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.console.system_status import SystemStatus
+from svc_pg.database.query import afetch_one
+from svc_pg.status.webhooks_installed import webhooks_installed
 
 
 def system_route(database: Database, config: Config) -> ProductEndpoint:
@@ -16,7 +18,9 @@ def system_route(database: Database, config: Config) -> ProductEndpoint:
     async def shown(_request: AuthenticatedRequest) -> ConsoleResponse:
         drift = await reader.read()
         async with database.connection() as conn:
-            return ConsoleResponse(200, await system_status.read_system_status(conn, config, drift))
+            has_webhooks = await afetch_one(conn, webhooks_installed())
+            found = await system_status.read_system_status(conn, config, drift, has_webhooks=has_webhooks)
+        return ConsoleResponse(200, found)
 
     return ProductEndpoint(
         method="GET",

@@ -18,6 +18,8 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Probl
 from svc_pg.console.sign_in.known_tenants import aend_access
 from svc_pg.console.sign_in.tenant_table import TENANT_ID, Tenant, Tenants, TenantTable
 from svc_pg.database.pagination import Listing, Page
+from svc_pg.database.query import afetch_one
+from svc_pg.status.webhooks_installed import webhooks_installed
 
 _UNKNOWN: Final = {"unknown_tenant": 404}
 _EXISTS: Final = {"tenant_exists": 409}
@@ -141,11 +143,13 @@ class TenantRoutes:
     async def _use(self, request: AuthenticatedRequest) -> ConsoleResponse:
         ids = filtered((), request.query, _IDS)
         async with self._database.connection() as conn:
-            return ConsoleResponse(200, await use_of(conn, ids))
+            has_webhooks = await afetch_one(conn, webhooks_installed())
+            return ConsoleResponse(200, await use_of(conn, ids, has_webhooks=has_webhooks))
 
     async def _unlisted(self, _request: AuthenticatedRequest) -> ConsoleResponse:
         async with self._answering(self._database.connection()) as conn:
-            return ConsoleResponse(200, await unlisted(conn, self._tenants))
+            has_webhooks = await afetch_one(conn, webhooks_installed())
+            return ConsoleResponse(200, await unlisted(conn, self._tenants, has_webhooks=has_webhooks))
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(self._tenants.query(), request.query, self._filters)

@@ -11,6 +11,7 @@ from svc_pg.console.sign_in.tenant_table import Tenants
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
+from svc_pg.status.webhooks_installed import with_webhooks
 
 MOST_ASKED: Final = 100
 MOST_COUNTED: Final = 1000  # in the statement too
@@ -46,16 +47,17 @@ class UnlistedTenants(TenantUses):
     is_complete: Annotated[bool, Doc("False if there are more.")]
 
 
-async def use_of(conn: AsyncConnection[Any], ids: Sequence[str]) -> TenantUses:
+async def use_of(conn: AsyncConnection[Any], ids: Sequence[str], *, has_webhooks: bool) -> TenantUses:
     """Count the use of these tenants, up to 100."""
-    return TenantUses(await afetch(conn, Query(_USE, {"ids": list(ids)}, TenantUse)))
+    text = with_webhooks(_USE, has_webhooks=has_webhooks)
+    return TenantUses(await afetch(conn, Query(text, {"ids": list(ids)}, TenantUse)))
 
 
-async def unlisted(conn: AsyncConnection[Any], tenants: Tenants) -> UnlistedTenants:
+async def unlisted(conn: AsyncConnection[Any], tenants: Tenants, *, has_webhooks: bool) -> UnlistedTenants:
     """The first 50 tenants of endpoints, sessions, tokens, links and the newest 10,000 messages that have no row."""
-    text: LiteralString = SQL(_UNLISTED).format(**tenants.names).as_string()
+    text: LiteralString = SQL(with_webhooks(_UNLISTED, has_webhooks=has_webhooks)).format(**tenants.names).as_string()
     found = await afetch(conn, Query(text, (_MOST_MESSAGES, MOST_UNLISTED + 1), _Id))
-    counted = await use_of(conn, [each.id for each in found[:MOST_UNLISTED]])
+    counted = await use_of(conn, [each.id for each in found[:MOST_UNLISTED]], has_webhooks=has_webhooks)
     return UnlistedTenants(counted.data, is_complete=len(found) <= MOST_UNLISTED)
 
 

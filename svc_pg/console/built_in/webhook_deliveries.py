@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from svc_pg.console.built_in.webhook_resources import (
@@ -18,9 +19,10 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declare
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
-from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries import delivery_queries, delivery_reasons
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.ids import delivery_key
 
@@ -72,6 +74,17 @@ class DeliveryRoutes:
                 errors={UNKNOWN_DELIVERY: 404},
             ),
             ProductEndpoint(
+                method="GET",
+                path="/deliveries/:id/why",
+                operation_id="deliveries.why",
+                path_parameters=OF_DELIVERY,
+                handler=self._why,
+                serves_tenants=True,
+                summary="The reasons for which it waits, or how it has ended",
+                response=list[DeliveryReason],
+                errors={UNKNOWN_DELIVERY: 404},
+            ),
+            ProductEndpoint(
                 method="POST",
                 path="/deliveries/:id/retry",
                 operation_id="deliveries.retry",
@@ -116,6 +129,10 @@ class DeliveryRoutes:
         if request.session.tenant is not None:  # whose business the operator's machines are not
             page = replace(page, data=[replace(attempt, worker=None) for attempt in page])
         return ConsoleResponse(200, page)
+
+    async def _why(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        why = partial(delivery_reasons.why, names_workers=request.session.tenant is None)
+        return ConsoleResponse(200, await found(self.database, request, why, unknown=UNKNOWN_DELIVERY))
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
         delivery = await changed(self.database, request, delivery_queries.retry, unknown=UNKNOWN_DELIVERY)

@@ -77,7 +77,9 @@ async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, 
 
 
 async def _of_webhooks(request: PageRequest, window: str) -> Values:
-    """The figures and charts of webhooks."""
+    """The figures and charts of webhooks, if there are any."""
+    if not request.has_webhooks:
+        return {}
     period = PERIODS[window]
     traffic = await _traffic(request, period, since=window)
     before = await _traffic(request, period, since=f"{period.length * 2 // timedelta(hours=1)}h", until=window)

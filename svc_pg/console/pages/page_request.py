@@ -126,6 +126,11 @@ class PageRequest:
         return any(item.path[0] == path and self.may(item.permission) for item in self.nav_items)
 
     @property
+    def has_webhooks(self) -> bool:
+        """True if the console offers webhooks."""
+        return any(item.product == "webhooks" for item in self.nav_items)
+
+    @property
     def sees_whole_log(self) -> bool:
         """True if the audit log has its past, and the person sees all of it, not the entries of one tenant alone."""
         return self.has_past and self.person.tenant is None

@@ -40,6 +40,8 @@ Shape = TypeVar("Shape")
 
 async def _ids(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """The delivery, the message or the endpoint with this id."""
+    if not request.has_webhooks:
+        return
     try:
         key = str(UUID(text))
     except ValueError:
@@ -163,6 +165,8 @@ async def _searched(request: PageRequest, name: str, kind: str, **search: str) -
 
 async def _endpoints(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The newest endpoints with these letters in their URL or description."""
+    if not request.has_webhooks:
+        return
     page = await _first(request, Endpoint, text, "webhooks", "endpoints")
     for each in page:
         yield _endpoint(request, each)
@@ -172,6 +176,8 @@ async def _endpoints(request: PageRequest, text: str) -> AsyncIterator[Finding |
 
 async def _events(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """Types of events with these letters in their names."""
+    if not request.has_webhooks:
+        return
     page = await request.api.get(Page[EventType], "webhooks", "event-types")
     for each in _matching(page.data, text, lambda each: each.name):
         yield Finding("Event type", "tag", each.name, request.to.event(each.name), each.description or "")

@@ -16,6 +16,7 @@ from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
+from svc_pg.console.offered_products import OfferedProducts
 from svc_pg.console.pages import assets
 from svc_pg.console.pages.alarms import Alarms
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
@@ -64,8 +65,9 @@ def _framed(ancestors: Sequence[str]) -> dict[str, str]:
 class Site:
     """Answers requests below its path, and never raises.
 
-    ``session_of`` finds the session of a request, ``once_of`` begins the transaction of a form. Without a ``log`` there
-    are no pages of the audit log. If it ``is_read_only``, it has no forms that change something.
+    The navigation leads to ``offered`` products. ``session_of`` finds the session of a request, ``once_of`` begins the
+    transaction of a form. Without a ``log`` there are no pages of the audit log. If it ``is_read_only``, it has no
+    forms that change something.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Site:
         core: Core,
         routes: Iterable[PageRoute],
         *,
+        offered: OfferedProducts,
         session_of: PageSessionOf,
         turns: Turns,
         sealer: Sealer,
@@ -84,6 +87,7 @@ class Site:
         is_read_only: bool = False,
     ) -> None:
         self._core = core
+        self._offered = offered
         self._session_of = session_of
         self._turns = turns
         self._sealer = sealer
@@ -119,6 +123,7 @@ class Site:
         base_path = "/".join([http.base_path, *self._path])
         below = http.path.removeprefix("/").split("/")[len(self._path) :]
         http = replace(http, path="/".join([PATH, *below]))  # addresses within are those of any site
+        offered = await self._offered.ids()
         request = PageRequest(
             http=http,
             api=Api(self._core, http),
@@ -133,7 +138,7 @@ class Site:
             is_log_here=self._log is not None and self._log.is_here,
             has_past=self._log is not None and self._log.has_past,
             is_read_only=self._is_read_only,
-            nav_items=[item for item in self._nav_items if item.product in (None, *self._core.product_ids)],
+            nav_items=[item for item in self._nav_items if item.product in (None, *offered)],
         )
         try:
             response = await self._answered(request, body, until_sent)

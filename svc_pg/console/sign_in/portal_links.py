@@ -29,7 +29,7 @@ ACTOR_PREFIX: Final = "portal:"
 """The beginning of the actor id of a customer, which the tenant follows."""
 
 _MAKE: Final = """
-select svc.console_portal_link(%(id)s, %(tenant)s, %(hash)s, %(lifetime)s, %(good_for)s) as expires_at,
+select svc.webhook_portal_link(%(id)s, %(tenant)s, %(hash)s, %(lifetime)s, %(good_for)s) as expires_at,
        svc.console_is_new_tenant(%(tenant)s) as is_new_tenant
 """
 _WAITING: Final = """
@@ -44,7 +44,7 @@ select l.id::text, l.tenant, l.created_at, l.created_by, l.expires_at, l.session
   from svc.console_portal_links l where l.id = %s
 """
 _IS_LINK: Final = "select exists (select from svc.console_portal_links where id = %s)"
-_OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
+_OPEN: Final = "select * from svc.webhook_open_portal(%s, %s, %s, %s, %s)"
 
 
 LINK_ID: Final = Doc("The id of the link, and of the session that it becomes.", "0198d3f1-6a5e-7c40-9f5b-2c1d7e8a9b10")

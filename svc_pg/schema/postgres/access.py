@@ -16,11 +16,12 @@ from typing import Any, Final, Literal, LiteralString
 from psycopg import Connection
 
 from svc_pg.config import Grants
+from svc_pg.config.products import PRODUCTS, ProductId
 from svc_pg.database import sql_access
 from svc_pg.errors import ConfigError
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import scope
-from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.postgres.installation import ROLES, SENDER, Installation
 
 _ROUNDS: Final = 3
 
@@ -31,6 +32,12 @@ class Access:
 
     has_roles: bool
     grants: Grants
+    products: Sequence[ProductId] = PRODUCTS
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """Our roles that the database needs: without webhooks there is nobody who sends."""
+        return [role for role in ROLES if role != SENDER or "webhooks" in self.products] if self.has_roles else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,13 @@ class AccessChange:
     is_first: bool
 
 
-def wanted(installation: Installation, grants: Grants, *, roles: bool | None = None) -> Access:
+def wanted(
+    installation: Installation,
+    grants: Grants,
+    *,
+    roles: bool | None = None,
+    products: Sequence[ProductId] = PRODUCTS,
+) -> Access:
     """The access rules. Default for ``roles``: as installed before, and with roles in a new database.
 
     Raises ConfigError if ``grants`` names a role that does not exist.
@@ -62,7 +75,7 @@ def wanted(installation: Installation, grants: Grants, *, roles: bool | None = N
                 )
     if roles is None:
         roles = installation.has_roles
-    return Access(has_roles=roles is not False, grants=grants)
+    return Access(has_roles=roles is not False, grants=grants, products=products)
 
 
 def compare(conn: Connection[Any], access: Access, *, names: Sequence[str] | None = None) -> list[AccessChange]:
@@ -104,7 +117,7 @@ def access_sql(access: Access) -> str:
 
 def _rendered(template: str, access: Access, *, is_scoped: bool) -> LiteralString:
     def holders(role: str, names: list[str]) -> list[str]:
-        return [role, *names] if access.has_roles else names
+        return [role, *names] if role in access.roles else names
 
     return render(
         template,
@@ -114,7 +127,7 @@ def _rendered(template: str, access: Access, *, is_scoped: bool) -> LiteralStrin
         own_rights=sql_access.rights(of_families=True),
         helpers=sql_access.helpers("owner", "hashing owner"),
         writer=holders("svc_writer", []),
-        send=holders("svc_sender", access.grants.send),
+        send=holders(SENDER, access.grants.send),
         read=holders("svc_reader", access.grants.read),
         admin=holders("svc_admin", access.grants.admin),
     )

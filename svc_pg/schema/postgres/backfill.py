@@ -1,21 +1,21 @@
 """Record differences between tables and the log: rows from before capture, and changes without an entry."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from psycopg import Connection, DataError, Error
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
-from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, pages_from, tells_all
+from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, plain_key, tells_all
 from svc_pg.capture.postgres.foreign_code import check_planned
 from svc_pg.capture.postgres.patterns import resolve
+from svc_pg.capture.postgres.pieces import RECORDS, Leaf, leaves_of, pieces_of
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
 from svc_pg.database.query import Query, fetch, fetch_one, scalar
-from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.rendering.templates import render
@@ -23,29 +23,6 @@ from svc_pg.schema.patience import TRIES
 from svc_pg.schema.postgres import gaps
 from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction
-
-_PAGES: Final = 64
-_RECORDS: Final = 5000
-_RANGES_SINCE: Final = 140000
-"""The server version from which a range of pages is read without the rest of the table."""
-
-_LEAVES: Final = statement("queries/schema/leaf_tables.sql")
-_PLAIN_KEY: Final = """
-select count(*) = cardinality(%s::text[]) from pg_attribute
- where attrelid = %s::regclass and attname = any (%s::text[]) and atttypid < 16384
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    schema: str
-    table: str
-    file: int
-    pages: int | None
-
-    @property
-    def name(self) -> TableName:
-        return TableName(self.schema, self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +36,7 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
     """Compare every audited table with the log, and write the missing entries; return their number.
 
     A row without an entry, or whose last entry is a DELETE, gets a SNAPSHOT entry. So does a row that differs from its
-    last image, with both images. A record of the log that the table lacks gets a DELETE entry with its last image. Then
+    last image, with both images. A record of the log that the table lacks gets a GONE entry with its last image. Then
     the log matches the table; a second run writes nothing. Of a table without a key all rows are written, if it has no
     entries since it was last truncated; of a partitioned one, if it has none. A table with ``record_when`` gets entries
     of new records alone, if their INSERT would be recorded.
@@ -103,9 +80,7 @@ class _Backfill:
         with transaction(conn):
             self._table = read_tables(conn, [name])[name]
             self._rules = rules_for(self._table, audited)
-            self._has_plain_key = bool(
-                scalar(conn, _PLAIN_KEY, (self._rules.key, Identifier(*name).as_string(), self._rules.key))
-            )
+            self._has_plain_key = fetch_one(conn, plain_key(self._rules)).has_plain_key
 
     def run(self) -> int:
         """Write the missing entries; return their number."""
@@ -120,40 +95,32 @@ class _Backfill:
         return render("capture/snapshot.sql.j2", **snapshot_values(rules))
 
     def _comparison(self) -> Comparison:
-        return Comparison.of(self._rules, has_plain_key=self._has_plain_key)
+        return Comparison.of(self._rules, "backfill", has_plain_key=self._has_plain_key)
 
-    def _leaves(self) -> list[_Leaf]:
-        name = Identifier(*self._name).as_string()
+    def _leaves(self) -> list[Leaf]:
         with transaction(self._conn):
-            return fetch(self._conn, Query(_LEAVES, (name, name), _Leaf))
+            return fetch(self._conn, leaves_of(self._name))
 
-    def _of_leaf(self, leaf: _Leaf) -> int:
+    def _of_leaf(self, leaf: Leaf) -> int:
         """Compare its rows; again from the first page if they have moved to another file meanwhile."""
         written, file = 0, None
         while file != leaf.file:
             file = leaf.file
-            for pages in self._pages(leaf):
-                if self._look(leaf.name, lambda: self._comparison().rows(leaf.name, pages, is_look=True)):  # noqa: B023 - called at once
+            for _, pages in pieces_of(leaf, server_version=self._conn.info.server_version):
+                if self._look(leaf.name, lambda: self._comparison().rows(leaf.name, pages, "look")):  # noqa: B023 - called at once
                     written += self._write(
                         leaf.name,
-                        lambda: self._comparison().rows(leaf.name, pages, is_look=False),  # noqa: B023
+                        lambda: self._comparison().rows(leaf.name, pages, "write"),  # noqa: B023
                     )
             [leaf] = [each for each in self._leaves() if each.name == leaf.name] or [leaf]
         return written
-
-    def _pages(self, leaf: _Leaf) -> Iterator[Any]:
-        by_range = self._conn.info.server_version >= _RANGES_SINCE
-        if leaf.pages is None:
-            yield None
-        for first in range(0, leaf.pages or 0, _PAGES):
-            yield pages_from(first, _PAGES, by_range=by_range)
 
     def _ended(self) -> int:
         """Write the ends of records that the table lacks."""
         if not tells_all(self._rules):
             return 0
         try:
-            return self._ended_records(_RECORDS if self._has_plain_key else None)
+            return self._ended_records(RECORDS if self._has_plain_key else None)
         except DataError:  # the key had another type once
             self._has_plain_key = False
             return self._ended_records(None)
@@ -168,7 +135,7 @@ class _Backfill:
                 upto = found.upto
                 written += self._write(
                     self._name,
-                    lambda: self._comparison().ended(after, upto=upto),  # noqa: B023
+                    lambda: self._comparison().ended(after, "write", upto=upto),  # noqa: B023
                 )
             if records is None or found.records < records:
                 return written
@@ -177,7 +144,7 @@ class _Backfill:
     def _look_at_ended(self, after: str, records: int | None) -> _Ended:
         with locked(self._conn, Patience()):
             self._lock(self._name, "share update exclusive")
-            text = self._comparison().ended(after, records=records)
+            text = self._comparison().ended(after, "look", records=records)
             return fetch_one(self._conn, Query(text, (), _Ended))
 
     def _look(self, relation: TableName, text: Callable[[], str]) -> bool:
@@ -194,7 +161,7 @@ class _Backfill:
             try:
                 with locked(self._conn, Patience()):
                     self._lock(relation, "share row exclusive")
-                    return self._conn.execute(text().encode()).rowcount
+                    return int(scalar(self._conn, text()))
             except Error as error:
                 if not (tries and isinstance(error, LOCKED)):
                     raise

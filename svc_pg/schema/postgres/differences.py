@@ -53,7 +53,7 @@ def status(
 
 def look(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
-    numbered = migrations.states(present)
+    numbered = migrations.states(present, target.products)
     found_gaps = gaps.find(conn, present, target.tables)
     with scope.planning(conn, scope.ALL):
         return in_order(_look(conn, present, target, numbered, found_gaps))
@@ -62,9 +62,9 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
 def _look(
     conn: Connection[Any], present: Installation, target: Target, numbered: list[Status], found_gaps: list[gaps.Gap]
 ) -> list[Status]:
-    wanted_roles = roles.compare(present.around, has_roles=target.access.has_roles)
+    wanted_roles = roles.compare(present.around, target.access.roles)
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
-    found += [_altered(each) for each in inventory.altered(conn, present)]
+    found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
     made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]
@@ -97,7 +97,10 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
     made = compare(target.objects, installed.found(conn), recorded, covered=target.covered)
     orphans = {entry.audited_table for entry in made if entry.state == "orphan" and not entry.moved_to}
     dropped = _dropped(conn, orphans - {None})
-    return [replace(each, is_of_dropped_table=True) if _is_orphan_of(each, dropped) else each for each in made]
+    made = [replace(each, is_of_dropped_table=True) if _is_orphan_of(each, dropped) else each for each in made]
+    if "webhooks" in target.products:
+        return made
+    return [replace(each, is_left_out=each.state == "orphan" and each.is_of_webhooks) for each in made]
 
 
 def _is_orphan_of(entry: Status, tables: Collection[str | None]) -> bool:

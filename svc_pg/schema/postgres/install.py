@@ -1,4 +1,4 @@
-"""Make a database equal to a configuration, or free of svc-pg, in transactions that are each consistent."""
+"""Make a database equal to a configuration, in transactions that are each consistent."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -122,7 +122,7 @@ def install_schema(
     check_partition_keys(conn, tables_with_triggers(plan.steps))
     own = [str(table.name) for table, _ in OWN_TABLES] if present.version is None else []
     steps = [step for table in (None, *own) for step in plan.by_table.get(table, [])]
-    done = take(conn, [step for step in steps if step.action != "remove" or step.is_overload])
+    done = take(conn, [step for step in steps if step.action != "remove" or step.is_stray_overload])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
@@ -136,6 +136,8 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
         join(conn, look_around(conn))
     if done or any(step.kind == "access" for step in plan.steps):
         access.apply(conn, wanted)
+    if not any(step.is_left_out for step in plan.steps):
+        inventory.forget_dropped(conn, present, plan.target.products)
     conn.execute((partitions.REPAIR + partitions.EPOCH + inventory.RENEW + gaps.keep_sql(plan.steps)).encode())
     return installation.record_install(
         conn,

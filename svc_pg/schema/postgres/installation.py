@@ -22,7 +22,9 @@ CAPTURER: Final = "^svc_capture_.*_[0-9a-f]{8}$"
 """The pattern of the names of superusers' tables' roles, one for each table: members of CAPTURE."""
 CLOSED: Final = (*OWNERS, CAPTURE)
 """The roles without login."""
-ROLES: Final = (*CLOSED, "svc_sender", "svc_reader", "svc_admin")
+SENDER: Final = "svc_sender"
+"""The role that sends events: of webhooks alone."""
+ROLES: Final = (*CLOSED, SENDER, "svc_reader", "svc_admin")
 OPTIONS_SINCE: Final = 160000
 """The server version from which a membership has the options to inherit and to SET ROLE."""
 

@@ -1,13 +1,17 @@
 """The inventory of tables, columns, indexes and constraints of the migrations, to detect later changes."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
 
+from svc_pg.config.products import ProductId
 from svc_pg.database.query import Query, fetch
+from svc_pg.database.sql_products import is_table_of_webhooks
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.postgres.migrations import OF_WEBHOOKS
 from svc_pg.schema.status import InventoryKind
 
 _PRESENT: Final = statement("queries/schema/present_inventory.sql")
@@ -36,27 +40,45 @@ update svc.installed_inventory r
 """  # noqa: S608 - constants
 """Record the definitions anew if they are from another version of PostgreSQL."""
 
+_FORGET: Final = r"""
+delete from svc.installed_inventory where of_table like 'webhook\_%';
+drop type if exists svc.webhook_lane;
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class AlteredObject:
-    """An object that is missing, has another definition, or is not valid.
+    """An object of a table that is missing, has another definition, or is not valid.
 
     ``sql`` restores it, and is None if only a backup can.
     """
 
     kind: InventoryKind
     identity: str
+    of_table: str
     state: Literal["missing", "tampered"]
     sql: str | None
 
 
-def altered(conn: Connection[Any], installation: Installation) -> list[AlteredObject]:
-    """The objects that differ from the record; of a missing table, only the table."""
+def altered(conn: Connection[Any], installation: Installation, products: Collection[ProductId]) -> list[AlteredObject]:
+    """The objects of these products that differ from the record; of a missing table, only the table."""
     if not installation.has("installed_inventory"):
         return []
-    return fetch(conn, Query(_ALTERED, (), AlteredObject))
+    found = fetch(conn, Query(_ALTERED, (), AlteredObject))
+    return [each for each in found if "webhooks" in products or not is_table_of_webhooks(each.of_table)]
 
 
 def record(conn: Connection[Any]) -> None:
     """Record the objects that exist, after migrations."""
     conn.execute(RECORD)
+
+
+def forget_dropped(conn: Connection[Any], installation: Installation, products: Collection[ProductId]) -> None:
+    """Forget the tables of webhooks if these are left out and all of them were dropped, so that they can be made anew.
+
+    Nothing of webhooks may be left that needs their types.
+    """
+    is_left = "webhooks" in products or any(map(is_table_of_webhooks, installation.around.relations))
+    if not is_left and installation.migrations.keys() & OF_WEBHOOKS:
+        conn.execute("delete from svc.migrations where number = any (%s)", (list(OF_WEBHOOKS),))
+        conn.execute(_FORGET)

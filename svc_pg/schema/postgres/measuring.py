@@ -93,7 +93,7 @@ def _is_new(conn: Connection[Any]) -> bool:
     present = read_installation(conn, look_around(conn))
     if present.version is None or not scalar(conn, _IS_WHOLE):
         return True
-    if any(state.state != "ok" for state in migrations.states(present)):
+    if any(state.state != "ok" for state in migrations.states(present, ["audit"])):
         raise InstallError(
             f"schema svc is of svc-pg {present.version}, and must be upgraded before anything is measured",
             hint="Run: svc-pg install",

@@ -1,9 +1,11 @@
 """The migrations of schema ``svc``, below ``sql/migrations``."""
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg.config.products import ProductId
 from svc_pg.errors import InstallError
 from svc_pg.schema import migration_files
 from svc_pg.schema.migration_files import Migration
@@ -11,6 +13,8 @@ from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.status import Status
 
 _FOLDER: Final = "migrations"
+OF_WEBHOOKS: Final = frozenset({3, 4, 8, 10, 13, 17, 19})
+"""The migrations of tables of webhooks alone. Named here, because a file is not edited after a release."""
 
 
 def released() -> tuple[Migration, ...]:
@@ -18,8 +22,8 @@ def released() -> tuple[Migration, ...]:
     return migration_files.released(_FOLDER)
 
 
-def states(installation: Installation) -> list[Status]:
-    """All migrations, missing or ok.
+def states(installation: Installation, products: Collection[ProductId]) -> list[Status]:
+    """All migrations that have run or that these products need, missing or ok.
 
     Raises the errors of ``svc_pg.schema.migration_files.pending``, and InstallError if a schema ``svc`` exists that is
     not ours.
@@ -29,7 +33,8 @@ def states(installation: Installation) -> list[Status]:
             "a schema svc exists in this database, and svc-pg did not make it",
             hint="Rename or drop it; the name is fixed.",
         )
-    return migration_files.states(_FOLDER, installation.migrations)
+    unwanted = () if "webhooks" in products else OF_WEBHOOKS
+    return migration_files.states(_FOLDER, installation.migrations, unwanted=unwanted)
 
 
 def apply(conn: Connection[Any], migration: Migration) -> None:

@@ -8,7 +8,7 @@ from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import ident
 from svc_pg.schema.postgres import roles
 from svc_pg.schema.postgres.access import Access
-from svc_pg.schema.postgres.installation import OWNERS, ROLES, Surroundings
+from svc_pg.schema.postgres.installation import OWNERS, Surroundings
 from svc_pg.schema.postgres.transactions import ALONE
 
 OLDEST: Final = 130000
@@ -67,7 +67,7 @@ def check_rights(conn: Connection[Any], around: Surroundings) -> None:
 
 def check_roles(around: Surroundings, access: Access) -> None:
     """Raise InstallError if roles are missing that the installer cannot create."""
-    missing = [role for role in ROLES if role not in around.roles] if access.has_roles else []
+    missing = [role for role in access.roles if role not in around.roles]
     if missing and not around.creates_roles:
         made = " ".join(f"create role {role} nologin;" for role in missing)
         me = around.installer

@@ -13,6 +13,7 @@ with the data, and only if no database needs it any more.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,10 +34,10 @@ class RoleState:
     sql: str
 
 
-def compare(around: Surroundings, *, has_roles: bool) -> list[RoleState]:
-    """The state of every role, and of roles of superusers' tables with powers."""
+def compare(around: Surroundings, wanted: Sequence[str]) -> list[RoleState]:
+    """The state of every wanted role, and of roles of superusers' tables with powers."""
     of_tables = sorted(role for role in around.excess if role not in ROLES)
-    return [_state(role, around) for role in (*(ROLES if has_roles else ()), *of_tables)]
+    return [_state(role, around) for role in (*wanted, *of_tables)]
 
 
 def _state(role: str, around: Surroundings) -> RoleState:

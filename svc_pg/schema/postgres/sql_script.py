@@ -13,7 +13,7 @@ from psycopg.sql import SQL
 
 from svc_pg import __version__
 from svc_pg.config import Config
-from svc_pg.config.installed_parts import Parts, json_of, parts_of
+from svc_pg.config.installed_parts import Parts, json_of, products_of
 from svc_pg.rendering.schema_objects import OBJECT_KINDS, OVERLOADED, SchemaObject
 from svc_pg.rendering.templates import render
 from svc_pg.schema.configuration_change import change_between
@@ -22,7 +22,7 @@ from svc_pg.schema.migration_files import Migration, by_name
 from svc_pg.schema.postgres import gaps, installation, installed, inventory, log_indexes, preflight
 from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
 from svc_pg.schema.postgres.differences import look
-from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation
+from svc_pg.schema.postgres.installation import OWNERS, Installation
 from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.target import guards, target_of
 from svc_pg.schema.postgres.transactions import transaction
@@ -62,7 +62,7 @@ def script(
     refuse_lost(steps)
     if not steps:
         return None
-    objects, parts = [step for step in steps if step.kind in OBJECT_KINDS], parts_of(config)
+    objects, parts = [step for step in steps if step.kind in OBJECT_KINDS], target.configuration
     texts = [
         render("script/begin.sql.j2"),
         *_check(steps, notes),
@@ -116,7 +116,7 @@ def _source_sha256(step: Status) -> str | None:
 
 def _roles(access: Access, tampered: list[Status]) -> Iterator[str]:
     if access.has_roles:
-        yield render("script/roles.sql.j2", roles=ROLES, owners=OWNERS)
+        yield render("script/roles.sql.j2", roles=access.roles, owners=OWNERS)
     yield from (step.sql for step in tampered)
 
 
@@ -136,13 +136,18 @@ def _record(made: list[SchemaObject]) -> Iterator[str]:
 
 
 def _downgrade(objects: list[Status], present: Installation, *, is_first: bool) -> str:
-    """The reverse: for a later script only whole captures, because replaced functions may call new ones."""
+    """The reverse: for a later script only whole captures, because replaced functions may call new ones; and webhooks,
+    if the script adds them.
+    """
     kept = {(guard.kind, guard.identity) for guard in guards()}
+    has_new_product = "webhooks" not in products_of(Config(), present.configuration)
     made = [
         f"{step.kind} {step.identity}"
         for step in objects
         if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
-        if is_first or step.audited_table
+        if is_first
+        or (step.audited_table and not step.is_of_own_table)  # whose rows stay
+        or (has_new_product and step.is_of_webhooks)
     ]
     before = None if is_first or present.configuration is None else json_of(present.configuration)
     return removal(made, configuration=before, is_all=is_first)

@@ -16,7 +16,7 @@ from svc_pg.schema.postgres import access, installation, installed, log_indexes,
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.target import Target, guards
-from svc_pg.schema.refusals import refuse_newer
+from svc_pg.schema.refusals import refuse_newer, refuse_overtaken
 from svc_pg.schema.status import Status, steps_of
 
 Work = Literal["migration", "object", "removal", "statement"]
@@ -52,11 +52,12 @@ class Plan:
         return cls(target, steps, by_table, present, present.revision, has_other)
 
     def removals(self, *, prune: bool) -> list[Status]:
-        """The last steps: all removals except overloads and removals of a table that also gets new objects."""
+        """The last steps: all removals except stray overloads and removals of a table that also gets new objects."""
         return [
             step
             for step in self.steps
-            if step.action == "remove" and not step.is_overload and _table(step, self.target) not in self.target.tables
+            if step.action == "remove" and not step.is_stray_overload
+            if _table(step, self.target) not in self.target.tables
             if prune or not step.needs_prune
         ]
 
@@ -78,12 +79,16 @@ class Plan:
         return replace(self, by_table={table: steps for table, steps in left.items() if steps})
 
     def next(self, conn: Connection[Any]) -> "Plan":
-        """The plan for the next transaction, which is counted; a new one if another install ran meanwhile."""
+        """The plan for the next transaction, which is counted; a new one if another install ran meanwhile.
+
+        Raises InstallError if that one has chosen other products.
+        """
         revision = next_revision(conn)
         if revision == self.revision + 1:
             return replace(self, revision=revision)
         present = installation.read_installation(conn, look_around(conn))
         refuse_newer(present.version)
+        refuse_overtaken(self.target.products, present.configuration)
         installation.record_configuration(conn, self.target.configuration)
         return Plan.of(conn, present, self.target)
 

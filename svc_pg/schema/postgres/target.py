@@ -21,13 +21,16 @@ from svc_pg.capture.rules import TableRules, check_partitions, check_pattern, ru
 from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.erasure import references
-from svc_pg.config.installed_parts import Parts, parts_of
+from svc_pg.config.installed_parts import Parts, parts_of, products_of
+from svc_pg.config.products import PRODUCTS, ProductId
+from svc_pg.database.sql_products import is_made_for_webhooks, is_table_of_webhooks
 from svc_pg.database.table_names import TableName
-from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, signature
+from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, name_of, signature
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import access, log_indexes, partitions, scope
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.refusals import refuse_left_out
 from svc_pg.webhooks.worker.backoff import max_attempts
 
 # Each file has one function or view, of the same name
@@ -52,7 +55,7 @@ class Target:
 
     ``indexes`` are those of the log, by the ends of their names. ``tables`` holds the application's tables whose
     changes are recorded or sent, and our own audited ones. ``covered`` are their partitions, each with true if its
-    changes are sent; ``facts`` are those of the application's tables.
+    changes are sent; ``facts`` are those of the application's tables. ``products`` are those that the database gets.
     """
 
     schema: list[SchemaObject]
@@ -63,6 +66,7 @@ class Target:
     indexes: Sequence[str] = log_indexes.ALWAYS
     configuration: Parts = field(default_factory=dict)
     facts: Mapping[str, Table] = field(default_factory=dict)
+    products: Sequence[ProductId] = PRODUCTS
 
     def has_changed(self, conn: Connection[Any], tables: Iterable[str]) -> bool:
         """True if a table has changed since its objects were made. Raises UnknownTableError if one is gone."""
@@ -78,32 +82,40 @@ class Target:
 def target_of(
     conn: Connection[Any], installation: Installation, config: Config, *, roles: bool | None = None
 ) -> Target:
-    """Render everything. Default for ``roles``: as installed before.
+    """Render everything. Default for ``roles``, and for the products of ``config``: as installed before.
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
+    products = products_of(config, installation.configuration)
+    refuse_left_out(config, products)
+    config = config.model_copy(update={"products": products})
     partitions.check_number(conn, config.audit)
-    facts, tables, covered = _of_tables(conn, config)
+    facts, tables, covered = _of_tables(conn, installation, config, products)
+    made = [
+        *_rendered(
+            "function",
+            _FUNCTIONS,
+            max_attempts=max_attempts(config.webhooks.retry),
+            references=tuple(references(config.audit.erasure)),
+            partitions=config.audit.partitions,
+            has_webhooks="webhooks" in products,
+        ),
+        *_rendered("view", _VIEWS),
+    ]
     return Target(
         schema=[
-            *_rendered(
-                "function",
-                _FUNCTIONS,
-                max_attempts=max_attempts(config.webhooks.retry),
-                references=tuple(references(config.audit.erasure)),
-                partitions=config.audit.partitions,
-            ),
-            *_rendered("view", _VIEWS),
+            *(each for each in made if "webhooks" in products or not is_made_for_webhooks(name_of(each.identity))),
             *_guard_triggers(),
             *_tenant_triggers(),
         ],
         tables=tables,
         events=dict(config.webhooks.events),
-        access=access.wanted(installation, config.grants, roles=roles),
+        access=access.wanted(installation, config.grants, roles=roles, products=products),
         covered=covered,
         indexes=log_indexes.chosen(config.audit),
         configuration=parts_of(config),
         facts=facts,
+        products=products,
     )
 
 
@@ -163,8 +175,8 @@ def _tenant_triggers() -> Sequence[SchemaObject]:
 
 
 @cache
-def _of_own_tables() -> Mapping[str, Sequence[SchemaObject]]:
-    return {str(table.name): capture_objects(rules_for(table, rules)) for table, rules in OWN_TABLES}
+def _of_own_tables() -> Mapping[TableName, Sequence[SchemaObject]]:
+    return {table.name: capture_objects(rules_for(table, rules)) for table, rules in OWN_TABLES}
 
 
 def read_rules(
@@ -186,14 +198,21 @@ def read_rules(
 
 
 def _of_tables(
-    conn: Connection[Any], config: Config
+    conn: Connection[Any], installation: Installation, config: Config, products: Sequence[ProductId]
 ) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions."""
+    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions.
+
+    Of our own tables, those of webhooks that are left out are recorded as long as they are there.
+    """
     sent = by_table(config.webhooks.change_events)
     tables, recorded = read_rules(conn, config, *sent)
     check_erasure(references(config.audit.erasure), recorded)
     check_cascades(conn, [name for name, rules in recorded.items() if rules.audited.level == "statement"])
-    objects = dict(_of_own_tables())
+    objects = {
+        str(table): made
+        for table, made in _of_own_tables().items()
+        if "webhooks" in products or not is_table_of_webhooks(table.table) or installation.has(table.table)
+    }
     for name, fitted in recorded.items():
         objects[str(name)] = capture_objects(fitted, unattributed=config.audit.unattributed)
     for name, events in sent.items():

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, assert_never
+from functools import partial
+from typing import Annotated, Final, Literal, assert_never
 
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
 from svc_pg.formats.human_times import second
 from svc_pg.formats.plurals import counted
 from svc_pg.status.worker_seen import WORKER_SEEN
+from svc_pg.webhooks.field_docs import DELIVERY_ID
 from svc_pg.webhooks.ids import delivery_key
 
 Reason = Literal[
@@ -44,22 +47,23 @@ _OLDER: Final = {"pending": "comes first", "under way": "is under way", "failed"
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReason:
-    """A reason for which a delivery waits, or how it has ended.
+    """A reason for which a delivery waits, or how it has ended."""
 
-    ``sentence`` says it for people. ``since`` is its beginning and ``until`` its end, if they are known, and
-    ``other_delivery_id`` the delivery that comes first.
+    reason: Annotated[Reason, Doc("The reason, for programs.")]
+    sentence: Annotated[str, Doc("The reason, for people.", "Its endpoint is paused, until somebody resumes it.")]
+    since: Annotated[datetime | None, Doc("Its beginning; null if that is not known.")]
+    until: Annotated[datetime | None, Doc("Its end; null if that is not known.")]
+    other_delivery_id: Annotated[
+        str | None, Doc("The delivery that comes first; null if none has to.", DELIVERY_ID.example)
+    ]
+
+
+def why(delivery_id: str, *, names_workers: bool = True) -> Query[DeliveryReason]:
+    """The reasons for which a delivery waits now, or how it has ended. Running it raises NotFoundError.
+
+    Without ``names_workers`` no sentence names the operator's machines.
     """
-
-    reason: Reason
-    sentence: str
-    since: datetime | None
-    until: datetime | None
-    other_delivery_id: str | None
-
-
-def why(delivery_id: str) -> Query[DeliveryReason]:
-    """The reasons for which a delivery waits now, or how it has ended. Running it raises NotFoundError."""
-    return Query(_WHY, (delivery_key(delivery_id),), _reason)
+    return Query(_WHY, (delivery_key(delivery_id),), partial(_reason, names_workers=names_workers))
 
 
 def _reason(
@@ -70,7 +74,10 @@ def _reason(
     other_delivery_id: str | None,
     number: int | None,
     detail: str | None,
+    names_workers: bool,
 ) -> DeliveryReason:
+    if reason in ("sending", "lost"):
+        detail = f"Worker {detail}" if names_workers else "A worker"
     sentence = _sentence(
         reason,
         since="" if since is None else second(since),
@@ -93,9 +100,9 @@ def _sentence(reason: Reason, *, since: str, until: str, other: str, number: int
         case "blocking":
             return f'It blocks its key "{detail}", and with it {_counted(number, "later delivery")}.'
         case "sending":
-            return f"Worker {detail} has been sending it since {since}, as attempt {number}; its lease ends {until}."
+            return f"{detail} has been sending it since {since}, as attempt {number}; its lease ends {until}."
         case "lost":
-            return f"Worker {detail} began attempt {number} {since} and gave no result: its lease ended {until}."
+            return f"{detail} began attempt {number} {since} and gave no result: its lease ended {until}."
         case "due":
             return f"It has been due since {since}: the next claim of a worker takes it if its turn comes."
         case "deleted":

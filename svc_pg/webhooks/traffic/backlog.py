@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, LiteralString
 
 from psycopg import AsyncConnection, Connection
 
@@ -20,7 +20,13 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-_READ: Final = statement("queries/webhooks/backlog.sql").replace("{worker_seen}", WORKER_SEEN)
+UNSETTLED: Final[LiteralString] = (
+    "txid_snapshot_xmax(txid_current_snapshot()) - txid_snapshot_xmin(txid_current_snapshot())"
+)
+"""The number of transactions begun since the oldest running one."""
+_READ: Final = (
+    statement("queries/webhooks/backlog.sql").replace("{worker_seen}", WORKER_SEEN).replace("{unsettled}", UNSETTLED)
+)
 _WAITING: Final = statement("queries/webhooks/waiting_deliveries.sql")
 
 
@@ -73,6 +79,10 @@ class PendingCounts:
     behind: Annotated[int, Doc("Those that wait for another of their key.", 0)]
     parked: Annotated[int, Doc("Those that wait for their endpoint, which is paused or failing.", 0)]
     in_flight: Annotated[int, Doc("Those under way.", 2)]
+
+
+EMPTY: Final = Backlog(0.0, 0, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_attention=False)
+"""The backlog of a database without webhooks."""
 
 
 def backlog() -> Query[Backlog]:

@@ -8,18 +8,20 @@ from typing import Final
 import psycopg
 
 from svc_pg.database.conninfo import Conninfo
-from svc_pg.database.query import Query, afetch
+from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import SvcError
 from svc_pg.status import attribution
 from svc_pg.status.attribution import Attribution
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
-from svc_pg.webhooks.traffic.backlog import PREPARE, Backlog, backlog
+from svc_pg.status.webhooks_installed import webhooks_installed
+from svc_pg.webhooks.traffic.backlog import PREPARE, UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
 
 _log = logging.getLogger(__name__)
 
 _SEAL_LAG: Final = "select extract(epoch from lag)::float8 as seconds from svc.audit_seal_lag()"
+_UNSETTLED: Final = f"select {UNSETTLED} as unsettled"
 _LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
 _FRESH: Final = 5.0  # seconds
 _FRESH_DAY: Final = 60.0  # seconds
@@ -29,15 +31,16 @@ _FRESH_DAY: Final = 60.0  # seconds
 class DatabaseState:
     """The backlog and the audit log as of one time.
 
-    ``seal_lag`` is the age in seconds of the oldest entry without a seal, None if the log has no seals.
-    ``verification`` is the last recorded one, None if there is none. ``last_runs`` are the tasks of maintenance that
-    have run.
+    ``backlog`` is None in a database without webhooks. ``seal_lag`` is the age in seconds of the oldest entry without a
+    seal, None if the log has no seals. ``verification`` is the last recorded one, None if there is none. ``last_runs``
+    are the tasks of maintenance that have run. ``unsettled`` counts the transactions since the oldest one that runs.
     """
 
-    backlog: Backlog
+    backlog: Backlog | None
     seal_lag: float | None = None
     verification: LastVerification | None = None
     last_runs: tuple[LastRun, ...] = ()
+    unsettled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +80,17 @@ class StateReader:
     async def _ask_state(self) -> DatabaseState | None:
         try:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
+                has_webhooks = await afetch_one(conn, webhooks_installed())
                 await conn.execute(PREPARE)
-                [found] = await afetch(conn, backlog())
+                queues = await afetch(conn, backlog()) if has_webhooks else []
                 lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
                 verification = await afetch(conn, LAST_VERIFICATION)
                 return DatabaseState(
-                    found,
+                    queues[0] if queues else None,
                     lag[0].seconds if lag else None,
                     verification[0] if verification else None,
                     tuple(await afetch(conn, last_runs())),
+                    await afetch_one(conn, Query(_UNSETTLED, (), lambda unsettled: int(unsettled))),
                 )
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the backlog: %s", error)

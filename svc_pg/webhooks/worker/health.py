@@ -49,7 +49,8 @@ def _pages(observed: Observed, database: StateReader) -> dict[str, Page]:
         from svc_pg.webhooks.worker.prometheus import exposition
 
         state, attributed = await database.state(), await database.attributed()
-        return Answer(*exposition(observed.statistics, state, attributed, accept=accept))
+        is_delivering = observed.is_delivering
+        return Answer(*exposition(observed.statistics, state, attributed, is_delivering=is_delivering, accept=accept))
 
     async def health(_: str) -> Answer:
         return _answer("alive", None if observed.is_alive else "not alive")

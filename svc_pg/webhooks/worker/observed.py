@@ -13,6 +13,10 @@ class Observed(Protocol):
         """Its counters."""
 
     @property
+    def is_delivering(self) -> bool:
+        """True if it delivers, false if it only maintains."""
+
+    @property
     def is_alive(self) -> bool:
         """True if it runs; it may be waiting for its database."""
 

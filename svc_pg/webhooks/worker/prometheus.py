@@ -23,26 +23,38 @@ def exposition(
     state: DatabaseState | None,
     attributed: Sequence[Attribution] = (),
     *,
+    is_delivering: bool = True,
     accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
-    ``state`` is None if the database does not answer; its metrics are then left out.
+    ``state`` is None if the database does not answer; its metrics are then left out, as are those of deliveries for a
+    worker that is not ``is_delivering``.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, state, attributed))
+    registry.register(_Collector(statistics, state, attributed, is_delivering=is_delivering))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
 class _Collector:
-    def __init__(self, statistics: Statistics, state: DatabaseState | None, attributed: Sequence[Attribution]) -> None:
+    def __init__(
+        self,
+        statistics: Statistics,
+        state: DatabaseState | None,
+        attributed: Sequence[Attribution],
+        *,
+        is_delivering: bool,
+    ) -> None:
         self._statistics = statistics
+        self._is_delivering = is_delivering
         self._state = state
         self._attributed = attributed
 
     def collect(self) -> Iterator[Metric]:
-        yield from _of_worker(self._statistics)
+        if self._is_delivering:
+            yield from _of_deliveries(self._statistics)
+        yield from _of_runs(self._statistics)
         yield GaugeMetricFamily(
             "svc_webhook_database_up", "Whether the database answers.", int(self._state is not None)
         )
@@ -52,7 +64,13 @@ class _Collector:
 
 
 def _of_database(state: DatabaseState) -> Iterator[Metric]:
-    yield from _of_backlog(state.backlog)
+    if state.backlog is not None:
+        yield from _of_backlog(state.backlog)
+    yield GaugeMetricFamily(
+        "svc_audit_unsettled_transactions",
+        "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
+        state.unsettled,
+    )
     yield _of_maintenance(state.last_runs)
     if state.seal_lag is not None:
         yield GaugeMetricFamily(
@@ -62,7 +80,7 @@ def _of_database(state: DatabaseState) -> Iterator[Metric]:
         yield from _of_verification(state.verification)
 
 
-def _of_worker(statistics: Statistics) -> Iterator[Metric]:
+def _of_deliveries(statistics: Statistics) -> Iterator[Metric]:
     yield _counted("svc_webhook_attempts", "Attempts to deliver.", "outcome", statistics.attempts, get_args(Outcome))
     yield _histogram("svc_webhook_attempt_duration_seconds", "Duration of attempts.", statistics.attempt_duration)
     yield _counted(
@@ -82,6 +100,9 @@ def _of_worker(statistics: Statistics) -> Iterator[Metric]:
         "svc_webhook_disabled_endpoints", "Endpoints disabled for their answers.", statistics.disabled_endpoints
     )
     yield CounterMetricFamily("svc_webhook_reconnects", "Connections opened again.", statistics.reconnects)
+
+
+def _of_runs(statistics: Statistics) -> Iterator[Metric]:
     results = ("success", "failure")
     yield _counted("svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, results)
     yield _counted("svc_audit_sealing_runs", "Runs of sealing the audit log.", "result", statistics.sealing, results)
@@ -119,11 +140,6 @@ def _of_backlog(backlog: Backlog) -> Iterator[Metric]:
         "svc_webhook_oldest_snapshot_transactions",
         "Transactions since the oldest snapshot; claims skip over every delivery finished since.",
         backlog.oldest_snapshot_transactions,
-    )
-    yield GaugeMetricFamily(
-        "svc_audit_unsettled_transactions",
-        "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
-        backlog.unsettled_transactions,
     )
 
 

@@ -70,6 +70,11 @@ class Worker:
         self._acknowledging = Reconnecting(database, stopping=self._finished, statistics=self.statistics)
 
     @property
+    def is_delivering(self) -> bool:
+        """True: it does nothing else."""
+        return True
+
+    @property
     def is_alive(self) -> bool:
         """True if it runs, even while it waits for its database."""
         return self._working is None or not self._working.done()

@@ -112,13 +112,17 @@ def test_serve_does_not_start_without_its_database(run: Run) -> None:
     assert hint.startswith("Tried database shop at 127.0.0.1, port 9")
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["serve", "log", "export", "send order.created {}", "webhooks list", "webhooks deliveries"],
-)
+@pytest.mark.parametrize("command", ["serve", "log", "export", "send order.created {}"])
 def test_every_command_says_the_same_where_svc_pg_is_not_installed(run: Run, empty_database: str, command: str) -> None:
     error, hint = refused(run(*command.split(), "--database-url", empty_database, **CONSOLE))
     assert (error, hint) == ("the database has no svc-pg, or an older one", "Run: svc-pg install")
+
+
+@pytest.mark.parametrize("command", ["webhooks list", "webhooks deliveries"])
+def test_a_command_about_webhooks_names_them(run: Run, empty_database: str, command: str) -> None:
+    error, hint = refused(run(*command.split(), "--database-url", empty_database, **CONSOLE))
+    assert error == "the database has no webhooks of svc-pg, or older ones"
+    assert hint == "Run: svc-pg install. Where only the audit trail is installed, add --all."
 
 
 def test_a_port_that_is_taken_is_named_with_the_option_for_another(run: Run, shared_database: str) -> None:

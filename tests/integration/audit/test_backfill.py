@@ -194,7 +194,7 @@ def test_a_row_that_changed_unseen_is_recorded_with_both_images_and_a_lost_one_w
     assert [(e["operation"], e["record_id"], e["changed_fields"], e["label"]) for e in found] == [
         ("SNAPSHOT", "1", ["a"], "found by backfill"),
         ("SNAPSHOT", "2", ["a"], "found by backfill"),
-        ("DELETE", "4", None, "found by backfill"),
+        ("GONE", "4", None, "found by backfill"),
     ]
     assert (found[0]["before_data"]["a"], found[0]["after_data"]["a"], found[2]["before_data"]["a"]) == ("a", "b", "a")
     assert "hush" not in str(found)
@@ -225,7 +225,7 @@ def test_lost_records_are_found_by_any_key(database: str, key: LiteralString) ->
         conn.commit()
         unseen(conn, "delete from t where a::text = '2'")
         assert schema.backfill(conn, config()) == {"public.t": 1}
-        [entry] = [entry for entry in log(conn) if entry["operation"] == "DELETE"]
+        [entry] = [entry for entry in log(conn) if entry["operation"] == "GONE"]
         assert "2" in entry["record_id"]
         conn.commit()
         assert schema.backfill(conn, config()) == {"public.t": 0}

@@ -105,3 +105,18 @@ def test_events_of_the_console_stay_as_they_were_written(conn: psycopg.Connectio
             conn.execute(statement)
     conn.execute("select svc.console_prune()")
     assert conn.execute("select count(*), max(email) from svc.console_events").fetchall() == [(1, "mallory@x.example")]
+
+
+def test_gone_is_refused_in_sql_too(conn: psycopg.Connection[Any]) -> None:
+    with pytest.raises(psycopg.Error, match="GONE is not an operation of such an entry") as refused:
+        conn.execute("select svc.capture_log('files', 'GONE', '1')")
+    assert refused.value.sqlstate == "SV003"
+
+
+def test_a_snapshot_that_somebody_writes_names_them(conn: psycopg.Connection[Any]) -> None:
+    with audit.actor(conn, "ann"):
+        audit.capture_log(
+            conn, "files", "SNAPSHOT", record_id="1", before={"a": 1}, after={"a": 2}, label="found by me"
+        )
+    [entry] = audit.query().operation("SNAPSHOT").list(conn).data
+    assert (entry.changed_fields, entry.actor_id, entry.is_found) == (["a"], "ann", False)

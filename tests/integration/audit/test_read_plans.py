@@ -62,7 +62,7 @@ def test_a_page_of_rows_as_of_a_time_costs_a_probe_a_record_wherever_it_begins(c
     assert middle.next_cursor is not None
     assert middle.prev_cursor is not None
     for query in (past, past.after(middle.next_cursor), past.before(middle.prev_cursor)):
-        assert pages(conn, partial(query.list, conn)) < 60_000
+        assert pages(conn, partial(query.list, conn)) < 12_000
     assert past.before(middle.prev_cursor).list(conn).data == first.data
 
 
@@ -70,7 +70,24 @@ def test_a_record_as_of_a_time_is_one_probe_however_many_entries_it_has(conn: Co
     for days in (10, 60, 230):
         past = audit.as_of("t", timedelta(days=days)).record(HOT)
         assert len(past.list(conn).data) == 1
-        assert pages(conn, partial(past.list, conn)) < 1_500
+        assert pages(conn, partial(past.list, conn)) < 700
+
+
+def test_a_record_with_few_entries_costs_those_alone_among_many_of_its_table(conn: Connection) -> None:
+    record = "1017"
+    entries = audit.query().resource("t").record(record).limit(100)
+    assert 10 < len(entries.list(conn).data) < 100
+    for days in (10, 60, 230):
+        assert pages(conn, partial(audit.as_of("t", timedelta(days=days)).record(record).list, conn)) < 150
+    history = audit.history("t", record).limit(100)
+    for read in (
+        entries.list,
+        history.list,
+        history.order("oldest").list,
+        partial(audit.blame, table="t", record=record),
+        partial(audit.last_changes, table="t", record=record),
+    ):
+        assert pages(conn, partial(read, conn)) < 600
 
 
 def test_the_origins_of_the_fields_of_a_record_cost_what_lies_after_them(conn: Connection) -> None:
@@ -144,8 +161,15 @@ def test_pages_that_end_in_their_bound_skip_and_repeat_no_entry(
         assert seen == (expected if len(seen) < MOST else expected[len(expected) - len(seen) :])
 
 
+@pytest.fixture(scope="module")
+def shorter(postgres: str, template: str) -> Iterator[Connection]:
+    with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
+        fill(conn, 12_000)
+        yield conn
+
+
 @pytest.mark.parametrize("days", [1, 150])
-def test_a_table_as_of_a_time_has_the_rows_of_its_records_each_looked_up_alone(short: Connection, days: int) -> None:
+def test_a_table_as_of_a_time_has_the_rows_of_its_records_each_looked_up_alone(shorter: Connection, days: int) -> None:
     text = """
     with key as materialized (
         select record_id from svc.audit_logs where table_name = 'public.t' and record_id is not null
@@ -157,21 +181,21 @@ def test_a_table_as_of_a_time_has_the_rows_of_its_records_each_looked_up_alone(s
     """
     whole: LiteralString = 'select r."svc key", r::text from svc.as_of_public_t(%(time)s) r("svc key")'
     time = datetime.now(UTC) - timedelta(days=days)
-    each = short.execute(text, {"time": time}).fetchall()
+    each = shorter.execute(text, {"time": time}).fetchall()
     assert len(each) > 300
-    assert short.execute(whole, {"time": time}).fetchall() == each
+    assert shorter.execute(whole, {"time": time}).fetchall() == each
     alone = [key for key, _ in each]
     past = audit.as_of("t", time).limit(1000)
-    page = past.list(short)
+    page = past.list(shorter)
     found = [row.record_id for row in page.data]
     while page.next_cursor is not None:
-        page = past.after(page.next_cursor).list(short)
+        page = past.after(page.next_cursor).list(shorter)
         found += [row.record_id for row in page.data]
     assert found == alone
-    page = past.before(encode(("\U0010ffff",))).list(short)
+    page = past.before(encode(("\U0010ffff",))).list(shorter)
     found = [row.record_id for row in page.data]
     while page.prev_cursor is not None:
-        page = past.before(page.prev_cursor).list(short)
+        page = past.before(page.prev_cursor).list(shorter)
         found = [*(row.record_id for row in page.data), *found]
     assert found == alone
 

@@ -87,3 +87,10 @@ def test_the_command_line_tells_them_too(follower: psycopg.Connection[Any]) -> N
     purge = ["purge", "--older-than", "1d", "--database-url", follower.info.dsn]
     dry = CliRunner().invoke(app, [*purge, "--dry-run"], prog_name="svc-pg")
     assert (dry.exit_code, dry.output) == (0, "would drop svc.audit_logs_2020_01 with about 1 entry\n")
+
+
+def test_a_reconciliation_reports_and_repairs_nothing(follower: psycopg.Connection[Any]) -> None:
+    found = audit.reconcile(follower, CONFIG)
+    assert [(each.rows, each.is_whole, each.is_recorded) for each in found.tables] == [(2, True, False)]
+    with pytest.raises(ConflictError, match="a standby cannot be repaired"):
+        audit.reconcile(follower, CONFIG, repair=True)

@@ -279,7 +279,7 @@ def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those
     execute(shop, "grant create on schema public to {0}", app)
     execute(shop, "grant usage on schema svc to {0}", app)
     db.execute("insert into app.customer values (1, 'a', 's')")
-    db.execute("update app.customer set email = 'b'")
+    db.execute("update app.customer set email = 'beech'")
     db.execute(OVERLOADS)
     db.execute(OPERATORS)
     db.commit()
@@ -298,7 +298,7 @@ def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those
         chosen = audit.query().operation("UPDATE").severity(at_least="low").missing("compliance")
         chosen = chosen.transactions(since=1, before=2**63)
         assert chosen.list(conn).data == []
-        assert len(audit.query().operation("INSERT", "UPDATE").with_words("b").list(conn).data) == 1
+        assert len(audit.query().operation("INSERT", "UPDATE").with_words("beech").list(conn).data) == 1
         assert tables.query(AuditConfig()).list(conn).data != []
         fetch(conn, net_changes.facts_of([TableName("app", "customer")]))
         fetch(conn, attribution())
@@ -312,7 +312,7 @@ async def read_console(shop: str) -> None:
     async with await psycopg.AsyncConnection.connect(shop) as conn:
         await afacets(conn, audit.query())
         await astats(conn, audit.query())
-        await system_status.read_system_status(conn, Config(), Drift(datetime.now(UTC), 0, 0, []))
+        await system_status.read_system_status(conn, Config(), Drift(datetime.now(UTC), 0, 0, []), has_webhooks=True)
 
 
 def test_temporary_tables_named_as_ours_are_not_written_to(db: psycopg.Connection[Any], shop: str) -> None:

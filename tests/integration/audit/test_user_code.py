@@ -1,5 +1,6 @@
 """Code of a table's or type's owner, which capture meets in a row's values, never has more rights than that owner."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, LiteralString
 
@@ -8,7 +9,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg import Config, schema
+from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, InstallError
@@ -176,6 +177,29 @@ def test_a_backfill_runs_none_of_a_type_that_somebody_added_to_an_extension(shop
     assert seen(shop) == set()
 
 
+def test_a_reconciliation_by_a_superuser_runs_none_of_it(shop: str) -> None:
+    with psycopg.connect(shop, autocommit=True) as conn:
+        schema.backfill(conn, config())
+        conn.execute("set session_replication_role = replica")
+        for name in NAMES:
+            conn.execute(
+                f"insert into {name} values (1, 'a', 's', 'low', '[1,2]', ('low', 1), 'low', '{{low}}')".encode()
+            )
+        conn.execute("reset session_replication_role")
+        found = audit.reconcile(conn, config(), repair=True)
+        assert [(each.table, each.missing, each.repaired) for each in found.tables] == [(name, 1, 1) for name in NAMES]
+        conn.execute("set session_replication_role = replica")
+        conn.execute("update shop.by_row set m = 'high', s = '[5,6]', list = '{high}'; delete from shop.parent")
+        conn.execute("reset session_replication_role")
+        found = audit.reconcile(conn, config(), repair=True)
+        assert [(each.kind, each.fields) for each in found.differences] == [
+            ("differs", ["list", "m", "s"]),
+            ("gone", []),
+        ]
+        assert audit.reconcile(conn, config()).is_whole
+    assert seen(shop) == set()
+
+
 @pytest.mark.parametrize(
     "definition",
     [
@@ -200,6 +224,9 @@ def test_a_backfill_refuses_a_table_whose_definition_has_code_that_the_planner_c
     with psycopg.connect(shop) as conn:
         with pytest.raises(InstallError, match=f'trap.* calls shop.*"{owner}"'):
             schema.backfill(conn, config())
+        refused = [each.problem for each in audit.reconcile(conn, config()).tables if each.problem]
+        assert len(refused) == 1
+        assert re.search(f'trap.* calls shop.*"{owner}"', refused[0])
         assert schema.install(conn, config()) == []
     assert seen(shop) == set()
 

@@ -157,6 +157,27 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
     assert "Canceled" in writer.post(f"/deliveries/{delivery}/cancel").text
 
 
+def test_a_delivery_says_what_it_waits_for_and_leads_to_the_one_that_comes_first(
+    reader: Browser, installed: str, endpoint: Endpoint
+) -> None:
+    with psycopg.connect(installed) as conn:
+        webhooks.endpoints.update(conn, endpoint.id, ordering="key", config=CONFIG)
+        webhooks.endpoints.pause(conn, endpoint.id)
+    first, second = (send(installed, key="order <7>") for _ in range(2))
+    page = unescape(reader.get(f"/deliveries/{second}").text)
+    for sentence in (
+        "Its endpoint is paused, until somebody resumes it.",
+        f"An older message of its key comes first: delivery {first}.",
+        "No worker is seen: it waits until one runs.",
+    ):
+        assert f"<bdi>{sentence}</bdi>" in page
+    [address] = re.findall(r'href="/.well-known/svc/ui(/deliveries/[^"]+)">See that delivery', page)
+    assert address == f"/deliveries/{first}"
+    assert "See that delivery" not in reader.get(address).text
+    fail(installed, first, error="<b>the endpoint answered 503</b>")
+    assert "&lt;b&gt;the endpoint answered 503&lt;/b&gt;" in reader.get(address).text
+
+
 def test_the_command_of_the_page_verifies_the_signature(
     writer: Browser, installed: str, endpoint: Endpoint, tmp_path: Any
 ) -> None:

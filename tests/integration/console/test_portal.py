@@ -544,6 +544,28 @@ def test_a_customer_reads_what_a_failing_endpoint_answered(client: httpx.Client,
     assert "<b><bdi>of acme</bdi> fails.</b> <bdi>The endpoint answered 503</bdi>. 3 failures in a row" in page.text
 
 
+def test_a_customer_reads_why_a_delivery_waits_and_no_name_of_the_operators_machines(
+    client: httpx.Client, database: str
+) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("select svc.webhook_claim('machine 7', 10)")
+        [(own,), (foreign,)] = conn.execute(
+            "select d.id::text from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id"
+            " where e.tenant in ('acme', 'globex') order by e.tenant"
+        ).fetchall()
+        token = api_tokens.add(conn, "acme", permission="read", tenant="acme").token
+    customer = entered(client)
+    page = customer.get(f"deliveries/{own}").text
+    assert "A worker has been sending it since" in page
+    assert "machine 7" not in page
+    headers = {"Authorization": f"Bearer {token}"}
+    [reason] = client.get(f"/webhooks/deliveries/{own}/why", headers=headers).json()
+    assert (reason["reason"], "machine 7" in reason["sentence"]) == ("sending", False)
+    assert_problem(client.get(f"/webhooks/deliveries/{foreign}/why", headers=headers), 404, "unknown_delivery")
+    [told] = client.get(f"/webhooks/deliveries/{own}/why", headers=bearer("read")).json()
+    assert told["sentence"].startswith("Worker machine 7 has been sending it since")
+
+
 def test_hostile_texts_are_inert(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
         for text in HOSTILE:

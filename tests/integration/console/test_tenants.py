@@ -187,7 +187,7 @@ def test_an_endpoint_of_an_unknown_tenant_is_refused_or_said_to_be_its_first(dat
 def test_of_a_link_and_the_removal_of_its_tenant_at_once_the_removal_wins(client: httpx.Client, installed: str) -> None:
     add(client, "Raced", "raced")
     with psycopg.connect(installed) as making, ThreadPoolExecutor() as executor:
-        link = "select svc.console_portal_link(gen_random_uuid(), 'raced', sha256('raced'), '1 h', '10 min')"
+        link = "select svc.webhook_portal_link(gen_random_uuid(), 'raced', sha256('raced'), '1 h', '10 min')"
         making.execute("select svc.console_check_tenant('raced')")
         making.execute(link)
         removing = executor.submit(client.delete, "/tenant/tenants/raced")

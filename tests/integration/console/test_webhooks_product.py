@@ -193,7 +193,9 @@ def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> 
     assert client.post(f"{path}/cancel").json()["status"] == "canceled"
     assert_problem(client.post(f"{path}/cancel"), 409, "conflict")
     assert client.post(f"{path}/retry").json()["status"] == "pending"
+    assert [reason["reason"] for reason in client.get(f"{path}/why").json()] == ["due", "no_worker"]
     client.post(f"{path}/cancel")
+    assert [reason["reason"] for reason in client.get(f"{path}/why").json()] == ["canceled"]
     bulk = {"endpointId": endpoint, "status": "canceled", "since": "1h"}
     counted = client.post("/webhooks/deliveries/retry", json=bulk | {"dryRun": True})
     assert counted.json() == {"count": 1, "isComplete": True}
@@ -286,6 +288,7 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("GET", f"/endpoints/{UNKNOWN}/stats", None, 404, "unknown_endpoint"),
         ("DELETE", f"/endpoints/{UNKNOWN}", None, 404, "unknown_endpoint"),
         ("GET", f"/deliveries/{UNKNOWN}/attempts", None, 404, "unknown_delivery"),
+        ("GET", f"/deliveries/{UNKNOWN}/why", None, 404, "unknown_delivery"),
         ("POST", f"/deliveries/{UNKNOWN}/cancel", None, 404, "unknown_delivery"),
         ("POST", f"/endpoints/{UNKNOWN}/unknown", None, 404, "not_found"),
         ("GET", f"/endpoints/{UNKNOWN}", None, 404, "unknown_endpoint"),

@@ -57,14 +57,19 @@ select f.functionid::regprocedure::text, f.lineno, f.level, f.message
 """
 
 
+def prepare_check(conn: psycopg.Connection[Any]) -> None:
+    """Make the tables, or skip the test if the server has no plpgsql_check."""
+    if not scalar(conn, "select exists (select from pg_available_extensions where name = 'plpgsql_check')"):
+        assert not os.environ.get(REQUIRED), "plpgsql_check is not installed on this server"
+        pytest.skip("this PostgreSQL has no plpgsql_check")
+    conn.execute(DDL)
+    conn.commit()
+
+
 @pytest.mark.parametrize("level", ["row", "statement"])
 def test_plpgsql_check_finds_nothing(database: str, level: str) -> None:
     with psycopg.connect(database) as conn:
-        if not scalar(conn, "select exists (select from pg_available_extensions where name = 'plpgsql_check')"):
-            assert not os.environ.get(REQUIRED), "plpgsql_check is not installed on this server"
-            pytest.skip("this PostgreSQL has no plpgsql_check")
-        conn.execute(DDL)
-        conn.commit()
+        prepare_check(conn)
         tables: list[dict[str, Any]] = [
             {"name": "plain", "level": level, "enrich": RULES, "max_value_bytes": 1024},
             {"name": 'public."Odd ""One"', "level": level, "redact": {"secret": "hash"}, "on_error": "warn"},
@@ -75,4 +80,13 @@ def test_plpgsql_check_finds_nothing(database: str, level: str) -> None:
         schema.install(conn, Config.model_validate({"audit": {"tables": tables}, "webhooks": webhooks}))
         with_tables = "^change_events_" if level == "row" else "^(change_events|capture)_"
         findings = conn.execute(CHECK, {"with_tables": with_tables}).fetchall()
+        assert findings == [], "\n".join(map(str, findings))
+
+
+def test_no_function_of_the_audit_trail_alone_needs_webhooks(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as conn:
+        prepare_check(conn)
+        tables = [{"name": "plain", "enrich": RULES}, {"name": "keyless"}]
+        schema.install(conn, Config.model_validate({"products": ["audit"], "audit": {"tables": tables}}))
+        findings = conn.execute(CHECK, {"with_tables": "^$"}).fetchall()
         assert findings == [], "\n".join(map(str, findings))

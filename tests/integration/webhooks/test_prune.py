@@ -22,7 +22,7 @@ OLD: Final = 1_000
 
 @pytest.fixture
 def conn(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
-    monkeypatch.setattr("svc_pg.maintenance._BATCH", BATCH)
+    monkeypatch.setattr("svc_pg.maintenance.batches._BATCH", BATCH)
     with psycopg.connect(database, autocommit=True) as conn:
         add_endpoints(conn, 3)
         yield conn

@@ -20,7 +20,7 @@ from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.status.last_runs import LastRun
 from svc_pg.webhooks.traffic import backlog
-from svc_pg.webhooks.traffic.backlog import PREPARE, Backlog
+from svc_pg.webhooks.traffic.backlog import EMPTY, PREPARE, Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
@@ -44,7 +44,9 @@ def send(conninfo: str, number: int = 1) -> None:
 
 
 def read(conninfo: str) -> Backlog:
-    return read_state(conninfo).backlog
+    found = read_state(conninfo).backlog
+    assert found is not None
+    return found
 
 
 def read_state(conninfo: str) -> DatabaseState:
@@ -166,12 +168,12 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     runs = (LastRun("purge", 90.5, None), LastRun("maintenance", None, "no"))
-    found = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7, 3, is_worker_seen=True, needs_attention=False)
+    found = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7, 9, is_worker_seen=True, needs_attention=False)
     now, age = datetime.now(UTC), timedelta(hours=2)
     verification = LastVerification(
         now, age, 1, 9, 5, 0, 3, is_complete=True, has_copies=False, keys=["s1"], verified_by="alice"
     )
-    state = DatabaseState(found, seal_lag=12.5, verification=verification, last_runs=runs)
+    state = DatabaseState(found, seal_lag=12.5, verification=verification, last_runs=runs, unsettled=3)
     body, content_type = exposition(Statistics(), state, accept=accept)
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
@@ -183,6 +185,13 @@ def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     assert b'task="maintenance"' not in body  # it has not succeeded yet
     served = set(re.findall(rb"\bsvc_\w+", body))
     assert set(re.findall(rb"\bsvc_\w+", (ROOT / "docs" / "alerts.yml").read_bytes())) <= served
+
+
+@pytest.mark.parametrize("state", [None, DatabaseState(None), DatabaseState(EMPTY)])
+def test_a_worker_that_does_not_deliver_has_no_metrics_of_deliveries(state: DatabaseState | None) -> None:
+    body, _ = exposition(Statistics(), state, is_delivering=False, accept="")
+    assert b"svc_maintenance_runs_total" in body
+    assert b"svc_webhook_attempts" not in body
 
 
 def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(database: str) -> None:

@@ -52,14 +52,14 @@ async def _found(request: PageRequest, whose: str, session_id: str) -> SessionRe
     try:
         return await request.api.get(SessionRecord, "account", whose, session_id)
     except Problem as problem:
-        if problem.status != HTTPStatus.NOT_FOUND or whose == _OWN:
+        if problem.status != HTTPStatus.NOT_FOUND or whose == _OWN or not request.has_webhooks:
             raise
     return await request.api.get(PortalLink, "webhooks", "portal-sessions", session_id)
 
 
 async def _links(request: PageRequest, whose: str, state: str) -> Sequence[PendingPortalLink]:
     """The links to the portal that may become sessions."""
-    if whose == _OWN or state != "live":
+    if whose == _OWN or state != "live" or not request.has_webhooks:
         return []
     return (await request.api.get(PendingPortalLinks, "webhooks", "portal-sessions")).data
 

@@ -58,7 +58,9 @@ async def tenant_page(request: PageRequest) -> Answer:
         "name": request.form.get("name", tenant.name) if "seen" in request.form else tenant.name,
         "seen": seen,
         "use": (await _use(request, [tenant.id]))[tenant.id],
-        "deliveries": await _counted(request, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id),
+        "deliveries": await _counted(request, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id)
+        if request.has_webhooks
+        else None,
         "changes": await _counted(request, AuditStats, "audit", "stats", tenant=tenant.id),
     }
     return Html("tenant", values)

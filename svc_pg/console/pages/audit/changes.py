@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 
-from svc_pg.audit.log.entry import Entry, Operation, is_erased
+from svc_pg.audit.log.entry import Entry, Operation, is_erased, is_found
 from svc_pg.audit.log.value_texts import Sides, sides, written
 from svc_pg.console.pages.audit.value_differences import LONGEST, Value, alone, compared
 from svc_pg.console.pages.page_request import PageRequest
@@ -38,6 +38,7 @@ OPERATIONS: Final[dict[Operation, OperationWords]] = {
     "DELETE": OperationWords("Deleted", "minus", "bad", "deleted"),
     "TRUNCATE": OperationWords("Emptied", "minus", "bad", "emptied"),
     "SNAPSHOT": OperationWords("Recorded", "copy", "", "recorded as it was"),
+    "GONE": OperationWords("Found gone", "minus", "bad", "no longer found"),
 }
 
 
@@ -70,7 +71,7 @@ def _fields(entry: Entry) -> str:
             return field_names(entry.changed_fields or [])
         case "TRUNCATE":
             return short(entry.partition or entry.table_name)
-        case "INSERT" | "DELETE" | "SNAPSHOT":
+        case "INSERT" | "DELETE" | "SNAPSHOT" | "GONE":
             return short(entry.table_name)
         case _:
             assert_never(entry.operation)
@@ -90,7 +91,9 @@ def short(table: str) -> str:
 
 
 def who(entry: Entry) -> str:
-    """The actor, or, if the application set none, the user of the database."""
+    """The actor, or, if the application set none, the user of the database; of a change that was found, nobody."""
+    if is_found(entry):
+        return "a comparison with the table"
     return entry.actor_id if entry.actor_id is not None else entry.db_user or "nobody named"
 
 

@@ -12,6 +12,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
+from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -57,6 +58,7 @@ async def delivery_page(request: PageRequest) -> Answer:
     endpoint = next(iter(endpoints), None)
     values = {
         "delivery": delivery,
+        "why": await _why(request, delivery),
         "attempts": newest_first[:SHOWN_ATTEMPTS],
         "older": len(newest_first) - SHOWN_ATTEMPTS,
         "marks": marks(attempts.data),
@@ -85,6 +87,13 @@ async def cancel(request: PageRequest) -> Answer:
     """Cancel the delivery."""
     await request.api.call("POST", "webhooks", "deliveries", request.params["id"], "cancel")
     return SeeOther(request.to.delivery(request.params["id"]))
+
+
+async def _why(request: PageRequest, delivery: DeliveryDetail) -> Sequence[DeliveryReason]:
+    """The reasons for which the delivery has not arrived."""
+    if delivery.status == "delivered":
+        return []
+    return await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery.id, "why")
 
 
 async def _causes(request: PageRequest, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:

@@ -1,7 +1,7 @@
 -- Turn a link to the portal, once, into a session that may write and sees one tenant alone. No row if there is no such
 -- link, or it was opened before or revoked, or its time is over. Of two calls at once, one gets the session.
 -- access: admin
-create or replace function svc.console_open_portal(
+create or replace function svc.webhook_open_portal(
     p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text
 ) returns table (session_id uuid, tenant text, expires_in integer)
 language plpgsql
@@ -26,4 +26,4 @@ begin
     return query select v_link.id, v_link.tenant, extract(epoch from v_link.session_lifetime)::integer;
 end
 $svc$;
-revoke all on function svc.console_open_portal(bytea, bytea, interval, inet, text) from public;
+revoke all on function svc.webhook_open_portal(bytea, bytea, interval, inet, text) from public;

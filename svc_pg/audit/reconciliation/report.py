@@ -1,0 +1,85 @@
+"""The result of a reconciliation: what was compared, and what differs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from svc_pg.audit.reconciliation.findings import Difference
+
+
+@dataclass(frozen=True, slots=True)
+class TableReport:
+    """The comparison of one table, which began at ``since`` and ended at ``until``.
+
+    ``rows`` were compared. The log lacks ``missing`` of them, of which ``unrecorded`` have no entry at all, and knows
+    ``differing`` ones otherwise; ``gone`` records are in the log only. Not faults are ``erased`` rows, whose entries an
+    erasure has emptied, and ``unknown`` records: they have no entry, or only a held one that tells otherwise, but
+    entries of the table up to ``purged_before`` were purged. ``notes`` say what was not compared, perhaps all: then the
+    table is not ``is_compared``. A comparison that was ended early is not ``is_complete``, for example by a
+    ``problem``: the table stays locked, was changed meanwhile, or the role lacks a right. If the result
+    ``is_recorded``, an entry of the log tells it; the role may lack the right to write one.
+
+    A repair has written ``repaired`` entries, None without one; some of the tables or partitions in ``postponed`` are
+    missing, because writers kept them.
+    """
+
+    table: str
+    since: datetime
+    until: datetime
+    rows: int
+    unrecorded: int
+    missing: int
+    differing: int
+    gone: int
+    unknown: int
+    erased: int
+    repaired: int | None
+    postponed: list[str]
+    purged_before: datetime | None
+    notes: list[str]
+    is_compared: bool
+    is_complete: bool
+    is_recorded: bool
+    problem: str | None
+
+    @property
+    def differences(self) -> int:
+        """The number of all differences, also of those that are repaired."""
+        return self.missing + self.differing + self.gone
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all was compared, and the log knows it as it is, perhaps since the repair."""
+        is_known = self.repaired is not None or not self.differences
+        return self.is_complete and is_known and not self.postponed
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """The comparison of tables with the log.
+
+    ``differences`` has the first ones of each table; the tables have the numbers of all. ``after`` is the cursor from
+    which another call goes on, if this one was ended early.
+    """
+
+    tables: list[TableReport]
+    differences: list[Difference]
+    after: str | None
+
+    @property
+    def is_whole(self) -> bool:
+        """True if everything was compared, and the log knows it as it is."""
+        return self.after is None and all(table.is_whole for table in self.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The ``rows`` compared of a table so far, of about ``expected``, and the cursor from which a call would go on.
+
+    At the end of each table there is its ``report``; after the last one no cursor is left.
+    """
+
+    table: str
+    rows: int
+    expected: int
+    cursor: str | None
+    report: TableReport | None = None

@@ -1,0 +1,999 @@
+"""The methods of Client, made of docs/openapi.json by tests/support/client_source.py."""
+
+# ruff: noqa: A002 - names of the API
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Unpack
+
+from svc_pg.client.answers import Page
+from svc_pg.client.generated import models, requests
+from svc_pg.client.generated import operations as ops
+from svc_pg.client.operations import Arguments
+from svc_pg.client.performing import Api
+from svc_pg.client.streams import Lines, Parts, ServerEvent, ServerEvents, Stream
+
+__all__ = [
+    "Backlog",
+    "Capabilities",
+    "Changes",
+    "ConsoleEvents",
+    "Deliveries",
+    "Endpoints",
+    "Entries",
+    "EventTypes",
+    "Events",
+    "Health",
+    "Holds",
+    "Messages",
+    "Openapi",
+    "OwnSessions",
+    "Portal",
+    "PortalSessions",
+    "Ready",
+    "Records",
+    "Seals",
+    "Session",
+    "Sessions",
+    "SignIn",
+    "System",
+    "Tables",
+    "Tenants",
+    "Tokens",
+    "Traffic",
+    "Transactions",
+]
+
+
+class Openapi:
+    """The operations ``openapi``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> dict[str, Any]:
+        """This document.
+
+        It is the same without a session, and on every console of this version with the same products. Needs no session.
+        """
+        return self._api.answer(ops.OPENAPI_GET)
+
+
+class Health:
+    """The operations ``health``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> models.Health:
+        """Whether the console answers.
+
+        Needs no session.
+        """
+        return self._api.answer(ops.HEALTH_GET)
+
+
+class Ready:
+    """The operations ``ready``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> models.ReadinessReport:
+        """Whether the console reads its tables.
+
+        Needs no session.
+        """
+        return self._api.answer(ops.READY_GET)
+
+
+class Capabilities:
+    """The operations ``capabilities``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> models.Capabilities:
+        """Products, sign-in methods and permissions.
+
+        Needs no session.
+        """
+        return self._api.answer(ops.CAPABILITIES_GET)
+
+
+class Portal:
+    """The operations ``portal``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def open(self, **body: Unpack[requests.OpenPortalRequest]) -> models.OpenedPortalSession:
+        """Turn a link to the portal into a session of its pages, once.
+
+        Needs no session.
+        """
+        return self._api.answer(ops.PORTAL_OPEN, Arguments(body=body))
+
+
+class SignIn:
+    """The operations ``sign_in``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def begin(self, **body: Unpack[requests.MagicLinkRequest]) -> models.PendingSignIn:
+        """Have a code mailed, and get the token that binds it to this device.
+
+        Needs no session.
+        """
+        return self._api.answer(ops.SIGN_IN_BEGIN, Arguments(body=body))
+
+    def verify(self, *, device_token: str, **body: Unpack[requests.VerifyRequest]) -> models.Verified:
+        """Try the code.
+
+        Needs the token of a device.
+        """
+        return self._api.answer(ops.SIGN_IN_VERIFY, Arguments(device_token=device_token, body=body))
+
+    def poll(self, *, device_token: str, **query: Unpack[requests.SignInPollQuery]) -> models.SignInState:
+        """Ask for the state of a sign-in.
+
+        Needs the token of a device.
+        """
+        return self._api.answer(ops.SIGN_IN_POLL, Arguments(device_token=device_token, query=query))
+
+    def claim(self, *, device_token: str, **body: Unpack[requests.ClaimRequest]) -> models.ClaimedSession:
+        """Get the session of a verified code; again, within two minutes, if the answer was lost.
+
+        Needs the token of a device.
+        """
+        return self._api.answer(ops.SIGN_IN_CLAIM, Arguments(device_token=device_token, body=body))
+
+
+class Session:
+    """The operations ``session``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> models.Session:
+        """The user's own session and permission.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.SESSION_GET)
+
+    def delete(self) -> None:
+        """Sign out.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.SESSION_DELETE)
+
+
+class OwnSessions:
+    """The operations ``own_sessions``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.OwnSessionsListPage]) -> Page[models.SessionRecord]:
+        """The user's own sessions, newest first.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.OWN_SESSIONS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.OwnSessionsListQuery]
+    ) -> Iterator[models.SessionRecord]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.OWN_SESSIONS_LIST, Arguments(query=query), page_size)
+
+    def get(self, id: str) -> models.SessionRecord:
+        """One of the user's own sessions.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.OWN_SESSIONS_GET, Arguments(path=[id]))
+
+    def revoke(self, id: str) -> None:
+        """End one of the user's own sessions.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.OWN_SESSIONS_REVOKE, Arguments(path=[id]))
+
+
+class Sessions:
+    """The operations ``sessions``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.SessionsListPage]) -> Page[models.SessionRecord]:
+        """Everybody's sessions, newest first.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.SESSIONS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.SessionsListQuery]
+    ) -> Iterator[models.SessionRecord]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.SESSIONS_LIST, Arguments(query=query), page_size)
+
+    def get(self, id: str) -> models.SessionRecord:
+        """One session.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.SESSIONS_GET, Arguments(path=[id]))
+
+    def revoke(self, id: str) -> None:
+        """End a session.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.SESSIONS_REVOKE, Arguments(path=[id]))
+
+
+class Tokens:
+    """The operations ``tokens``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.TokensListPage]) -> Page[models.ApiToken]:
+        """The tokens of programs, newest first.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.TOKENS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.TokensListQuery]
+    ) -> Iterator[models.ApiToken]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TOKENS_LIST, Arguments(query=query), page_size)
+
+    def create(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateTokenRequest]
+    ) -> models.CreatedToken:
+        """Make a token for a program; the answer holds it, this once.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.TOKENS_CREATE, Arguments(idempotency_key=idempotency_key, body=body))
+
+    def get(self, id: str) -> models.ApiToken:
+        """The token of a program, without its secret.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.TOKENS_GET, Arguments(path=[id]))
+
+    def revoke(self, id: str) -> None:
+        """End the token of a program.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.TOKENS_REVOKE, Arguments(path=[id]))
+
+
+class ConsoleEvents:
+    """The operations ``console_events``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.ConsoleEventsListPage]) -> Page[models.ConsoleEvent]:
+        """What happened in the console, newest first: sign-ins, exports, refused calls, changes of tokens.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.CONSOLE_EVENTS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.ConsoleEventsListQuery]
+    ) -> Iterator[models.ConsoleEvent]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query=query), page_size)
+
+
+class System:
+    """The operations ``system``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> models.SystemStatus:
+        """Versions, workers, sizes, retention, and how the database differs from the configuration.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.SYSTEM_GET)
+
+
+class Changes:
+    """The operations ``changes``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def stream(self) -> Stream[ServerEvent]:
+        """Events that name the topics that changed: audit, deliveries, endpoints, console; for 10 minutes.
+
+        Needs the permission read.
+        """
+        return self._api.stream(ops.CHANGES_STREAM, ServerEvents)
+
+
+class Entries:
+    """The operations ``entries``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.EntriesListPage]) -> Page[models.Entry]:
+        """Entries, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENTRIES_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.EntriesListQuery]
+    ) -> Iterator[models.Entry]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.ENTRIES_LIST, Arguments(query=query), page_size)
+
+    def purge(self, **query: Unpack[requests.EntriesPurgeQuery]) -> models.PurgeReport:
+        """Remove old entries, and record that.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.ENTRIES_PURGE, Arguments(query=query))
+
+    def get(self, id: str) -> models.Entry:
+        """One entry.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENTRIES_GET, Arguments(path=[id]))
+
+    def diff(self, id: str) -> models.EntryDiff:
+        """The fields that one entry changed, and a JSON Patch.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENTRIES_DIFF, Arguments(path=[id]))
+
+    def revert(self, id: str, **query: Unpack[requests.EntriesRevertQuery]) -> models.Revert:
+        """The SQL that takes one entry back, for somebody to read and run; nothing is executed.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.ENTRIES_REVERT, Arguments(path=[id], query=query))
+
+    def seal(self, id: str) -> models.EntrySeal:
+        """The seal of one entry.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.ENTRIES_SEAL, Arguments(path=[id]))
+
+    def proof(self, id: str) -> dict[str, Any]:
+        """The proof that one entry was in the log when its seal was made, to check with the public key.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.ENTRIES_PROOF, Arguments(path=[id]))
+
+    def stats(self, **query: Unpack[requests.EntriesStatsQuery]) -> models.AuditStats:
+        """Counts of entries by time, table, actor, operation and severity.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENTRIES_STATS, Arguments(query=query))
+
+    def facets(self, **query: Unpack[requests.EntriesFacetsQuery]) -> models.Facets:
+        """The values of each filter among the newest entries, with counts.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENTRIES_FACETS, Arguments(query=query))
+
+    def export(self, **query: Unpack[requests.EntriesExportQuery]) -> Stream[models.Entry]:
+        """All entries as a file, oldest first.
+
+        Needs the permission write.
+        """
+        return self._api.stream(ops.ENTRIES_EXPORT, lambda most: Lines(models.Entry, most), Arguments(query=query))
+
+    def export_file(
+        self, *, format: Literal["json", "ndjson", "csv"] = "ndjson", **query: Unpack[requests.EntriesExportQuery]
+    ) -> Stream[bytes]:
+        """As ``export``, but the parts of a file, to be written one after the other."""
+        return self._api.stream(ops.ENTRIES_EXPORT, lambda _: Parts(), Arguments(query={**query, "format": format}))
+
+
+class Records:
+    """The operations ``records``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def entries(self, table: str, id: str, **query: Unpack[requests.RecordsEntriesPage]) -> Page[models.Entry]:
+        """The entries of one record in the order of change, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_ENTRIES, Arguments(path=[table, id], query=query))
+
+    def iterate_entries(
+        self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsEntriesQuery]
+    ) -> Iterator[models.Entry]:
+        """As ``entries``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.RECORDS_ENTRIES, Arguments(path=[table, id], query=query), page_size)
+
+    def states(self, table: str, id: str, **query: Unpack[requests.RecordsStatesPage]) -> Page[models.RecordState]:
+        """The states of one record with the times from which and to which each was there, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_STATES, Arguments(path=[table, id], query=query))
+
+    def iterate_states(
+        self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsStatesQuery]
+    ) -> Iterator[models.RecordState]:
+        """As ``states``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query=query), page_size)
+
+    def blame(self, table: str, id: str) -> Page[models.FieldOrigin]:
+        """Each field of a record with the entry that last changed it.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_BLAME, Arguments(path=[table, id]))
+
+    def as_of(self, table: str, id: str, **query: Unpack[requests.RecordsAsOfQuery]) -> models.PastRow:
+        """A record as it was at a time.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_AS_OF, Arguments(path=[table, id], query=query))
+
+
+class Tables:
+    """The operations ``tables``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def as_of(self, table: str, **query: Unpack[requests.TablesAsOfPage]) -> Page[models.PastRow]:
+        """The rows of a table as they were at a time, in the order of their keys.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.TABLES_AS_OF, Arguments(path=[table], query=query))
+
+    def iterate_as_of(
+        self, table: str, *, page_size: int | None = None, **query: Unpack[requests.TablesAsOfQuery]
+    ) -> Iterator[models.PastRow]:
+        """As ``as_of``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TABLES_AS_OF, Arguments(path=[table], query=query), page_size)
+
+    def list(self, **query: Unpack[requests.TablesListPage]) -> Page[models.CapturedTable]:
+        """The audited tables by name, with their rules and the state of capture.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TABLES_LIST, Arguments(query=query))
+
+    def iterate(self, *, page_size: int | None = None) -> Iterator[models.CapturedTable]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TABLES_LIST, Arguments(), page_size)
+
+
+class Transactions:
+    """The operations ``transactions``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def revert(self, id: str, **query: Unpack[requests.TransactionsRevertQuery]) -> models.Revert:
+        """The SQL that takes one transaction back, for somebody to read and run; nothing is executed.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TRANSACTIONS_REVERT, Arguments(path=[id], query=query))
+
+
+class Seals:
+    """The operations ``seals``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.SealsListPage]) -> Page[models.AuditSeal]:
+        """The seals of the log, newest first.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.SEALS_LIST, Arguments(query=query))
+
+    def iterate(self, *, page_size: int | None = None) -> Iterator[models.AuditSeal]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.SEALS_LIST, Arguments(), page_size)
+
+
+class Holds:
+    """The operations ``holds``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.HoldsListPage]) -> Page[models.Hold]:
+        """Legal holds, newest first.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.HOLDS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.HoldsListQuery]
+    ) -> Iterator[models.Hold]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.HOLDS_LIST, Arguments(query=query), page_size)
+
+
+class Endpoints:
+    """The operations ``endpoints``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.EndpointsListPage]) -> Page[models.Endpoint]:
+        """Endpoints, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.EndpointsListQuery]
+    ) -> Iterator[models.Endpoint]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.ENDPOINTS_LIST, Arguments(query=query), page_size)
+
+    def create(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateEndpointRequest]
+    ) -> models.RegisteredEndpoint:
+        """Register an endpoint; the answer holds its secret, this once.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_CREATE, Arguments(idempotency_key=idempotency_key, body=body))
+
+    def list_health(self, **query: Unpack[requests.EndpointsListHealthPage]) -> Page[models.EndpointHealth]:
+        """The health of endpoints, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_LIST_HEALTH, Arguments(query=query))
+
+    def iterate_health(
+        self, *, page_size: int | None = None, **query: Unpack[requests.EndpointsListHealthQuery]
+    ) -> Iterator[models.EndpointHealth]:
+        """As ``list_health``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.ENDPOINTS_LIST_HEALTH, Arguments(query=query), page_size)
+
+    def get(self, id: str) -> models.Endpoint:
+        """One endpoint.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_GET, Arguments(path=[id]))
+
+    def update(
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateEndpointRequest]
+    ) -> models.Endpoint:
+        """Change an endpoint; with If-Match only if nobody else has changed it.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_UPDATE, Arguments(path=[id], if_match=if_match, body=body or None))
+
+    def delete(self, id: str) -> None:
+        """Delete an endpoint and cancel its pending deliveries.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_DELETE, Arguments(path=[id]))
+
+    def stats(self, id: str, **query: Unpack[requests.EndpointsStatsQuery]) -> models.EndpointStats:
+        """Its health, and the results of its latest deliveries, 10,000 at most.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_STATS, Arguments(path=[id], query=query))
+
+    def pause(self, id: str) -> models.Endpoint:
+        """Send nothing for now; pending deliveries wait.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_PAUSE, Arguments(path=[id]))
+
+    def resume(self, id: str) -> models.Endpoint:
+        """Make it active again and forget its failures.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_RESUME, Arguments(path=[id]))
+
+    def disable(self, id: str, **body: Unpack[requests.DisableEndpointRequest]) -> models.Endpoint:
+        """Stop sending and cancel pending deliveries.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_DISABLE, Arguments(path=[id], body=body or None))
+
+    def rotate_secret(
+        self,
+        id: str,
+        *,
+        if_match: str | None = "*",
+        idempotency_key: str | None = None,
+        **body: Unpack[requests.RotateSecretRequest],
+    ) -> models.EndpointWithSecret:
+        """Give it a new secret, shown this once, and key pair; the previous ones sign too for a while.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(
+            ops.ENDPOINTS_ROTATE_SECRET,
+            Arguments(path=[id], if_match=if_match, idempotency_key=idempotency_key, body=body or None),
+        )
+
+    def ping(self, id: str, *, idempotency_key: str | None = None) -> models.Delivery:
+        """Send the event webhook.ping to it, with one attempt.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_PING, Arguments(path=[id], idempotency_key=idempotency_key))
+
+    def recover(self, id: str, **body: Unpack[requests.RecoverEndpointRequest]) -> models.BulkResult:
+        """Try its failed and canceled deliveries again, 10,000 at a time.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_RECOVER, Arguments(path=[id], body=body or None))
+
+    def replay(
+        self, id: str, *, idempotency_key: str | None = None, **body: Unpack[requests.ReplayMessagesRequest]
+    ) -> models.ReplayResult:
+        """Deliver messages to it once more, or those that it never got, 10,000 at a time.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(
+            ops.ENDPOINTS_REPLAY, Arguments(path=[id], idempotency_key=idempotency_key, body=body or None)
+        )
+
+    def activity(self, **query: Unpack[requests.EndpointsActivityQuery]) -> Sequence[models.EndpointActivity]:
+        """What was sent to each of some endpoints, hour by hour.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_ACTIVITY, Arguments(query=query))
+
+
+class Deliveries:
+    """The operations ``deliveries``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.DeliveriesListPage]) -> Page[models.Delivery]:
+        """Deliveries, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.DeliveriesListQuery]
+    ) -> Iterator[models.Delivery]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.DELIVERIES_LIST, Arguments(query=query), page_size)
+
+    def get(self, id: str) -> models.DeliveryDetail:
+        """One delivery, with its payload.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_GET, Arguments(path=[id]))
+
+    def attempts(self, id: str, **query: Unpack[requests.DeliveriesAttemptsPage]) -> Page[models.DeliveryAttempt]:
+        """Its attempts, oldest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id], query=query))
+
+    def iterate_attempts(self, id: str, *, page_size: int | None = None) -> Iterator[models.DeliveryAttempt]:
+        """As ``attempts``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.DELIVERIES_ATTEMPTS, Arguments(path=[id]), page_size)
+
+    def why(self, id: str) -> Sequence[models.DeliveryReason]:
+        """The reasons for which it waits, or how it has ended.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_WHY, Arguments(path=[id]))
+
+    def retry(self, id: str) -> models.Delivery:
+        """Make a failed or canceled delivery due now.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_RETRY, Arguments(path=[id]))
+
+    def cancel(self, id: str) -> models.Delivery:
+        """Cancel a pending delivery.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_CANCEL, Arguments(path=[id]))
+
+    def counts(self, **query: Unpack[requests.DeliveriesCountsQuery]) -> Sequence[models.StatusCount]:
+        """The number of deliveries in each state, counted up to 10,000; with conditions 2,000.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_COUNTS, Arguments(query=query))
+
+    def retry_many(self, **body: Unpack[requests.ChangeDeliveriesRequest]) -> models.BulkResult:
+        """Try the matching failed and canceled deliveries again, 10,000 at a time.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_RETRY_MANY, Arguments(body=body or None))
+
+    def cancel_many(self, **body: Unpack[requests.ChangeDeliveriesRequest]) -> models.BulkResult:
+        """Cancel the matching deliveries that wait, 10,000 at a time.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_CANCEL_MANY, Arguments(body=body or None))
+
+    def request(self, id: str) -> models.DeliveryPost:
+        """Its request as an attempt would make it now; with the permission write, signed.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_REQUEST, Arguments(path=[id]))
+
+
+class Messages:
+    """The operations ``messages``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.MessagesListPage]) -> Page[models.Message]:
+        """Messages, newest first.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.MESSAGES_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.MessagesListQuery]
+    ) -> Iterator[models.Message]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.MESSAGES_LIST, Arguments(query=query), page_size)
+
+    def get(self, id: str) -> models.MessageWithDeliveries:
+        """One message, with its payload and its deliveries.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.MESSAGES_GET, Arguments(path=[id]))
+
+
+class EventTypes:
+    """The operations ``event_types``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self) -> Page[models.EventType]:
+        """The events that endpoints can subscribe to.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.EVENT_TYPES_LIST)
+
+
+class Events:
+    """The operations ``events``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def send(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.SendEventRequest]
+    ) -> models.SentEvent:
+        """Send an event.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.EVENTS_SEND, Arguments(idempotency_key=idempotency_key, body=body))
+
+
+class Traffic:
+    """The operations ``traffic``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self, **query: Unpack[requests.TrafficGetQuery]) -> models.Traffic:
+        """What was sent, by minute, hour or day, and what became of it; exact, or with ``is_estimate``.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.TRAFFIC_GET, Arguments(query=query))
+
+
+class Backlog:
+    """The operations ``backlog``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self) -> models.QueueState:
+        """The pending deliveries, counted up to 10,000, and the age of the oldest that is due.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.BACKLOG_GET)
+
+
+class PortalSessions:
+    """The operations ``portal_sessions``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self) -> models.PendingPortalLinks:
+        """Links to the portal that nobody has opened yet, newest first.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.PORTAL_SESSIONS_LIST)
+
+    def create(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreatePortalSessionRequest]
+    ) -> models.CreatedPortalLink:
+        """Make a link to the portal of a tenant, to be opened once within ten minutes.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.PORTAL_SESSIONS_CREATE, Arguments(idempotency_key=idempotency_key, body=body))
+
+    def get(self, id: str) -> models.PortalLink:
+        """A link to the portal, whatever became of it.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.PORTAL_SESSIONS_GET, Arguments(path=[id]))
+
+    def revoke(self, id: str) -> None:
+        """End a link to the portal, or the session that it became.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.PORTAL_SESSIONS_REVOKE, Arguments(path=[id]))
+
+
+class Tenants:
+    """The operations ``tenants``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.TenantsListPage]) -> Page[models.Tenant]:
+        """Tenants, by name.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TENANTS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.TenantsListQuery]
+    ) -> Iterator[models.Tenant]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TENANTS_LIST, Arguments(query=query), page_size)
+
+    def create(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateTenantRequest]
+    ) -> models.Tenant:
+        """Add a tenant.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.TENANTS_CREATE, Arguments(idempotency_key=idempotency_key, body=body))
+
+    def get(self, id: str) -> models.Tenant:
+        """One tenant.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TENANTS_GET, Arguments(path=[id]))
+
+    def update(
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateTenantRequest]
+    ) -> models.Tenant:
+        """Rename a tenant; with If-Match only if nobody else has renamed it.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.TENANTS_UPDATE, Arguments(path=[id], if_match=if_match, body=body))
+
+    def delete(self, id: str) -> None:
+        """Remove a tenant, and end its sessions, tokens and links to the portal.
+
+        Needs the permission admin.
+        """
+        return self._api.answer(ops.TENANTS_DELETE, Arguments(path=[id]))
+
+    def use(self, **query: Unpack[requests.TenantsUseQuery]) -> models.TenantUses:
+        """The number of endpoints, messages, sessions and tokens of tenants.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TENANTS_USE, Arguments(query=query))
+
+    def list_unlisted(self) -> models.UnlistedTenants:
+        """Tenants of endpoints, messages, sessions and tokens that the table does not have.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TENANTS_LIST_UNLISTED)
+
+
+class Resources:
+    """The operations of Client, by what they are about."""
+
+    def __init__(self, api: Api) -> None:
+        self.openapi = Openapi(api)
+        self.health = Health(api)
+        self.ready = Ready(api)
+        self.capabilities = Capabilities(api)
+        self.portal = Portal(api)
+        self.sign_in = SignIn(api)
+        self.session = Session(api)
+        self.own_sessions = OwnSessions(api)
+        self.sessions = Sessions(api)
+        self.tokens = Tokens(api)
+        self.console_events = ConsoleEvents(api)
+        self.system = System(api)
+        self.changes = Changes(api)
+        self.entries = Entries(api)
+        self.records = Records(api)
+        self.tables = Tables(api)
+        self.transactions = Transactions(api)
+        self.seals = Seals(api)
+        self.holds = Holds(api)
+        self.endpoints = Endpoints(api)
+        self.deliveries = Deliveries(api)
+        self.messages = Messages(api)
+        self.event_types = EventTypes(api)
+        self.events = Events(api)
+        self.traffic = Traffic(api)
+        self.backlog = Backlog(api)
+        self.portal_sessions = PortalSessions(api)
+        self.tenants = Tenants(api)
