@@ -1,9 +1,10 @@
 """The receivers of docs/howto in other languages tell authentic requests from all others."""
 
+import hmac
 import shutil
 import subprocess
 import time
-from base64 import b64encode
+from base64 import b64decode, b64encode, urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,7 +24,7 @@ BODY: Final = b'{"type": "order.paid", "data": {"n": 12345678901234567.10}}'
 
 
 class Language(NamedTuple):
-    """A section of the page, the file for its function, and the commands that run ``main`` of receivers/ with it.
+    """A section of the page, the file for its function, and the commands that build and run ``main`` of receivers/.
 
     ``needs`` has the programs and files that they need, with their packages of Debian. What is slow takes more
     than ten seconds, or a large toolchain.
@@ -38,7 +39,7 @@ class Language(NamedTuple):
 
 LANGUAGES: Final = {
     "js": Language("Node", "webhook.mjs", ["node main.mjs"], {"node": "nodejs"}),
-    "go": Language("Go", "webhook/webhook.go", ["go run ."], {"go": "golang-go"}, is_slow=True),
+    "go": Language("Go", "webhook/webhook.go", ["go build .", "./receiver"], {"go": "golang-go"}, is_slow=True),
     "ruby": Language("Ruby", "webhook.rb", ["ruby main.rb"], {"ruby": "ruby"}),
     "php": Language("PHP", "webhook.php", ["php main.php"], {"php": "php8.2-cli"}),
     "python": Language("Python", "webhook.py", ["python3 main"], {"python3": "python3"}),
@@ -55,7 +56,7 @@ LANGUAGES: Final = {
     "rust": Language(
         "Rust",
         "src/webhook.rs",
-        [*examples(PAGE, "Rust", "sh")[0].splitlines(), "cargo run --quiet"],
+        [*examples(PAGE, "Rust", "sh")[0].splitlines(), "cargo build --quiet", "target/debug/receiver"],
         {"cargo": "cargo"}
         | {f"/usr/share/cargo/registry/{name}-*": f"librust-{name}-dev" for name in ("hmac", "sha2", "base64ct")},
         is_slow=True,
@@ -65,10 +66,11 @@ LANGUAGES: Final = {
 
 
 class Request(NamedTuple):
-    """The headers of Standard Webhooks, and the body."""
+    """The headers of Standard Webhooks, the body, and the secret that the receiver has."""
 
     headers: dict[str, str | bytes]
     body: bytes
+    secret: str = SECRET
 
 
 def signed(body: bytes = BODY, *, secret: str = SECRET, age: int = 0) -> Request:
@@ -148,9 +150,24 @@ def requests() -> dict[str, tuple[Request, bool]]:
     }
 
 
+def unusable() -> dict[str, Request]:
+    """Requests to a receiver whose secret is none, signed with keys that everybody can read from it."""
+    headers = signed().headers
+    content = f"{DELIVERY}.{headers['webhook-timestamp']}.".encode() + BODY
+    public = b64encode(bytes(range(32))).decode()
+    as_url = urlsafe_b64decode(f"whpk_{public.rstrip('=')}")
+    keys = {b"", bytes(range(32)), as_url, b64decode(f"whpk_{public}"), b64decode("whpk")}
+    signatures = (b64encode(hmac.digest(key, content, "sha256")).decode() for key in keys)
+    forged = headers | {"webhook-signature": " ".join(f"v1,{each}" for each in signatures)}
+    return {
+        secret: Request(forged, BODY, secret)
+        for secret in ("", "whsec_", "whsec_A", "whsec_====", "whsec_%%%%", "whsec_\n", f"whpk_{public}")
+    }
+
+
 def line(request: Request) -> str:
     """A line of input for the programs: names with values in base64."""
-    fields = request.headers | {"body": request.body}
+    fields = request.headers | {"body": request.body, "secret": request.secret}
     return " ".join(
         f"{name}:{b64encode(value if isinstance(value, bytes) else value.encode()).decode()}"
         for name, value in fields.items()
@@ -166,16 +183,25 @@ def test_a_documented_receiver_tells_authentic_requests_from_all_others(language
     [example] = examples(PAGE, section, language)
     (folder / file).parent.mkdir(exist_ok=True)
     (folder / file).write_text(example, encoding="utf-8")
-    cases = requests()
-    for command in commands:
-        done = subprocess.run(
-            [*command.split(), *([SECRET] if command == commands[-1] else [])],
-            input="".join(f"{line(case)}\n" for case, _ in cases.values()),
-            cwd=folder,
-            env=environment(CARGO_NET_OFFLINE="true", GOTOOLCHAIN="local", GOFLAGS=""),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    answers = dict(zip(cases, done.stdout.lower().split(), strict=True))
-    assert answers == {name: str(is_authentic).lower() for name, (_, is_authentic) in cases.items()}
+    *builds, run = commands
+    for build in builds:
+        output_of(build, folder)
+    cases, of_bad_secrets = requests(), unusable()
+    lines = [line(case) for case in [*(case for case, _ in cases.values()), *of_bad_secrets.values()]]
+    answers = output_of(run, folder, "".join(f"{each}\n" for each in lines)).lower().split()
+    assert dict(zip(cases, answers, strict=False)) == {name: str(answer).lower() for name, (_, answer) in cases.items()}
+    refusals = dict(zip(of_bad_secrets, answers[len(cases) :], strict=True))
+    assert {secret: answer for secret, answer in refusals.items() if answer not in {"false", "unusable"}} == {}
+
+
+def output_of(command: str, folder: Path, given: str = "") -> str:
+    done = subprocess.run(
+        command.split(),
+        input=given,
+        cwd=folder,
+        env=environment(CARGO_NET_OFFLINE="true", GOTOOLCHAIN="local", GOFLAGS=""),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

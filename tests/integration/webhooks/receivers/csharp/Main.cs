@@ -4,7 +4,7 @@ using System.Text;
 
 class Program
 {
-    static void Main(string[] arguments)
+    static void Main()
     {
         while (Console.ReadLine() is string line)
         {
@@ -16,7 +16,14 @@ class Program
             }
             Func<string, string> header = name =>
                 fields.TryGetValue(name, out byte[] value) ? Encoding.GetEncoding("iso-8859-1").GetString(value) : null;
-            Console.WriteLine(Webhook.IsAuthentic(arguments[0], header, fields["body"]));
+            try
+            {
+                Console.WriteLine(Webhook.IsAuthentic(header("secret"), header, fields["body"]));
+            }
+            catch (FormatException)
+            {
+                Console.WriteLine("unusable");
+            }
         }
     }
 }

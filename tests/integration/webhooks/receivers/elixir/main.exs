@@ -1,5 +1,3 @@
-[secret] = System.argv()
-
 for line <- IO.stream(:stdio, :line) do
   fields =
     for field <- String.split(line) do
@@ -7,6 +5,12 @@ for line <- IO.stream(:stdio, :line) do
       {name, Base.decode64!(text)}
     end
 
-  {[{"body", body}], headers} = Enum.split_with(fields, fn {name, _} -> name == "body" end)
-  IO.puts(Webhook.authentic?(secret, headers, body))
+  %{"secret" => secret, "body" => body} = Map.new(fields)
+  headers = Enum.reject(fields, fn {name, _} -> name in ["secret", "body"] end)
+
+  try do
+    IO.puts(Webhook.authentic?(secret, headers, body))
+  rescue
+    ArgumentError -> IO.puts("unusable")
+  end
 end

@@ -3,7 +3,7 @@ import { isAuthentic } from "./webhook.mjs";
 
 for (const line of readFileSync(0, "utf8").trim().split("\n")) {
   const fields = line.split(" ").map((field) => field.split(":"));
-  const { body, ...headers } = Object.fromEntries(fields.map(([name, text]) => [name, Buffer.from(text, "base64")]));
+  const { secret, body, ...headers } = Object.fromEntries(fields.map(([name, text]) => [name, Buffer.from(text, "base64")]));
   const texts = Object.entries(headers).map(([name, value]) => [name, value.toString("latin1")]);
-  console.log(isAuthentic(process.argv[2], Object.fromEntries(texts), body));
+  console.log(isAuthentic(secret.toString(), Object.fromEntries(texts), body));
 }

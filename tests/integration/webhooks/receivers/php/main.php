@@ -8,7 +8,6 @@ foreach (file('php://stdin', FILE_IGNORE_NEW_LINES) as $line) {
         [$name, $text] = explode(':', $field);
         $headers[$name] = base64_decode($text);
     }
-    $body = $headers['body'];
-    unset($headers['body']);
-    echo json_encode(is_authentic($argv[1], $headers, $body)), "\n";
+    ['secret' => $secret, 'body' => $body] = $headers;
+    echo json_encode(is_authentic($secret, $headers, $body)), "\n";
 }
