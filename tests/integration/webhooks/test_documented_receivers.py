@@ -115,6 +115,7 @@ def requests() -> dict[str, tuple[Request, bool]]:
         "with an empty id": having(id=""),
         "with an id of other letters": having(id="é山".encode()),
         "with an id that is no text": having(id=b"\xff\xfe"),
+        "with an id and a body of other letters": Request(headers | {"webhook-id": "é山"}, bytes(range(256))),
         "with a version of the future": having(signature=f"v2,{encoded}"),
         "with the version of another kind of key": having(signature=f"v1a,{encoded}"),
         "with a version that begins alike": having(signature=f"v11,{encoded}"),
