@@ -155,7 +155,7 @@ def requests() -> dict[str, tuple[Request, bool]]:
 def unusable() -> dict[str, Request]:
     """Requests to a receiver whose secret is none, signed with keys that everybody can read from it."""
     headers = signed().headers
-    content = f"{DELIVERY}.{headers['webhook-timestamp']}.".encode() + BODY
+    content = f"{DELIVERY}.{headers['webhook-timestamp']!s}.".encode() + BODY
     public = b64encode(bytes(range(32))).decode()
     as_url = urlsafe_b64decode(f"whpk_{public.rstrip('=')}")
     keys = {b"", bytes(range(32)), as_url, b64decode(f"whpk_{public}"), b64decode("whpk")}
