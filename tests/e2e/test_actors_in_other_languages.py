@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,14 +24,24 @@ from tests.support.tables import audited, create_and_audit
 
 PAGE: Final = "howto/actors-in-other-languages.md"
 FRAMES: Final = Path(__file__).with_name("actors")
-TABLE: Final = "create table invoice (id int primary key, status text, backend int)"
+TABLE: Final = """
+create table invoice (id int primary key, status text, backend int);
+create function lose() returns trigger language plpgsql as $$
+begin
+    perform pg_terminate_backend(pg_backend_pid());
+    return new;
+end $$;
+create trigger lose before update on invoice for each row when (new.status = 'lost') execute function lose();
+"""
 ODD: Final = "o'hara \"\\'; --\n\r\t$1 ? :id {} é山🦆"
 CONTEXT: Final = {"request_id": "r-1", "reason": ODD}
 JARS: Final = "/usr/share/java"
+GEMS: Final = "/usr/share/rubygems-integration/all/gems"
+PG_OF_RUBY: Final = "/usr/lib/*/ruby/vendor_ruby/*/pg_ext.so"
 
 
 class Program(NamedTuple):
-    """What runs ``main`` of a folder of actors/ with the functions of the page.
+    """What runs ``main`` of a folder of actors/, by default the one of its name, with the functions of the page.
 
     ``blocks`` has the language, the section and the file of each function; ``shared`` the file that reads the steps;
     ``needs`` the programs and files with their packages of Debian, ``modules`` the packages of npm, if any. What is
@@ -43,11 +54,12 @@ class Program(NamedTuple):
     shared: str | None = None
     modules: Sequence[str] = ()
     is_slow: bool = False
+    folder: str | None = None
 
 
 def in_node(section: str, *modules: str, commands: Sequence[str] = (), is_slow: bool = False) -> Program:
-    needs = {"node": "nodejs"}
-    return Program([("js", section, "actor.mjs")], (*commands, "node main.mjs"), needs, "steps.mjs", modules, is_slow)
+    blocks = [("js", section, "actor.mjs"), ("js", "Node: the pool", "pool.mjs")]
+    return Program(blocks, (*commands, "node main.mjs"), {"node": "nodejs"}, "steps.mjs", modules, is_slow)
 
 
 def in_php(section: str, needs: dict[str, str], *, is_slow: bool = False) -> Program:
@@ -76,7 +88,7 @@ JDBC_JARS: Final = {
 }
 PROGRAMS: Final = {
     "pg": in_node("Node: pg", "pg@8"),
-    "session": in_node("Without a transaction", "pg@8"),
+    "session": in_node("Without a transaction", "pg@8")._replace(folder="pg"),
     "drizzle": in_node("Node: Drizzle", "pg@8", "drizzle-orm@0.45"),
     "prisma": in_node(
         "Node: Prisma",
@@ -93,7 +105,7 @@ PROGRAMS: Final = {
     "activerecord": Program(
         [("ruby", "Ruby on Rails", "application_record.rb")],
         ["ruby main.rb"],
-        {"ruby": "ruby", "/usr/share/rubygems-integration/all/gems": "ruby-activerecord"},
+        {"ruby": "ruby", f"{GEMS}/activerecord-*": "ruby-activerecord", PG_OF_RUBY: "ruby-pg"},
     ),
     "pdo": in_php("PHP: PDO", {"/usr/share/php8.2-pgsql": "php8.2-pgsql"}),
     "laravel": in_php("Laravel", {"/usr/share/php/Illuminate/Database": "php-illuminate-database"}, is_slow=True),
@@ -140,6 +152,11 @@ STEPS: Final = (
     step("of odd letters", actor=ODD, tenant=ODD),
     step("outside again", "plain"),
 )
+LOSS: Final = (
+    step("lost", actor="eve", tenant="acme"),
+    step("after a loss", actor="ada"),
+    step("outside yet", "plain"),
+)
 FOUND: Final = [
     ("of one user", "mara", "acme", CONTEXT),
     ("of the next", "ben", None, None),
@@ -149,13 +166,14 @@ FOUND: Final = [
     ("of odd letters", ODD, ODD, None),
     ("outside again", None, None, None),
 ]
+AFTER_LOSS: Final = [("after a loss", "ada", None, None), ("outside yet", None, None, None)]
 
 
-def written(name: str, folder: Path, conninfo: str) -> list[audit.Entry]:
+def written(name: str, folder: Path, conninfo: str, steps: Sequence[str] = (*STEPS, *LOSS)) -> list[audit.Entry]:
     """The entries, oldest first, after the program has taken the steps."""
-    blocks, commands, needs, shared, modules, is_slow = PROGRAMS[name]
+    blocks, commands, needs, shared, modules, is_slow, frame = PROGRAMS[name]
     debian.need(needs, is_slow=is_slow)
-    shutil.copytree(FRAMES / name, folder, dirs_exist_ok=True)
+    shutil.copytree(FRAMES / (frame or name), folder, dirs_exist_ok=True)
     if shared:
         shutil.copy(FRAMES / shared, folder)
     for language, section, file in blocks:
@@ -171,7 +189,7 @@ def written(name: str, folder: Path, conninfo: str) -> list[audit.Entry]:
             command.split(),
             cwd=folder,
             env=variables,
-            input="".join(STEPS),
+            input="".join(steps),
             capture_output=True,
             text=True,
             timeout=100,
@@ -195,15 +213,29 @@ def test_each_user_of_one_pooled_connection_is_named_and_leaves_nothing_to_the_n
     database: str, tmp_path: Path, name: str
 ) -> None:
     entries = written(name, tmp_path, database)
-    assert found(entries) == FOUND
-    assert len({after(entry)["backend"] for entry in entries}) == 1
+    assert found(entries) == [*FOUND, *AFTER_LOSS]
+    assert [len(list(same)) for _, same in groupby(after(entry)["backend"] for entry in entries)] == [7, 2]
 
 
 def test_a_setting_of_the_session_ends_when_its_connection_returns_to_the_pool(database: str, tmp_path: Path) -> None:
     failed = [("never", "eve", "acme", CONTEXT)]  # which are no transactions, so what they wrote before stays
-    assert found(written("session", tmp_path, database)) == [*FOUND[:2], *failed, *FOUND[2:4], *failed, *FOUND[4:]]
+    assert found(written("session", tmp_path, database)) == [
+        *FOUND[:2],
+        *failed,
+        *FOUND[2:4],
+        *failed,
+        *FOUND[4:],
+        *AFTER_LOSS,
+    ]
+
+
+def test_a_connection_that_could_not_roll_back_is_closed(database: str, tmp_path: Path) -> None:
+    steps = [step("before", actor="mara"), step("never", "sticks", actor="eve"), step("outside", "plain")]
+    entries = written("pg", tmp_path, database, steps)
+    assert found(entries) == [("before", "mara", None, None), ("outside", None, None, None)]
+    assert len({after(entry)["backend"] for entry in entries}) == 2
 
 
 def test_users_behind_pgbouncer_are_named_and_leave_nothing_to_the_next(database: str, tmp_path: Path) -> None:
     with pgbouncer(database) as pooled:
-        assert found(written("pg", tmp_path, pooled)) == FOUND
+        assert found(written("pg", tmp_path, pooled, STEPS)) == FOUND

@@ -26,8 +26,17 @@ class Steps {
                 change.make(step);
             } catch (Failure wanted) {
                 // the transaction has ended
+            } catch (Exception error) {
+                if (!isOfLostConnection(error)) {
+                    throw error;
+                }
             }
         }
+    }
+
+    private static boolean isOfLostConnection(Throwable error) {
+        return error != null
+            && (error.getMessage().contains("terminating connection") || isOfLostConnection(error.getCause()));
     }
 
     /** Fail if the step says so. */

@@ -18,7 +18,7 @@ function take(callable $change): void
                 }
             });
         } catch (RuntimeException $error) {
-            if ($error->getMessage() !== 'the step fails') {
+            if (!preg_match('/the step fails|terminating connection/', $error->getMessage())) {
                 throw $error;
             }
         }

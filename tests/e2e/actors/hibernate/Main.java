@@ -1,10 +1,13 @@
+import org.hibernate.JDBCException;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.Configuration;
 
 class Main {
-    public static void main(String[] arguments) throws Exception {
-        SessionFactory sessions = new Configuration()
+    private static SessionFactory sessions = connect();
+
+    private static SessionFactory connect() {
+        return new Configuration()
             .setProperty("hibernate.connection.driver_class", "org.postgresql.Driver")
             .setProperty("hibernate.connection.url", Steps.url())
             .setProperty("hibernate.connection.pool_size", "1")
@@ -12,6 +15,9 @@ class Main {
             .setProperty("hibernate.bytecode.use_reflection_optimizer", "false")
             .addResource("Invoice.hbm.xml")
             .buildSessionFactory();
+    }
+
+    public static void main(String[] arguments) throws Exception {
         Steps.take(step -> {
             if (step.get("way").equals("plain")) {
                 Session session = sessions.openSession();
@@ -21,11 +27,17 @@ class Main {
                 session.close();
                 return;
             }
-            Acting.as(Steps.actor(step), sessions, session -> {
-                update(session, step.get("status"));
-                Steps.mayFail(step);
-                return null;
-            });
+            try {
+                Acting.as(Steps.actor(step), sessions, session -> {
+                    update(session, step.get("status"));
+                    Steps.mayFail(step);
+                    return null;
+                });
+            } catch (JDBCException lost) { // the simple pool of Hibernate would use the connection again
+                sessions.close();
+                sessions = connect();
+                throw lost;
+            }
         });
         sessions.close();
     }

@@ -31,9 +31,17 @@ take(function (array $step, callable $work): void {
     $update = function (string $status): void {
         Invoice::find(7)->update(['status' => $status, 'backend' => DB::selectOne('select pg_backend_pid() as id')->id]);
     };
-    if ($step['way'] === 'plain') {
-        $work($update);
-    } else {
-        acting_as($step['actor'], fn () => $work($update), $step['tenant'], $step['context']);
+    try {
+        if ($step['way'] === 'plain') {
+            $work($update);
+        } else {
+            acting_as($step['actor'], fn () => $work($update), $step['tenant'], $step['context']);
+        }
+    } catch (PDOException $error) {
+        if ($step['status'] !== 'lost') {
+            throw $error;
+        }
+        DB::reconnect();
+        throw new RuntimeException('the rollback hides: terminating connection', 0, $error);
     }
 });

@@ -54,7 +54,7 @@ func main() {
 				return errStep
 			})
 		}
-		if err != nil && !errors.Is(err, errStep) {
+		if err != nil && !errors.Is(err, errStep) && !strings.Contains(err.Error(), "terminating connection") {
 			log.Fatal(err)
 		}
 	}
