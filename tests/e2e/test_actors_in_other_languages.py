@@ -229,6 +229,12 @@ def test_a_setting_of_the_session_ends_when_its_connection_returns_to_the_pool(d
     ]
 
 
+@pytest.mark.parametrize("name", ["pdo", "laravel"])
+def test_php_writes_nothing_under_a_context_that_has_no_json(database: str, tmp_path: Path, name: str) -> None:
+    steps = [step("never", "garbles", actor="eve"), step("after it", actor="ben")]
+    assert found(written(name, tmp_path, database, steps)) == [("after it", "ben", None, None)]
+
+
 def test_a_connection_that_could_not_roll_back_is_closed(database: str, tmp_path: Path) -> None:
     steps = [step("before", actor="mara"), step("never", "sticks", actor="eve"), step("outside", "plain")]
     entries = written("pg", tmp_path, database, steps)

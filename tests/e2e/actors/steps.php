@@ -10,6 +10,9 @@ function take(callable $change): void
             $step[$name] = base64_decode($text);
         }
         $step['context'] = $step['context'] === null ? null : json_decode($step['context'], true);
+        if ($step['way'] === 'garbles') {
+            $step['context'] = ['reason' => "\xff"];
+        }
         try {
             $change($step, function (callable $update) use ($step): void {
                 $update($step['status']);
@@ -17,6 +20,10 @@ function take(callable $change): void
                     throw new RuntimeException('the step fails');
                 }
             });
+        } catch (JsonException $error) {
+            if ($step['way'] !== 'garbles') {
+                throw $error;
+            }
         } catch (RuntimeException $error) {
             if (!preg_match('/the step fails|terminating connection/', $error->getMessage())) {
                 throw $error;
