@@ -22,6 +22,11 @@ $stdin.each_line(chomp: true) do |line|
     ApplicationRecord.acting_as(step["actor"], tenant: step["tenant"], context: context) do
       invoice.pay(step["status"])
       raise "the step fails" if step["way"] == "fails"
+
+      if step["way"] == "nests"
+        ApplicationRecord.acting_as("inner") { invoice.pay("inside") }
+        invoice.pay("afterwards")
+      end
     end
   end
 rescue RuntimeError, ActiveRecord::StatementInvalid => error

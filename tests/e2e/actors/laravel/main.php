@@ -34,6 +34,12 @@ take(function (array $step, callable $work): void {
     try {
         if ($step['way'] === 'plain') {
             $work($update);
+        } elseif ($step['way'] === 'nests') {
+            acting_as($step['actor'], function () use ($work, $update): void {
+                $work($update);
+                acting_as('inner', fn () => $update('inside'));
+                $update('afterwards');
+            });
         } else {
             acting_as($step['actor'], fn () => $work($update), $step['tenant'], $step['context']);
         }
