@@ -1,27 +1,22 @@
-"""Celery and Node write as docs/howto/actors.md shows it, with the actors that the page promises."""
+"""Celery writes as docs/howto/actors.md shows it, with the actors that the page promises."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
 from tests.support.commands import environment
 from tests.support.documents import examples
-from tests.support.packages import node_modules, python_packages
+from tests.support.packages import python_packages
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
 PAGE = "howto/actors.md"
-TABLES = """
-create table invoice (id int primary key, status text);
-create table orders (id int primary key, price int);
-"""
+TABLE = "create table orders (id int primary key, price int)"
 QUEUE = """
 from pathlib import Path
 
@@ -44,28 +39,14 @@ with audit.acting("mara"):
     shop.reprice.delay(7, 5).get(timeout=30)
 shop.reprice.delay(7, 6).get(timeout=30)
 """
-IN_NODE = """
-const {{ Pool }} = require("pg");
-const pool = new Pool({{ max: 1 }});
-const user = {{ id: "mara" }};
-const requestId = "r-1";
-
-async function change() {{
-{block}
-}}
-
-change()
-  .then(() => pool.query("update invoice set status = 'open' where id = 7"))
-  .finally(() => pool.end());
-"""
 
 
 @pytest.fixture(scope="module")
 def prepare() -> Prepare:
     def prepare(conninfo: str) -> None:
-        create_and_audit(conninfo, TABLES, audited("invoice", "orders"))
+        create_and_audit(conninfo, TABLE, audited("orders"))
         with psycopg.connect(conninfo) as conn:
-            conn.execute("insert into invoice values (7, 'open'); insert into orders values (7, 1)")
+            conn.execute("insert into orders values (7, 1)")
 
     return prepare
 
@@ -94,17 +75,3 @@ def test_a_task_of_celery_acts_as_its_caller_or_under_its_own_name(database: str
     with psycopg.connect(database) as conn:
         changes = audit.last_changes(conn, "public.orders", 7)
     assert [change.actor_id for change in changes] == ["shop.reprice", "mara", None]
-
-
-def test_node_names_the_actor_of_one_transaction_and_leaves_nothing_to_the_next(database: str) -> None:
-    modules = node_modules("pg@8")
-    node = shutil.which("node")
-    assert node
-    [block] = examples(PAGE, "Another language", "js")
-    server = conninfo_to_dict(database)
-    place = {f"PG{name.upper()}": str(server[name]) for name in ("host", "port", "user")}
-    environ = environment(**place, PGDATABASE=str(server["dbname"]), NODE_PATH=str(modules))
-    subprocess.run([node, "-e", IN_NODE.format(block=block)], env=environ, check=True, timeout=60)
-    with psycopg.connect(database) as conn:
-        entries = audit.query().operation("UPDATE").list(conn).data
-    assert [(entry.actor_id, entry.context) for entry in entries] == [(None, None), ("mara", {"request_id": "r-1"})]

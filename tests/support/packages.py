@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 from shutil import rmtree, which
@@ -50,12 +51,15 @@ def kept(name: str, install: Install) -> Path:
     """The folder with this name, in which each command has succeeded: a marker file tells that it is complete."""
     folder = cache_folder() / name.replace("/", "-").replace("==", "-").replace("@", "-")
     whole = folder / ".whole"
-    if not whole.exists():
-        rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        for command in install(folder):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                cannot(f"{' '.join(command)}:\n{done.stderr.strip()}")
-        whole.touch()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{folder}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)  # or another process would fill the folder meanwhile
+        if not whole.exists():
+            rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            for command in install(folder):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode != 0:
+                    cannot(f"{' '.join(command)}:\n{done.stderr.strip()}")
+            whole.touch()
     return folder

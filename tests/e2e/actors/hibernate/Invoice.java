@@ -1,0 +1,5 @@
+class Invoice {
+    int id;
+    String status;
+    Integer backend;
+}

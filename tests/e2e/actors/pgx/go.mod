@@ -1,0 +1,3 @@
+module writer
+
+go 1.24
