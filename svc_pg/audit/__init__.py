@@ -1,4 +1,10 @@
-"""Record every change of a table with its actor, and read the log."""
+"""Record every change of a table with its actor, and read the log.
+
+``reconcile`` is loaded when it is first used: what compares tables renders SQL, and what reads the log does not.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from svc_pg.audit.actors import aactor, actor
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
@@ -24,7 +30,6 @@ from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.transaction import transaction
 from svc_pg.audit.reconciliation.findings import Difference
-from svc_pg.audit.reconciliation.reconciling import areconcile, reconcile
 from svc_pg.audit.reconciliation.report import Reconciliation, TableReport
 from svc_pg.seals.database.log_verification import Verification, averify, verify
 from svc_pg.seals.database.recorded_verifications import alast_verification, last_verification
@@ -35,6 +40,9 @@ from svc_pg.seals.verification.proof import Proof
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.sealing import aseal, seal
 from svc_pg.status.last_verification import LastVerification
+
+if TYPE_CHECKING:
+    from svc_pg.audit.reconciliation.reconciling import areconcile, reconcile
 
 __all__ = [
     "Actor",
@@ -112,3 +120,9 @@ __all__ = [
     "transaction",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("areconcile", "reconcile"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("svc_pg.audit.reconciliation.reconciling"), name)

@@ -247,7 +247,7 @@ def test_a_claim_is_proven_by_the_seal_of_an_entry_that_was_purged_itself(db: Co
 def test_maintenance_removes_the_leaves_of_months_that_were_dropped(
     db: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintenance, "_BATCH", 2)
+    monkeypatch.setattr("svc_pg.maintenance.batches._BATCH", 2)
     write(db, "public.session", *range(100, 107))
     write(db, "public.customer", *range(100, 107))
     audit.seal(db, key=KEY)
