@@ -8,6 +8,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_indexscan = off
 set enable_indexonlyscan = off
+set jit = off
 as $svc$
 declare
     v_began_at timestamptz;

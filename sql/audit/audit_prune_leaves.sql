@@ -6,6 +6,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '300ms'
 set enable_seqscan = off
+set jit = off
 as $svc$
 declare
     v_removals bigint[];

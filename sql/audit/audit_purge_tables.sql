@@ -9,6 +9,7 @@ returns table (table_name text, before timestamptz, has_old boolean, is_old bool
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off  -- the planner hopes for a row that is not there
+set jit = off
 as $svc$
 declare
     v_is_all boolean;

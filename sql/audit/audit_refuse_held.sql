@@ -7,6 +7,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off  -- entries are found by their key, one by one
 set enable_mergejoin = off
+set jit = off
 as $svc$
 declare
     v_held constant text := (

@@ -9,6 +9,7 @@ set enable_seqscan = off
 set enable_indexscan = off
 set enable_indexonlyscan = off
 set enable_bitmapscan = on
+set jit = off
 as $svc$
 declare
     v_last record;

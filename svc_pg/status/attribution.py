@@ -8,7 +8,8 @@ from svc_pg.database.statements import statement
 
 PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
-       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
+       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
+       set_config('jit', 'off', true)
 """
 _READ: Final = statement("queries/status/attribution.sql")
 

@@ -46,7 +46,6 @@ QUICK: Final = (
     "--fsync=off",
     "--synchronous_commit=off",
     "--full_page_writes=off",
-    "--jit=off",
     "--autovacuum=off",
 )
 """The options of a quick server, whose data need not survive a power cut: it is in memory if there is room.

@@ -63,6 +63,21 @@ def set_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("set ")]
 
 
+PLANNER = re.compile(r"set (?:local )?enable_\w+ = off|set_config\('enable_\w+', 'off'")
+
+
+def test_what_leaves_the_planner_no_choice_is_not_compiled_for_its_price() -> None:
+    """Up to PostgreSQL 17, a method that is off costs so much that each call of the statement would be compiled."""
+    texts = {
+        name: "\n".join(statements(tree)) for name, tree in MODULES.items() if "schema/postgres" not in name
+    } | FILES
+    limited = {name for name, text in texts.items() if PLANNER.search(text)}
+    assert len(limited) > 10
+    assert [
+        name for name in sorted(limited) if not re.search(r"set (local )?jit = off|'jit', 'off'", texts[name])
+    ] == []
+
+
 CLAUSE = re.compile(
     r"^\s*(?:select|from(?!.*\bimport\b)|where|join|with|insert into|update|delete from|create|alter) ", re.MULTILINE
 )

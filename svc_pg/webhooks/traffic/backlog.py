@@ -18,7 +18,8 @@ _LATE: Final = timedelta(minutes=15)  # a burst is sent by then; Prometheus may 
 # Statistics of a queue are always wrong: the planner gets no choice but the indexes.
 PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
-       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
+       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
+       set_config('jit', 'off', true)
 """
 UNSETTLED: Final[LiteralString] = (
     "txid_snapshot_xmax(txid_current_snapshot()) - txid_snapshot_xmin(txid_current_snapshot())"
