@@ -41,6 +41,7 @@ set "IntervalStyle" = 'iso_8601'
 set bytea_output = 'hex'
 set lc_monetary = 'C'
 set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
+set jit = off
 as $svc$
 -- made by svc-pg from its configuration for public.customer; change it there
 declare

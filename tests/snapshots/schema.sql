@@ -965,7 +965,8 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     returns text[] language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
-    set lock_timeout=2s;
+    set lock_timeout=2s
+    set jit=off;
 
 create function svc.audit_entries_of(p_table text, p_record text, p_most integer)
     returns SETOF svc.audit_logs language plpgsql stable
@@ -990,7 +991,8 @@ create function svc.audit_erasable(p_table text, p_record text)
     returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean, known_as text) language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_hashjoin=off
-    set enable_mergejoin=off;
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.audit_erased_key(p_key text)
     returns text language plpgsql stable
@@ -1078,7 +1080,8 @@ create function svc.audit_is_mixed()
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_indexscan=off
-    set enable_indexonlyscan=off;
+    set enable_indexonlyscan=off
+    set jit=off;
 
 create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
     returns boolean language sql stable
@@ -1211,7 +1214,8 @@ create function svc.audit_prune_leaves(p_limit integer)
     returns bigint language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set lock_timeout=300ms
-    set enable_seqscan=off;
+    set enable_seqscan=off
+    set jit=off;
 
 create function svc.audit_purge_entries(p_partition oid, p_at_table text, p_from timestamp with time zone, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[], p_limit integer, OUT entries bigint, OUT by_table jsonb, OUT at_table text, OUT reached timestamp with time zone)
     returns record language plpgsql security definer
@@ -1240,7 +1244,8 @@ create function svc.audit_purge_plan(p_before timestamp with time zone, p_tables
 create function svc.audit_purge_tables(p_partition oid, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[])
     returns TABLE(table_name text, before timestamp with time zone, has_old boolean, is_old boolean, kept text[]) language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp
-    set enable_seqscan=off;
+    set enable_seqscan=off
+    set jit=off;
 
 create function svc.audit_purge_whole(p_partition oid, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[])
     returns boolean language sql stable
@@ -1258,7 +1263,8 @@ create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_hashjoin=off
-    set enable_mergejoin=off;
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid, p_printed text[] DEFAULT '{}'::text[])
     returns void language plpgsql stable
@@ -1331,7 +1337,8 @@ create function svc.audit_unsealed_since()
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off
-    set enable_bitmapscan=on;
+    set enable_bitmapscan=on
+    set jit=off;
 
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
@@ -1501,7 +1508,8 @@ create function svc.erase(table_name text, record_id text)
     set search_path=pg_catalog, pg_temp
     set lock_timeout=300ms
     set enable_hashjoin=off
-    set enable_mergejoin=off;
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.history(table_name text, record_id text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(valid_from timestamp with time zone, valid_to timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, place_id bigint) language plpgsql stable
@@ -1542,7 +1550,8 @@ create function svc.send(event text, payload text, idempotency_key text DEFAULT 
 
 create function svc.send_many(event text, payloads json[], idempotency_keys text[] DEFAULT NULL::text[], tenants text[] DEFAULT NULL::text[], delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, keys text[] DEFAULT NULL::text[])
     returns uuid[] language plpgsql security definer
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set jit=off;
 
 create function svc.uuid7_at(point_in_time timestamp with time zone)
     returns uuid language sql immutable parallel safe
@@ -1558,6 +1567,7 @@ create function svc.webhook_acknowledge(p_ids uuid[], p_leases uuid[], p_disposi
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_cancel(p_delivery uuid)
@@ -1574,6 +1584,7 @@ create function svc.webhook_cancel_due(p_endpoints uuid[])
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_cancel_many(p_deliveries uuid[], p_reason text)
@@ -1586,6 +1597,7 @@ create function svc.webhook_cancel_many(p_deliveries uuid[], p_reason text)
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text, p_limit integer DEFAULT NULL::integer)
@@ -1598,6 +1610,7 @@ create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text, p_lim
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_cause(p_event text, p_is_manual boolean)
@@ -1621,6 +1634,7 @@ create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid D
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_clock()
@@ -1640,6 +1654,7 @@ create function svc.webhook_count_sent(p_endpoint uuid, p_since timestamp with t
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_delete_endpoint(p_endpoint uuid)
@@ -1698,6 +1713,7 @@ create function svc.webhook_follow_clock(p_batch integer, INOUT lane svc.webhook
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_free_keys(p_now timestamp with time zone)
@@ -1710,6 +1726,7 @@ create function svc.webhook_free_keys(p_now timestamp with time zone)
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_hasten(p_deliveries uuid[])
@@ -1722,6 +1739,7 @@ create function svc.webhook_hasten(p_deliveries uuid[])
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_known_events(p_events text[])
@@ -1738,6 +1756,7 @@ create function svc.webhook_line_up(p_endpoint uuid, p_room integer)
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_make_due(p_now timestamp with time zone)
@@ -1750,6 +1769,7 @@ create function svc.webhook_make_due(p_now timestamp with time zone)
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_next_due(p_since timestamp with time zone DEFAULT now())
@@ -1762,6 +1782,7 @@ create function svc.webhook_next_due(p_since timestamp with time zone DEFAULT no
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_next_sequences(p_keys text[], p_tenants text[])
@@ -1778,6 +1799,7 @@ create function svc.webhook_note_starts(p_endpoints uuid[], p_begun integer[], p
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_notify()
@@ -1806,6 +1828,7 @@ create function svc.webhook_park(p_endpoints uuid[], p_now timestamp with time z
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_patterns(p_event text)
@@ -1838,6 +1861,7 @@ create function svc.webhook_prune(p_delivered interval, p_failed interval, p_bat
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_prune_messages(p_kept interval, p_batch integer DEFAULT 5000, p_after uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid, p_until uuid DEFAULT NULL::uuid)
@@ -1850,6 +1874,7 @@ create function svc.webhook_prune_messages(p_kept interval, p_batch integer DEFA
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp with time zone)
@@ -1882,6 +1907,7 @@ create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event t
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_replay_finished(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_series uuid, p_is_dry boolean, p_batch integer)
@@ -1894,6 +1920,7 @@ create function svc.webhook_replay_finished(p_endpoint uuid, p_statuses text[], 
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_retry(p_deliveries uuid[], p_statuses text[] DEFAULT '{pending,failed,canceled}'::text[])
@@ -1914,6 +1941,7 @@ create function svc.webhook_return_lost(p_now timestamp with time zone, p_endpoi
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_row(p_row json, p_columns text[], p_needed text[])
@@ -1930,6 +1958,7 @@ create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time 
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason text DEFAULT NULL::text)
@@ -1958,6 +1987,7 @@ create function svc.webhook_unpark(p_now timestamp with time zone)
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_uuid7()
@@ -1973,6 +2003,7 @@ create function svc.webhook_why(p_delivery uuid, p_now timestamp with time zone 
     set enable_mergejoin=off
     set enable_material=off
     set enable_sort=off
+    set jit=off
     set plan_cache_mode=force_generic_plan;
 
 -- Rights
