@@ -1,6 +1,6 @@
 -- Record that a form was sent, for the transaction that changes what it asks for. Returns null if this is the first
--- time, else the answer of then, empty if it has none. A form that is sent twice at a time waits for the first. A
--- session keeps its last 1,000.
+-- time in a day, else the answer of then, empty if it has none. A form that is sent twice at a time waits for the
+-- first. A session keeps its last 1,000.
 -- access: admin
 create or replace function svc.console_form(p_digest bytea, p_session_hash bytea) returns text
 language plpgsql
@@ -9,8 +9,9 @@ as $svc$
 declare
     v_answer text;
 begin
-    insert into svc.console_forms (digest, session_hash) values (p_digest, p_session_hash)
-    on conflict on constraint console_forms_pkey do nothing;
+    insert into svc.console_forms as f (digest, session_hash) values (p_digest, p_session_hash)
+    on conflict on constraint console_forms_pkey do update set sent_at = now(), answer = null
+     where f.sent_at < now() - interval '1 day';
     if not found then
         select f.answer into v_answer from svc.console_forms f where f.digest = p_digest;
         return coalesce(v_answer, '');

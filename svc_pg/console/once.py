@@ -15,7 +15,9 @@ Connecting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 _RECORD: Final[LiteralString] = "select svc.console_form(%s, %s)"
 _KEEP: Final[LiteralString] = "update svc.console_forms set answer = %s where digest = %s"
 _FORGET: Final[LiteralString] = "delete from svc.console_forms where digest = %s"
-_KEPT: Final[LiteralString] = "select coalesce(answer, '') from svc.console_forms where digest = %s"
+_KEPT: Final[LiteralString] = """
+select coalesce(answer, '') from svc.console_forms where digest = %s and sent_at >= now() - interval '1 day'
+"""
 
 
 class AlreadyMadeError(Exception):

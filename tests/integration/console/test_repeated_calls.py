@@ -141,6 +141,17 @@ def test_a_refused_call_may_be_made_again_with_its_key(served: Served) -> None:
     assert served.post("/webhooks/portal-sessions", {"tenant": "late"}, key="k").status_code == 201
 
 
+def test_a_key_is_forgotten_after_a_day_whether_maintenance_runs_or_not(served: Served) -> None:
+    path, body = "/webhooks/endpoints", ENDPOINT
+    first = served.post(path, body, key="daily")
+    with psycopg.connect(served.conninfo) as conn:
+        conn.execute("update svc.console_forms set sent_at = now() - interval '25 hours'")
+    second, again = (served.post(path, body, key="daily") for _ in range(2))
+    assert [response.status_code for response in (first, second, again)] == [201] * 3
+    assert first.json()["id"] != second.json()["id"] == again.json()["id"]
+    assert [REPLAYED in response.headers for response in (first, second, again)] == [False, False, True]
+
+
 def test_what_has_become_impossible_since_is_answered_as_it_was(served: Served) -> None:
     path = f"/webhooks/endpoints/{endpoint(served)}"
     first = served.post(f"{path}/ping", key="k")
