@@ -88,14 +88,15 @@ def test_the_checks_of_a_schedule_exit_with_0_and_with_3_if_something_is_wrong(d
     create_and_audit(database, "create table customer (id int primary key)", audited("customer"))
     (tmp_path / "svc-pg.toml").write_text(TOML, encoding="utf-8")
     [_, checks] = examples(PAGE, language="sh")
-    status, verify, health = (line for line in checks.splitlines() if not line.startswith("#"))
+    status, verify, reconcile, health = (line for line in checks.splitlines() if not line.startswith("#"))
     [_, manifest] = examples(PAGE, language="yaml")
     [container] = yaml.safe_load(manifest)["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert shlex.join(container["command"]) == status
     with new_role(database) as admin, new_role(database) as reader:
         execute(database, "grant svc_admin to {}", admin)
+        execute(database, "grant select, update on customer to {}", admin)
         execute(database, "grant svc_reader to {}", reader)
-        roles = {status: admin, verify: reader, health: reader}
+        roles = {status: admin, verify: reader, reconcile: admin, health: reader}
 
         def check(line: str, code: int = 0) -> str:
             url = make_conninfo(database, user=roles[line])
@@ -112,3 +113,5 @@ def test_the_checks_of_a_schedule_exit_with_0_and_with_3_if_something_is_wrong(d
             conn.execute("alter table svc.audit_logs enable trigger all; alter table customer disable trigger all")
         assert "customer" in check(status, 3)
         assert "was deleted" in check(verify, 3)
+        assert "missing" in check(reconcile, 3)
+        execute(database, "revoke all on customer from {}", admin)

@@ -10,6 +10,7 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, RevertRefusedError
+from tests.support.documents import examples
 
 Connection = psycopg.Connection[Any]
 
@@ -249,3 +250,20 @@ def test_a_change_of_a_renamed_table_is_not_taken_back_in_another_that_has_its_n
     for change_it in ("update t set a = 2", "update older set a = 2"):
         db.execute(audit.revert(db, transaction=done(db, change_it)).encode())
     assert db.execute("select * from t union all select * from older").fetchall() == [(1, 1), (1, 1)]
+
+
+def test_an_update_without_where_is_found_and_undone_as_the_documentation_says(db: Connection) -> None:
+    install(db, "create table orders (id int primary key, status text)", "orders")
+    done(
+        db,
+        "insert into orders select n, case when n % 2 = 0 then 'new' else 'held' end from generate_series(1, 1200) n",
+    )
+    before = db.execute("select * from orders where id <> 7 order by id").fetchall()
+    mistake = done(db, "update orders set status = 'paid'")
+    done(db, "update orders set status = 'shipped' where id = 7")
+    find, undo = examples("time-travel.md", "Take a change back", "sql")
+    assert [row[0] for row in db.execute(find).fetchall()][-1:] == [mistake]
+    db.execute(undo.replace("4711", str(mistake)))
+    assert db.execute("select * from orders where id <> 7 order by id").fetchall() == before
+    assert scalar(db, "select status from orders where id = 7") == "shipped"
+    assert scalar(db, "select count(*) from svc.audit_logs where actor_id = 'ann'") == 1199
