@@ -135,6 +135,7 @@ def answers(url: str) -> bool:
         return False
 
 
+@pytest.mark.timeout(400)  # of some twenty programs
 def test_the_commands_of_the_first_day_work_in_their_order(day: Day) -> None:
     install(day)
     make_keys(day)

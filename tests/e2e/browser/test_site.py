@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.documents import ROOT
 
+pytestmark = pytest.mark.timeout(600)  # of a hundred pages, made and shown
+
 CUT = """() => [...document.querySelectorAll("article pre, article table")]
     .filter((each) => each.scrollWidth > each.parentElement.clientWidth + 1)
     .map((each) => each.textContent.trim().slice(0, 80))"""
@@ -30,7 +32,6 @@ def page(browser: Browser) -> Page:
     return browser.new_page(viewport={"width": 1440, "height": 900})
 
 
-@pytest.mark.timeout(300)  # of a hundred pages
 def test_no_example_and_no_table_is_cut_on_a_laptop(site: Path, page: Page) -> None:
     cut = {}
     for file in sorted(site.rglob("*.html")):
