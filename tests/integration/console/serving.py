@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Problem, Product, ProductEndpoint, tokens
 from svc_pg.settings import Permission, Settings
+from tests.support.http_clients import client_for_threads
 from tests.support.waiting import wait_until
 
 PREFIX = "/.well-known/svc"
@@ -47,7 +48,7 @@ def serving_installed(console: Console) -> Iterator[httpx.Client]:
     """Serve a FastAPI application with the console in it, and give a client whose base URL is the console's."""
     app = FastAPI(lifespan=console.lifespan)
     console.install(app)
-    with serving(app) as base_url, httpx.Client(base_url=base_url + PREFIX, timeout=30) as client:
+    with serving(app) as base_url, client_for_threads(base_url + PREFIX, timeout=30) as client:
         yield client
 
 
@@ -62,7 +63,7 @@ def serving_with_pool(console: Console, pool: AsyncConnectionPool[Any]) -> Itera
 
     app = FastAPI(lifespan=lifespan)
     console.install(app)
-    with serving(app) as base_url, httpx.Client(base_url=base_url + PREFIX, timeout=30) as client:
+    with serving(app) as base_url, client_for_threads(base_url + PREFIX, timeout=30) as client:
         yield client
 
 

@@ -16,6 +16,7 @@ from svc_pg.console.sign_in import codes
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.settings import Settings
 from tests.integration.console.serving import KEY, PREFIX, serving, shop
+from tests.support.http_clients import client_for_threads
 from tests.support.waiting import wait_until
 
 ALLOWED = {
@@ -83,7 +84,7 @@ def serving_magic(database: str, sender: EmailSender, **overrides: object) -> It
     console = Console(magic_settings(database, **overrides), products=[shop()], email_sender=sender)
     with (
         serving(console.asgi, proxy_headers=False) as base_url,
-        httpx.Client(base_url=base_url + PREFIX, timeout=30, limits=httpx.Limits(max_connections=100)) as client,
+        client_for_threads(base_url + PREFIX, timeout=30) as client,
     ):
         yield client
 

@@ -38,6 +38,7 @@ from tests.integration.console.serving import (
     serving_installed,
     settings,
 )
+from tests.support.http_clients import client_for_threads
 from tests.support.postgres import new_database
 from tests.support.waiting import wait_until
 
@@ -244,7 +245,7 @@ def test_the_console_takes_at_most_half_of_the_applications_pool(blocker: psycop
     pool = AsyncConnectionPool[Any](database, min_size=1, max_size=4, open=False)
     with (
         serving(application(Console(settings(), pool=pool), pool)) as base_url,
-        httpx.Client(base_url=base_url, timeout=30) as client,
+        client_for_threads(base_url, timeout=30) as client,
         ThreadPoolExecutor(8) as threads,
     ):
         calls = [threads.submit(client.get, f"{PREFIX}/audit/entries", headers=bearer("read")) for _ in range(8)]
@@ -263,7 +264,7 @@ def test_one_session_leaves_connections_to_the_others(database: str, monkeypatch
     greedy = bearer("read")
     with (
         serving(application(Console(settings(), pool=pool), pool)) as base_url,
-        httpx.Client(base_url=base_url, timeout=30) as client,
+        client_for_threads(base_url, timeout=30) as client,
         ThreadPoolExecutor(8) as threads,
     ):
         calls = [threads.submit(client.get, f"{PREFIX}/audit/entries", headers=greedy) for _ in range(8)]

@@ -15,6 +15,7 @@ import pytest
 from svc_pg.console.sign_in import codes
 from tests.integration.console.serving import PREFIX, assert_problem, serving
 from tests.integration.console.signing_in import Device, Mailbox, magic_settings, new_address, new_ip, rows, wrong
+from tests.support.http_clients import client_for_threads
 from tests.support.waiting import wait_until
 
 
@@ -113,7 +114,7 @@ def process_serving(database: str) -> Iterator[httpx.Client]:
     process.start()
     try:
         assert here.poll(30), "the process serves"
-        with httpx.Client(base_url=here.recv() + PREFIX, timeout=30) as client:
+        with client_for_threads(here.recv() + PREFIX, timeout=30) as client:
             yield client
         here.send("end")
         process.join(timeout=30)
