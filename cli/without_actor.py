@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from psycopg.errors import QueryCanceled
 
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.query import fetch
 from svc_pg.formats.plurals import counted
-from svc_pg.status.attribution import PREPARE, Attribution, attribution
+from svc_pg.status.attribution import Attribution, attribution
 
 from . import output
 from .optional_read import optional_read
@@ -19,7 +20,7 @@ def read_attribution(conn: Any) -> list[Attribution]:
     """The entries of the last day with and without an actor; none if they cannot be read quickly."""
 
     def read(conn: Any) -> list[Attribution]:
-        conn.execute(PREPARE)
+        conn.execute(BY_INDEXES)
         return fetch(conn, attribution())
 
     try:

@@ -6,11 +6,6 @@ from typing import Final
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 
-PREPARE: Final = """
-select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
-       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
-       set_config('jit', 'off', true)
-"""
 _READ: Final = statement("queries/status/attribution.sql")
 
 
@@ -32,5 +27,5 @@ class Attribution:
 
 
 def attribution() -> Query[Attribution]:
-    """The first 200 tables, by name, that have entries. Run ``PREPARE`` before it, in the same transaction."""
+    """The first 200 tables, by name, that have entries. Run ``BY_INDEXES`` before it, in the same transaction."""
     return Query(_READ, (), Attribution)

@@ -9,7 +9,7 @@ PG_OF_RUBY: Final = "/usr/lib/*/ruby/vendor_ruby/*/pg_ext.so"
 
 
 class Program(NamedTuple):
-    """What runs ``main`` of a folder of actors/, by default the one of its name, with the functions of the page.
+    """The command that runs ``main`` of a folder of actors/, by default that of its name, with functions of the page.
 
     ``blocks`` has the language, the section and the file of each function; ``shared`` the file that reads the steps;
     ``needs`` the programs and files with their packages of Debian, ``modules`` the packages of npm, if any. What is

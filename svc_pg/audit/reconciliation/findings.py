@@ -1,4 +1,4 @@
-"""What the comparison of a table has found so far, and how much of it a repair has written."""
+"""The differences that the comparison of a table has found so far, and how many of them a repair has written."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a reconciliation does not compare, in words for people."""
+"""The rows and columns that a reconciliation does not compare, in words for people."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import assert_never, get_args

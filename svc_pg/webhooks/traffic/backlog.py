@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, LiteralString
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.query import Query, afetch_one, fetch_one
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
@@ -15,12 +16,6 @@ MOST_COUNTED: Final = 10_000  # in the statement too
 _LATE_UNSEEN: Final = timedelta(minutes=1)  # a worker that is deployed anew is back by then
 _LATE: Final = timedelta(minutes=15)  # a burst is sent by then; Prometheus may have its own, shorter limit
 
-# Statistics of a queue are always wrong: the planner gets no choice but the indexes.
-PREPARE: Final = """
-select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
-       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
-       set_config('jit', 'off', true)
-"""
 UNSETTLED: Final[LiteralString] = (
     "txid_snapshot_xmax(txid_current_snapshot()) - txid_snapshot_xmin(txid_current_snapshot())"
 )
@@ -87,7 +82,7 @@ EMPTY: Final = Backlog(0.0, 0, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_a
 
 
 def backlog() -> Query[Backlog]:
-    """The backlog. Run ``PREPARE`` before it, in the same transaction."""
+    """The backlog. Run ``BY_INDEXES`` before it, in the same transaction."""
     return Query(_READ, (), _backlog)
 
 
@@ -103,13 +98,13 @@ def _backlog(*, oldest_due_seconds: float, is_worker_seen: bool, **counts: Any) 
 
 def read_backlog(conn: Connection[Any]) -> Backlog:
     """Read the backlog in the transaction of a connection, whose planner keeps to indexes until it ends."""
-    conn.execute(PREPARE)
+    conn.execute(BY_INDEXES)
     return fetch_one(conn, backlog())
 
 
 async def aread(conn: AsyncConnection[Any]) -> Backlog:
     """As ``read``, for asyncio."""
-    await conn.execute(PREPARE)
+    await conn.execute(BY_INDEXES)
     return await afetch_one(conn, backlog())
 
 

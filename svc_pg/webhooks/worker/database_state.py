@@ -7,15 +7,15 @@ from typing import Final
 
 import psycopg
 
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import SvcError
-from svc_pg.status import attribution
-from svc_pg.status.attribution import Attribution
+from svc_pg.status.attribution import Attribution, attribution
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.status.webhooks_installed import webhooks_installed
-from svc_pg.webhooks.traffic.backlog import PREPARE, UNSETTLED, Backlog, backlog
+from svc_pg.webhooks.traffic.backlog import UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
 
 _log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class StateReader:
         try:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
                 has_webhooks = await afetch_one(conn, webhooks_installed())
-                await conn.execute(PREPARE)
+                await conn.execute(BY_INDEXES)
                 queues = await afetch(conn, backlog()) if has_webhooks else []
                 lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
                 verification = await afetch(conn, LAST_VERIFICATION)
@@ -99,8 +99,8 @@ class StateReader:
     async def _ask_attribution(self) -> list[Attribution]:
         try:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
-                await conn.execute(attribution.PREPARE)
-                return await afetch(conn, attribution.attribution())
+                await conn.execute(BY_INDEXES)
+                return await afetch(conn, attribution())
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the entries without an actor: %s", error)
             return []

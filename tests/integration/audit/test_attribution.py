@@ -8,9 +8,10 @@ import psycopg
 import pytest
 
 from svc_pg import audit
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import fetch
-from svc_pg.status.attribution import PREPARE, Attribution, attribution
+from svc_pg.status.attribution import Attribution, attribution
 from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -61,7 +62,7 @@ def test_a_database_without_svc_pg_has_no_shares_and_does_not_fail_the_metrics(e
 def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None:
     for old, number in ((0, 40_000), (40, 60_000)):
         conn.execute(FILL, (old, number))
-    conn.execute(PREPARE)
+    conn.execute(BY_INDEXES)
     cost = first_cost(conn, attribution().text)
     assert not cost.scanned
     assert sum(cost.rows.values()) <= 20 * 1000 + 300

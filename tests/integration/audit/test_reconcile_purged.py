@@ -1,4 +1,4 @@
-"""What a purge leaves no trace of is called unknown, neither missing nor different nor gone."""
+"""A record of which a purge leaves no trace is called unknown, neither missing nor different nor gone."""
 
 from collections.abc import Iterator
 from datetime import timedelta

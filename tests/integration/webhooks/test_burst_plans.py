@@ -10,8 +10,9 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.webhooks.endpoints import endpoint_health
-from svc_pg.webhooks.traffic.backlog import PREPARE, backlog
+from svc_pg.webhooks.traffic.backlog import backlog
 from tests.support.costs import first_cost
 from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered, add_due, add_endpoints
@@ -104,7 +105,7 @@ def test_a_page_of_healths_looks_at_a_hundred_failures_of_each_endpoint(conn: Co
 
 def test_the_backlog_reads_the_first_of_each_queue(conn: Connection) -> None:
     with conn.transaction():
-        conn.execute(PREPARE)
+        conn.execute(BY_INDEXES)
         assert read(conn, backlog().text) <= 6 * ENDPOINTS
 
 

@@ -16,11 +16,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import LastVerification
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.status.last_runs import LastRun
 from svc_pg.webhooks.traffic import backlog
-from svc_pg.webhooks.traffic.backlog import EMPTY, PREPARE, Backlog
+from svc_pg.webhooks.traffic.backlog import EMPTY, Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
@@ -354,7 +355,7 @@ def test_the_backlog_is_read_by_index_whatever_the_statistics_say(database: str)
     send(database, 20)  # so few, and unknown to the planner, that it would rather read the table
     with psycopg.connect(database) as conn:
         conn.execute("analyze svc.webhook_queue, svc.webhook_leases")
-        conn.execute(PREPARE)
+        conn.execute(BY_INDEXES)
         [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {backlog.backlog().text}")
     scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "webhook_queue"]
     assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan"}
