@@ -29,7 +29,7 @@ from svc_pg.database.connections import psycopg_connection
 from svc_pg.database.dialects import Dialect
 from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.pagination import ALL, Filter, Page
-from svc_pg.database.performing import Copy, check_idle
+from svc_pg.database.performing import ByIndexes, Copy, check_idle
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.sqlstates import translating
 from svc_pg.database.table_names import TableName
@@ -60,7 +60,7 @@ def _held_back(start: Horizon, wanted: Filter) -> Effects[int]:
     found = yield from stretch(Reach(between), ORDER_BY["oldest"], most=_MOST_HELD_BACK)
     text = _HELD_BACK + found.text + " audit_logs where " + late.is_true
     count: _Count
-    [count] = yield Query(text, (*found.params, *late.params), _Count)
+    [count] = yield ByIndexes(Query(text, (*found.params, *late.params), _Count))
     return count.entries
 
 
@@ -153,7 +153,7 @@ class PostgresLog:
         number = 0
         stretches = CopyStretches(form, wanted, reach)
         while (copy := (yield from stretches.next())) is not None:
-            number += yield Copy(*copy, take)
+            number += yield ByIndexes(Copy(*copy, take))
         return ExportReport(number, held_back, start.position)
 
     def expected(self, selection: Selection, *, after: str | None) -> Effects[int | None]:

@@ -10,6 +10,7 @@ from psycopg.abc import Buffer
 from psycopg.pq import TransactionStatus
 
 from svc_pg.database import effects
+from svc_pg.database.by_indexes import aby_indexes, by_indexes
 from svc_pg.database.connections import apsycopg_connection, is_asyncpg, numbered, psycopg_connection
 from svc_pg.database.dbapi import rows, values_of
 from svc_pg.database.effects import Effects, Result, Statement
@@ -42,6 +43,16 @@ class Within(Generic[Row]):
 
     query: Query[Row]
     max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByIndexes:
+    """A query, a part of one or a COPY whose planner has no choice but indexes: it reads no more than its limit says.
+
+    The answer is that of the effect.
+    """
+
+    effect: "Query[Any] | Within[Any] | Copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,9 @@ def _perform(conn: Any, effect: Any) -> Any:
             with conn.transaction():
                 conn.execute(f"{_ISOLATION}; {script}", prepare=False)
                 return effects.run(together, partial(_perform, conn))
+        case ByIndexes(effect):
+            with by_indexes(conn):
+                return _perform(conn, effect)
         case Copy(text, params, give):
             with conn.cursor() as cursor:
                 with cursor.copy(text, params) as found:
@@ -121,6 +135,9 @@ async def _aperform(conn: Any, effect: Any) -> Any:
             async with conn.transaction():
                 await conn.execute(f"{_ISOLATION}; {script}", prepare=False)
                 return await effects.arun(together, partial(_aperform, conn))
+        case ByIndexes(effect):
+            async with aby_indexes(conn):
+                return await _aperform(conn, effect)
         case Copy(text, params, give):
             async with conn.cursor() as cursor:
                 async with cursor.copy(text, params) as found:

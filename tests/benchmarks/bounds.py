@@ -100,7 +100,7 @@ def main() -> int:
                 for name, cost in asyncio.run(_measured(conninfo, state, reads)).items():
                     found.setdefault(name, {})[state] = cost
     figures = _figures(options.entries, singles, pairs)
-    saved.save(options.save, "bounds", figures, versions)
+    saved.save(options.save, f"bounds-{options.entries}", figures, versions)
     command.output().print(shown(figures), soft_wrap=True, markup=False)
     bounded = [figures["pairs"], *(each for name, each in figures["reads"].items() if name in lists())]
     return int(any(cost["pages"] > MOST for states in bounded for cost in states.values()))

@@ -10,6 +10,7 @@ from svc_pg.audit.log.export_fields import Format
 from svc_pg.audit.read.stretch import Reach, stretch, timed
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query
 
 MAX_ENTRIES: Final = 50_000
@@ -44,8 +45,8 @@ class CopyStretches:
         order = ORDER_BY["oldest"]
         beyond = ALL if self.edge is None else ALL.where(BEYOND["oldest"], *beyond_parameters(*self.edge))
         found = yield from stretch(self.reach, order, beyond=beyond, most=MAX_ENTRIES)
-        ends: list[_End] = yield Query(
-            _END + found.text + " audit_logs" + found.order + _OF_END, (*found.params, MAX_ENTRIES - 1), _End
+        ends: list[_End] = yield ByIndexes(
+            Query(_END + found.text + " audit_logs" + found.order + _OF_END, (*found.params, MAX_ENTRIES - 1), _End)
         )
         self.is_ended = not ends
         for end in ends:  # by its position: of more entries that come meanwhile, none pushes another out

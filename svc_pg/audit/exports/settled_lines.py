@@ -21,6 +21,7 @@ from svc_pg.audit.read.listing import EntryListing, listing, times_of
 from svc_pg.audit.read.log_position import Position, position_of
 from svc_pg.audit.read.settled_stretch import Steps, settled
 from svc_pg.audit.read.stretch import Reach
+from svc_pg.database.by_indexes import by_indexes
 from svc_pg.database.pagination import ALL, encode
 from svc_pg.database.performing import check_idle, run
 from svc_pg.database.sqlstates import translating
@@ -74,7 +75,7 @@ def _lines(
     size = 0
     stretches = CopyStretches("ndjson", found.filter, found.reach or Reach(ALL), edge)
     while (copy := run(conn, stretches.next())) is not None:
-        with conn.cursor() as cursor, cursor.copy(*copy) as rows:
+        with by_indexes(conn), conn.cursor() as cursor, cursor.copy(*copy) as rows:
             for row in rows:
                 records.append(json_record(row))
                 size += len(records[-1])

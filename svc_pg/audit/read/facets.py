@@ -8,6 +8,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, newest
+from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.formats.doc import Doc
@@ -81,7 +82,8 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
     selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
     chosen = await arun(conn, newest(query, size=MAX_ENTRIES))
-    rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
+    async with aby_indexes(conn):
+        rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
     counts: dict[str, list[EntryCount]] = {name: [] for name in NAMES}
     for row in rows:
         if row.name is not None and row.entries is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Final, LiteralString, Self
+from typing import Any, Final, LiteralString, Self
 
 from svc_pg.audit.log.conditions import (
     Among,
@@ -30,7 +30,7 @@ from svc_pg.audit.read.change_order import MAX_PLACES, OfRecord, Seen, by_change
 from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, of_stretch, reach_of
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Filter, Listing, Page, Row, encode
-from svc_pg.database.performing import Within
+from svc_pg.database.performing import ByIndexes, Within
 from svc_pg.database.query import Query
 
 _TYPES: Final[dict[Column, LiteralString]] = {
@@ -78,6 +78,7 @@ class EntryListing(Listing[Row]):
         tables = None if self.record is None else (yield from tables_of(self.record))
         if self.record is not None and tables is not None:
             query = self._by_change(self.record, tables)
+            wanted: Any = query if max_bytes is None else Within(query, max_bytes)
         elif self.reach is not None:
             query = yield from of_stretch(
                 self.columns,
@@ -88,11 +89,10 @@ class EntryListing(Listing[Row]):
                 limit=self.size + 1,
                 most=self.most,
             )
+            wanted = ByIndexes(query if max_bytes is None else Within(query, max_bytes))
         else:
             return (yield from Listing.page(self, max_bytes=max_bytes))
-        if max_bytes is None:
-            return self._page_of_seen((yield query), is_cut=False)
-        rows, is_all = yield Within(query, max_bytes)
+        rows, is_all = ((yield wanted), True) if max_bytes is None else (yield wanted)
         return self._page_of_seen(rows, is_cut=not is_all)
 
     def narrowed(self, wanted: Filter) -> Self:

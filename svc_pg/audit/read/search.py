@@ -14,6 +14,7 @@ from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.change_order import MAX_PLACES, tables_of
 from svc_pg.audit.read.listing import EntryListing
 from svc_pg.audit.read.stretch import Reach, stretch
+from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.pagination import ALL, Keyset, Page, Row, encode
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
@@ -193,7 +194,8 @@ async def _stretch(
     found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
     text = _END + found.order + _LOOKED_AT + found.text + _STRETCH
     size = MAX_BYTES * (MAX_CONTEXTS if is_of_contexts else 1)  # which reads no snapshot
-    ends = await afetch(conn, Query(text, (*found.params, entries, size), _End))
+    async with aby_indexes(conn):
+        ends = await afetch(conn, Query(text, (*found.params, entries, size), _End))
     if not ends:
         page = await wanted.alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)

@@ -1,5 +1,6 @@
 """Count entries of the audit log by time, table, actor, operation and severity."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, get_args
@@ -10,6 +11,7 @@ from psycopg.rows import scalar_row
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of
 from svc_pg.audit.read.sample import EntryCount, Sample, newest, spread
+from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.sqlstates import translating
@@ -19,15 +21,16 @@ Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
-_MOST_BLOCKS: Final = 20_000
-"""The blocks that a sample is from, whatever number of entries the planner expects."""
+_MOST_BLOCKS: Final = 5_000
+"""The blocks that a sample is from, whatever number of entries the planner expects: two or three times as many come."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
 _LEAST_SAMPLE: Final = 100
 _BLOCKS: Final = """
-select coalesce(sum(pg_relation_size(relid)), 0)::bigint / current_setting('block_size')::bigint + 1
-  from pg_partition_tree('svc.audit_logs')
+select coalesce(sum(pg_relation_size(to_regclass(format('%%I.%%I', p.schema, p.name)))), 0)::bigint
+       / current_setting('block_size')::bigint + 1
+  from unnest(%s::text[], %s::text[]) p(schema, name)
 """
 _COUNTED: Final = """,
 span as materialized (
@@ -101,10 +104,12 @@ async def astats(
     and cursor of the query are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
     selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
-    exact = await _counted(conn, await arun(conn, newest(query, size=MAX_ENTRIES)), bucket)
+    newest_of_range = await arun(conn, newest(query, size=MAX_ENTRIES))
+    async with aby_indexes(conn):
+        exact = await _counted(conn, newest_of_range, bucket)
     if exact[0].looked_at < MAX_ENTRIES:
         return _stats(exact, is_complete=True, tells_reach=tells_reach)
-    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query), 100.0 * _MOST_BLOCKS / await _blocks(conn))
+    percent = await _percent(conn, query)
     sample = await _counted(conn, spread(query, percent=percent), bucket)
     if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
         return _stats(exact, is_complete=False, tells_reach=tells_reach)
@@ -116,21 +121,26 @@ async def _counted(conn: AsyncConnection[Any], sample: Sample, bucket: Bucket | 
     return await afetch(conn, Query(sample.text + _COUNTED, params, _Counted))
 
 
-async def _expected(conn: AsyncConnection[Any], query: AuditQuery) -> float:
-    """The number of entries in the range, as the planner expects it."""
-    cursor = conn.cursor(row_factory=scalar_row)
+async def _percent(conn: AsyncConnection[Any], query: AuditQuery) -> float:
+    """The part of the range's blocks that are to be read, by the number of its entries as the planner expects it."""
+    looked_at = filter_of(query.range)
+    text = "explain (format json, verbose) select from svc.audit_logs" + looked_at.clause
     with translating():
-        looked_at = filter_of(query.range)
-        text = "explain (format json) select from svc.audit_logs" + looked_at.clause
-        [plan] = await (await cursor.execute(text, looked_at.params)).fetchone()  # type: ignore[misc]
-    return max(1.0, float(plan["Plan"]["Plan Rows"]))
+        cursor = conn.cursor(row_factory=scalar_row)
+        [[found]] = await (await cursor.execute(text, looked_at.params)).fetchall()
+        scans = list(_scans(found["Plan"]))
+        names = [[scan[name] for scan in scans] for name in ("Schema", "Relation Name")]
+        [blocks] = await (await cursor.execute(_BLOCKS, names)).fetchall()
+    expected = max(1.0, float(found["Plan"]["Plan Rows"]))
+    return min(100.0, 100.0 * MAX_ENTRIES / expected, 100.0 * _MOST_BLOCKS / int(blocks))
 
 
-async def _blocks(conn: AsyncConnection[Any]) -> int:
-    """The number of blocks of the log."""
-    cursor = conn.cursor(row_factory=scalar_row)
-    with translating():
-        return await (await cursor.execute(_BLOCKS)).fetchone()  # type: ignore[return-value]
+def _scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The scans of a plan, which are of the partitions that the range has."""
+    if "Relation Name" in plan:
+        yield plan
+    for part in plan.get("Plans", ()):
+        yield from _scans(part)
 
 
 def _entries(rows: list[_Counted]) -> int:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tests.benchmarks.tables import audit, console, webhooks
+from tests.benchmarks.tables import audit, bounds, console, webhooks
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "audit-peers": audit.peers,
@@ -14,6 +14,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "audit-sqlite": audit.sqlite,
     "sealing": audit.sealing,
     "reading": audit.reading,
+    "bounds": bounds.bounds,
     "exporting": audit.exporting,
     "installing": audit.installing,
     "send": webhooks.send,
