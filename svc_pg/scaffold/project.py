@@ -4,8 +4,8 @@ import ast
 import configparser
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,8 +17,8 @@ from svc_pg.scaffold.applications import (
     applications,
     assigned_at,
     connections,
-    uses_svc_pg,
 )
+from svc_pg.scaffold.prepared import DjangoSetting, Prepared, is_among
 from svc_pg.scaffold.source_files import MAX_FILES, SourceFiles, parsed, read_text
 from svc_pg.schema.export.orm_migrations import alembic_ini
 
@@ -33,7 +33,7 @@ _FRAMEWORKS: Final = {each.lower(): each for each in (*dict.fromkeys(APPLICATION
 class Project:
     """The facts of a project.
 
-    ``settings`` is the place of Django's MIDDLEWARE. ``is_prepared`` if the lines of svc-pg are there already.
+    ``settings`` is the place of Django's MIDDLEWARE, and ``prepared`` are the settings that svc-pg has there already.
     ``required`` are the frameworks among the requirements. ``problems`` are sentences for people.
     """
 
@@ -42,7 +42,7 @@ class Project:
     connections: Sequence[Connections]
     settings: Place | None
     has_django: bool
-    is_prepared: bool
+    prepared: Set[DjangoSetting]
     required: Sequence[str]
     problems: Sequence[str]
 
@@ -57,17 +57,29 @@ def read_project(folder: Path) -> Project:
         settings = _django_settings(folder, sources, problems)
         migrations.append("django")
     required = sorted(_required(folder, problems))
-    found = applications(sources.trees)
+    prepared = Prepared.read(sources.trees)
+    found, engines = _with_prepared(applications(sources.trees), connections(sources.trees), prepared)
     if sources.is_cut:
         problems.append(f"the folder has more than {MAX_FILES:,} files of Python, and only the first were looked at")
     elif not found and not has_django:
         problems += _without_application(required, sources)
-    if len(found) > 1:
-        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in found)
-        problems.append(f"there are {len(found)} applications ({places}): each that writes needs the lines below")
-    shown = {each.place.file for each in found} | ({settings.file} if settings else set())
-    is_prepared = any(uses_svc_pg(sources.trees[file]) for file in shown if file in sources.trees)
-    return Project(migrations, found, connections(sources.trees), settings, has_django, is_prepared, required, problems)
+    lacking = [each for each in found if not each.is_prepared]
+    if len(lacking) > 1:
+        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in lacking)
+        problems.append(f"there are {len(lacking)} applications ({places}): each that writes needs the lines below")
+    return Project(migrations, found, engines, settings, has_django, prepared.django, required, problems)
+
+
+def _with_prepared(
+    found: Sequence[Application], engines: Sequence[Connections], prepared: Prepared
+) -> tuple[list[Application], list[Connections]]:
+    """The applications and engines, those marked that have the lines of svc-pg."""
+    files = [each.place.file for each in found]
+    places = [each.place.file for each in engines]
+    return (
+        [replace(each, is_prepared=is_among(each.place.file, prepared.actors, files)) for each in found],
+        [replace(each, is_prepared=is_among(each.place.file, prepared.engines, places)) for each in engines],
+    )
 
 
 def _without_application(required: Sequence[str], sources: SourceFiles) -> Iterator[str]:

@@ -116,7 +116,9 @@ def test_the_second_time_nothing_is_written_and_new_tables_are_named(shop: Shop,
     conn.execute('create table "new\nt" (id int primary key); create table other (id int)')
     done = shop.run("init", "--yes")
     assert (done.returncode, done.stdout) == (0, "public.new\\nt\n")
-    assert json.loads(shop.run("init", "--json").stdout) == {"isWritten": False, "newTables": ["public.new\nt"]}
+    assert json.loads(shop.run("init", "--json").stdout) == {
+        "isWritten": False, "newTables": ["public.new\nt"], "steps": []
+    }  # fmt: skip
     assert shop.file.read_bytes() == before
 
 
