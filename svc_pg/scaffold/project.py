@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from svc_pg.config import DEFAULT_FILE
 from svc_pg.scaffold.applications import (
     APPLICATIONS,
     Application,
@@ -52,6 +53,7 @@ def read_project(folder: Path) -> Project:
     sources = SourceFiles.read(folder)
     problems: list[str] = []
     migrations: list[Migrations] = list(_alembic(folder, problems))
+    problems += [] if migrations or problems else _alembic_below(folder, sources)
     settings, has_django = None, (folder / "manage.py").is_file()
     if has_django:
         settings = _django_settings(folder, sources, problems)
@@ -117,6 +119,18 @@ def _alembic(folder: Path, problems: list[str]) -> Iterator[Migrations]:
         problems.append(f"{name} names the folder {location}, which is not there, so no migration is proposed")
         return
     yield "flask-migrate" if is_flask else "alembic"
+
+
+def _alembic_below(folder: Path, sources: SourceFiles) -> Iterator[str]:
+    """Tell of the first migrations of Alembic that are not in this folder."""
+    for file in sources.trees:
+        places = [file.parent, file.parent.parent] if file.name == "env.py" else []
+        ini = next((place / "alembic.ini" for place in places if (folder / place / "alembic.ini").is_file()), None)
+        if ini is not None:
+            start = ini.parent.parent if ini.parent.name == "migrations" else ini.parent
+            up = "../" * len(start.parts)
+            yield f"{ini} is below this folder: svc-pg migrate finds it in {start}, with --config {up}{DEFAULT_FILE}"
+            return
 
 
 def _toml_location(folder: Path) -> str:
