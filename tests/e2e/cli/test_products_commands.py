@@ -75,7 +75,10 @@ def test_the_configuration_names_the_products(run: Run, tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (["--only", "nonsense"], "'nonsense' is no product that stands alone; write audit"),
-        (["--only", "webhooks"], "webhooks need the audit log, which has the changes of endpoints; leave it out"),
+        (
+            ["--only", "webhooks"],
+            "webhooks need the audit log, which has the changes of endpoints; leave it out: without [[audit.",
+        ),
         (["--only", "audit", "--all"], "--all adds what --only leaves out; give one of them"),
     ],
 )
