@@ -13,7 +13,7 @@ from svc_pg.config import DEFAULT_FILE
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
-from svc_pg.scaffold.next_steps import Step, next_steps
+from svc_pg.scaffold.next_steps import Step, lacking_lines, next_steps
 from svc_pg.scaffold.project import Project, read_project
 from svc_pg.scaffold.proposal import Proposal, propose, unnamed
 from svc_pg.scaffold.toml_text import toml_text
@@ -39,7 +39,8 @@ def init(
     """Look at the database and at the project in this folder, propose svc-pg.toml, and tell the next steps.
 
     The proposal names what to redact by the names of columns and by samples of values, which are neither shown nor
-    kept. The project's code is read, and not run. If there is a svc-pg.toml already, it stays as it is.
+    kept. The project's code is read, and not run. If there is a svc-pg.toml already, it stays as it is, and what the
+    project lacks is told.
     """
     folder = Path()
     if os.path.lexists(DEFAULT_FILE):
@@ -66,24 +67,29 @@ def init(
     if json:
         records.show_json(_found(proposal, project, steps) | {"isWritten": not dry_run, "newTables": []})
     elif not dry_run:
-        _show(steps)
+        _show([Step(f"Read {DEFAULT_FILE}, and correct it"), *steps])
 
 
 def _tell_new(database_url: str | None, *, as_json: bool) -> None:
     config = Config.find()
     with open_database(database_url) as conn:
         tables = unnamed(conn, config)
+    steps = lacking_lines(read_project(Path()))
     if as_json:
-        records.show_json({"isWritten": False, "newTables": [str(name) for name in tables]})
+        new = [str(name) for name in tables]
+        records.show_json({"isWritten": False, "newTables": new, "steps": [_step(each) for each in steps]})
         return
     output.words(f"{DEFAULT_FILE} is here already, and stays as it is.")
-    if not tables:
+    if tables:
+        output.words(f"It names none of {counted(len(tables), 'table')}:")
+        for name in tables:
+            output.data(printable(str(name)))
+        output.words("To record one, add its name below [[audit.tables]], and run: svc-pg install")
+    else:
         output.words("It names every table that has a primary key.")
-        return
-    output.words(f"It names none of {counted(len(tables), 'table')}:")
-    for name in tables:
-        output.data(printable(str(name)))
-    output.words("To record one, add its name below [[audit.tables]], and run: svc-pg install")
+    if steps:
+        output.words("The project lacks:")
+        _show(steps)
 
 
 def _tell(proposal: Proposal) -> None:
@@ -124,7 +130,7 @@ def _write(text: str) -> None:
 
 
 def _show(steps: Sequence[Step]) -> None:
-    for number, step in enumerate([Step(f"Read {DEFAULT_FILE}, and correct it"), *steps], 1):
+    for number, step in enumerate(steps, 1):
         output.data(printable(f"{number}. {step.words}{_place(step)}{':' if step.lines else '.'}"))
         for line in step.lines:
             output.data(f"   {printable(line)}")
@@ -164,13 +170,14 @@ def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[
             for each in project.applications
         ],
         "problems": project.problems,
-        "steps": [
-            {
-                "words": step.words,
-                "file": str(step.place.file) if step.place else None,
-                "line": step.place.line if step.place else None,
-                "lines": list(step.lines),
-            }
-            for step in steps
-        ],
+        "steps": [_step(each) for each in steps],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "words": step.words,
+        "file": str(step.place.file) if step.place else None,
+        "line": step.place.line if step.place else None,
+        "lines": list(step.lines),
     }

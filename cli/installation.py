@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from psycopg.errors import InsufficientPrivilege
@@ -22,11 +23,23 @@ _INSTALLED: Final = f"""
 select to_regproc('svc.audit_ensure_partitions') is not null and to_regproc('svc.console_prune') is not null,
        ({IS_INSTALLED})
 """
-_MAINTAIN: Final = "To maintain a database that has only the audit trail: svc-pg worker --only maintenance"
+_MAINTAIN: Final = "A database that has only the audit trail is maintained by: svc-pg worker"
 _UNRECORDED: Final = """
 select t.name from pg_catalog.unnest(%s::text[]) t(name)
  where not exists (select from svc.installed_objects o where o.kind = 'trigger' and o.audited_table = t.name)
 """
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInstallation:
+    """The installation that a worker has found.
+
+    ``unrecorded`` are the configuration's tables that are not audited there, as it may be another database's
+    configuration.
+    """
+
+    has_webhooks: bool
+    unrecorded: Sequence[str] = ()
 
 
 def require_svc(database_url: str | None, *, is_written: bool = False) -> bool:
@@ -48,26 +61,26 @@ def require_svc(database_url: str | None, *, is_written: bool = False) -> bool:
 
 
 async def wait_for_svc(
-    database: Conninfo, config: Config, *, is_delivering: bool, stopping: asyncio.Event
-) -> Sequence[str]:
-    """Wait until the database can be reached, or for ``stopping``.
+    database: Conninfo, config: Config, *, needs_webhooks: bool, stopping: asyncio.Event
+) -> FoundInstallation | None:
+    """Wait until the database can be reached, or for ``stopping``: then the result may be None.
 
-    Raises NotInstalledError if it lacks svc-pg, or, for a worker that ``is_delivering``, webhooks.
-
-    Returns the configuration's tables that are not audited there, as it may be another database's configuration.
+    Raises NotInstalledError if it lacks svc-pg, or, if ``needs_webhooks``, these.
     """
     named = [str(TableName.parse(rules.name)) for rules in config.audit.tables if not rules.is_pattern]
-    unrecorded: list[str] = []
+    found: FoundInstallation | None = None
 
     async def check(conn: Connection) -> None:
-        _check(await (await conn.execute(_INSTALLED)).fetchone(), needs_webhooks=is_delivering)
+        nonlocal found
+        has_webhooks = _check(await (await conn.execute(_INSTALLED)).fetchone(), needs_webhooks=needs_webhooks)
         try:
-            unrecorded[:] = [name for (name,) in await (await conn.execute(_UNRECORDED, [named])).fetchall()]
+            unrecorded = [name for (name,) in await (await conn.execute(_UNRECORDED, [named])).fetchall()]
         except InsufficientPrivilege:  # a role with fewer rights than svc_admin, which delivers nevertheless
-            unrecorded.clear()
+            unrecorded = []
+        found = FoundInstallation(has_webhooks, unrecorded)
 
     await Reconnecting(database, stopping=stopping, statistics=Statistics()).run(check)
-    return unrecorded
+    return found
 
 
 def _check(found: tuple[bool, bool] | None, *, needs_webhooks: bool = False) -> bool:

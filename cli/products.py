@@ -20,7 +20,10 @@ def _audit(text: str | None) -> str | None:
         case None | "audit":
             return text
         case "webhooks":
-            raise typer.BadParameter("webhooks need the audit log, which has the changes of endpoints; leave it out")
+            raise typer.BadParameter(
+                "webhooks need the audit log, which has the changes of endpoints; leave it out: without"
+                " [[audit.tables]] in the configuration, no table of yours is recorded"
+            )
         case _:
             raise typer.BadParameter(f"{text!r} is no product that stands alone; write audit")
 

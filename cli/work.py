@@ -68,6 +68,12 @@ class Work:
         """The reason that the worker cannot deliver now. Maintenance connects only when there is something to do."""
         return None if self._worker is None else self._worker.problem
 
+    def leave_out_deliveries(self) -> None:
+        """Deliver nothing, because the database has no webhooks. Call it before ``run``."""
+        self._worker = None
+        if self._maintenance is not None:
+            self._maintenance.is_without_webhooks = True
+
     def stop(self) -> None:
         """Finish the current work."""
         for job in self._jobs():

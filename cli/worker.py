@@ -6,6 +6,7 @@ import logging
 import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -58,6 +59,28 @@ class Part(StrEnum):
     maintenance = "maintenance"
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A worker that is to start, in a database that tells whether there are webhooks."""
+
+    database: Conninfo
+    config: Config
+    settings: Settings
+    only: Part | None
+    _: KW_ONLY
+    needs_webhooks: bool
+
+    def check(self, work: Work | Supervisor, *, has_webhooks: bool) -> None:
+        """Leave deliveries out if there are no webhooks. Raises EncryptionKeyError if there are, and no keys."""
+        if self.only is not None:
+            return
+        if has_webhooks:
+            KeyRing.of(self.settings)
+        elif isinstance(work, Work):
+            _log.info("the database has only the audit trail: the worker maintains it, and delivers nothing")
+            work.leave_out_deliveries()
+
+
 @app.command()
 def worker(
     *,
@@ -105,7 +128,10 @@ def worker(
     database_url: PostgresUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Deliver webhooks and maintain the database. On SIGTERM or Ctrl-C, finish the current work and end."""
+    """Deliver webhooks and maintain the database. On SIGTERM or Ctrl-C, finish the current work and end.
+
+    A database that has only the audit trail is maintained, which needs no keys.
+    """
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT)
     settings = Settings.load()
     if seal_to is not None and lifeline is None:
@@ -118,9 +144,10 @@ def worker(
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
     listening = None if listen_url is None else Conninfo.parse(listen_url, name="--listen-url")
-    keys = None if only is Part.maintenance else KeyRing.of(settings)
-    if processes > 1 and keys is None:
+    needs_webhooks = only is Part.deliveries or processes > 1
+    if processes > 1 and only is Part.maintenance:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
+    keys = _keys(settings, only, are_needed=needs_webhooks)
     if metrics_port is not None:
         check_metrics()
     if lifeline is None:
@@ -142,22 +169,15 @@ def worker(
             seal_copies=seal_to,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
+    start = _Start(database, wanted, settings, only, needs_webhooks=needs_webhooks)
     open_files.raise_limit()
     gc.freeze()  # objects loaded by now stay
     gc.set_threshold(_UNSEARCHED)
     with _runner() as runner:
-        runner.run(_run(work, database, wanted, served_at, lifeline, is_delivering=keys is not None))
+        runner.run(_run(work, start, served_at, lifeline))
 
 
-async def _run(
-    work: Work | Supervisor,
-    database: Conninfo,
-    wanted: Config,
-    served_at: tuple[str, int] | None,
-    lifeline: int | None,
-    *,
-    is_delivering: bool,
-) -> None:
+async def _run(work: Work | Supervisor, start: _Start, served_at: tuple[str, int] | None, lifeline: int | None) -> None:
     stopping = asyncio.Event()
 
     def stop() -> None:
@@ -169,14 +189,23 @@ async def _run(
     async with AsyncExitStack() as stack:
         if served_at is not None:
             host, port = served_at
-            await stack.enter_async_context(health_server(work, conninfo=database, host=host, port=port))
+            await stack.enter_async_context(health_server(work, conninfo=start.database, host=host, port=port))
         if lifeline is not None:
             await stack.enter_async_context(reporting(lifeline, work, gone=stop))
-        unrecorded = await wait_for_svc(database, wanted, is_delivering=is_delivering, stopping=stopping)
-        if unrecorded and lifeline is None:
-            _warn_of(unrecorded)
+        found = await wait_for_svc(start.database, start.config, needs_webhooks=start.needs_webhooks, stopping=stopping)
+        if found is not None:
+            start.check(work, has_webhooks=found.has_webhooks)
+            if found.unrecorded and lifeline is None:
+                _warn_of(found.unrecorded)
         if not stopping.is_set():
             await work.run()
+
+
+def _keys(settings: Settings, only: Part | None, *, are_needed: bool) -> KeyRing | None:
+    """The keys; None if nothing is delivered, or if there are none and the database tells whether one needs them."""
+    if only is Part.maintenance or (settings.encryption_keys is None and not are_needed):
+        return None
+    return KeyRing.of(settings)
 
 
 def _warn_of(unrecorded: Sequence[str]) -> None:

@@ -10,8 +10,12 @@ PRODUCTS: Final[tuple[ProductId, ...]] = get_args(ProductId)
 
 def _with_audit(value: list[ProductId]) -> list[ProductId]:
     if "audit" not in value:
-        advice = "webhooks need the audit log, which has the changes of endpoints" if value else "it is empty"
-        raise ValueError(f'{advice}; write ["audit"], or leave it out for both')
+        if value:
+            raise ValueError(
+                "webhooks need the audit log, which has the changes of endpoints; leave it out: without"
+                " [[audit.tables]] no table of yours is recorded"
+            )
+        raise ValueError('it is empty; write ["audit"], or leave it out for both')
     return [product for product in PRODUCTS if product in value]
 
 

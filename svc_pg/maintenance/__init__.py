@@ -44,11 +44,13 @@ class Maintenance:
     """Maintains a database about every hour until ``stop`` is called, the first time within a minute.
 
     Run as many as you like, beside any number of workers: one maintains at a time. An error is logged, and the next run
-    tries again. ``statistics`` counts the runs.
+    tries again. ``statistics`` counts the runs. ``is_without_webhooks`` if the database has none, so that its program
+    delivers nothing: once they are added, each run warns of it.
     """
 
     def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
         self.statistics = Statistics()
+        self.is_without_webhooks = False
         self._config = config
         self._repeating = Repeating(Conninfo.parse(conninfo), self._maintain, name="maintenance", every=every)
 
@@ -60,17 +62,22 @@ class Maintenance:
         """Maintain until ``stop`` is called."""
         days, webhooks = self._config.audit.retention_days, self._config.webhooks
         own = any(table.retention_days for table in self._config.audit.tables)
+        of_webhooks = (
+            f"delivered webhooks are kept for {webhooks.keep_delivered / timedelta(days=1):g} days,"
+            f" other ended ones for {webhooks.keep_failed / timedelta(days=1):g} days, "
+        )
         _log.info(
-            "maintenance started; delivered webhooks are kept for %g days, other ended ones for %g days,"
-            " the audit log %s%s",
-            webhooks.keep_delivered / timedelta(days=1),
-            webhooks.keep_failed / timedelta(days=1),
+            "maintenance started; %sthe audit log %s%s%s",
+            "" if self.is_without_webhooks else of_webhooks,
+            "is kept " if self.is_without_webhooks else "",
             "forever" if days is None else f"for {days} days",
             ", and some of its tables for their own time" if own else "",
         )
         await self._repeating.run(self.statistics.maintenance)
 
     def _maintain(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
+        if self.is_without_webhooks and scalar(conn, IS_INSTALLED):
+            _log.warning("webhooks have been added to the database, and this worker only maintains it: start it again")
         return maintain(conn, self._config, is_stopping=is_stopping)
 
 

@@ -47,19 +47,24 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """The application object of a framework."""
+    """The application object of a framework; ``is_prepared`` if it has the middleware of svc-pg."""
 
     framework: Framework
     place: Place
+    is_prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """An engine or a pool; ``is_flasks`` if Flask-SQLAlchemy makes its engine with the application."""
+    """An engine or a pool; ``is_flasks`` if Flask-SQLAlchemy makes its engine with the application.
+
+    ``is_prepared`` if it tells the database its actor.
+    """
 
     library: Library
     place: Place
     is_flasks: bool = False
+    is_prepared: bool = False
 
 
 def applications(trees: Mapping[Path, ast.Module]) -> list[Application]:
@@ -84,9 +89,17 @@ def connections(trees: Mapping[Path, ast.Module]) -> list[Connections]:
     return found
 
 
-def uses_svc_pg(tree: ast.Module) -> bool:
-    """True if the module imports an integration of svc-pg, so that its lines are there already."""
-    return any(name.startswith("svc_pg.integrations") for name in _imports(tree).values())
+def imported(tree: ast.Module) -> dict[str, str]:
+    """The names that imports bind anywhere in the module, each with what it stands for."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                top = each.name.partition(".")[0]
+                names |= {each.asname: each.name} if each.asname else {top: top}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+    return names
 
 
 def assigned_at(tree: ast.Module, name: str) -> int | None:
@@ -102,7 +115,7 @@ def assigned_at(tree: ast.Module, name: str) -> int | None:
 
 def _calls(file: Path, tree: ast.Module) -> Iterator[tuple[str, Place]]:
     """The calls of imported names, each by the whole name."""
-    names = _imports(tree)
+    names = imported(tree)
     waiting: list[tuple[ast.AST, bool, str | None]] = [(tree, False, None)]
     while waiting:
         node, is_in_function, target = waiting.pop()
@@ -119,19 +132,6 @@ def _calls(file: Path, tree: ast.Module) -> Iterator[tuple[str, Place]]:
                 yield whole, Place(file, node.end_lineno or node.lineno, target, is_in_function)
         inside = is_in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         waiting += [(child, inside, target) for child in reversed(list(ast.iter_child_nodes(node)))]
-
-
-def _imports(tree: ast.Module) -> dict[str, str]:
-    """The names that imports bind anywhere in the module, each with what it stands for."""
-    names: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                top = each.name.partition(".")[0]
-                names |= {each.asname: each.name} if each.asname else {top: top}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
-    return names
 
 
 def _dotted(node: ast.AST) -> str | None:

@@ -57,11 +57,35 @@ _PAIRS: Final[Mapping[str, Sensitive]] = {
 _OF_NUMBERS: Final = frozenset({Sensitive.card, Sensitive.national_id, Sensitive.phone, Sensitive.iban})
 
 
-def by_name(column: str, *, is_number: bool = False) -> Sensitive | None:
-    """The kind that the name of a column tells; of a number only those that numbers can be."""
-    words = [word.lower() for word in _WORDS.findall(column)]
+_UNNAMED: Final = frozenset(("key", "hash", "digest", "value", "code", "key_hash", "hashed_key", "key_digest"))
+"""The columns that hold the secrets in a table of secrets, whose name says which."""
+
+
+def by_name(column: str, *, table: str = "", is_number: bool = False) -> Sensitive | None:
+    """The kind that the name of a column tells, in a table of secrets also its name; of a number only those that
+    numbers can be.
+    """
+    words = _words(column)
     found = _in_words(words)
+    if found is None and "_".join(words) in _UNNAMED:
+        found = _of_secrets(_words(table))
     return None if is_number and found not in _OF_NUMBERS else found
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+def _of_secrets(words: list[str]) -> Sensitive | None:
+    """The kind of secrets for which a table is named at its end: authtoken_token, api_keys, wagtailcore_apitoken."""
+    if not words:
+        return None
+    *others, last = words
+    singular = [*others, last.removesuffix("s")]
+    found = _in_words(singular[-1:]) or _PAIRS.get("_".join(singular[-2:]))
+    if found is None and singular[-1].endswith(("token", "secret", "apikey")):
+        found = Sensitive.token
+    return found if found is not None and found.is_secret else None
 
 
 def _in_words(words: list[str]) -> Sensitive | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.scaffold.applications import Application, Connections, Framework, Place
+from svc_pg.scaffold.prepared import DjangoSetting
 from svc_pg.scaffold.project import Project
 
 _HEADER: Final = 'extractor=from_header("X-User")'
@@ -13,7 +14,7 @@ _ASGI: Final = (
     "from svc_pg.integrations.extractors import from_header",
     "{app}.add_middleware(ActorMiddleware, " + _HEADER + ")",
 )
-_LINES: Final[dict[Framework, tuple[str, ...]]] = {
+_LINES: Final[dict[Framework, Sequence[str]]] = {
     "FastAPI": _ASGI,
     "Starlette": _ASGI,
     "Litestar": (
@@ -26,11 +27,11 @@ _LINES: Final[dict[Framework, tuple[str, ...]]] = {
         "from svc_pg.integrations.wsgi import WsgiActorMiddleware",
         "{app}.wsgi_app = WsgiActorMiddleware({app}.wsgi_app, " + _HEADER + ")",
     ),
-    "Django": (
-        'INSTALLED_APPS += ["svc_pg.integrations.django"]',
-        'MIDDLEWARE += ["svc_pg.integrations.django.actor_middleware"]',
-        'SVC_CONFIG = "svc-pg.toml"',
-    ),
+}
+_DJANGO: Final[dict[DjangoSetting, str]] = {
+    "INSTALLED_APPS": 'INSTALLED_APPS += ["svc_pg.integrations.django"]',
+    "MIDDLEWARE": 'MIDDLEWARE += ["svc_pg.integrations.django.actor_middleware"]',
+    "SVC_CONFIG": 'SVC_CONFIG = "svc-pg.toml"',
 }
 _FLASKS_ENGINE: Final = ("with {app}.app_context():", "    with_audit({engine}.engine)")
 TRUST: Final = (
@@ -51,7 +52,20 @@ class Step:
 
 def next_steps(project: Project) -> list[Step]:
     """The steps after svc-pg.toml is written."""
-    return [*_database(project), *_actor(project), Step("See what is recorded", ["svc-pg log"])]
+    lines = lacking_lines(project)
+    if not lines and (project.prepared or any(each.is_prepared for each in project.applications)):
+        lines = [Step("The lines of svc-pg are in the application already")]
+    return [*_database(project), *lines, *_migrate(project), Step("See what is recorded", ["svc-pg log"])]
+
+
+def lacking_lines(project: Project) -> list[Step]:
+    """The steps of the lines that the project's files lack, none if they have all."""
+    lacking = [each for each in project.applications if not each.is_prepared]
+    steps = [*_django(project)] if project.has_django else []
+    steps += [_lines(each) for each in lacking]
+    if lacking:
+        steps.append(Step(TRUST))
+    return [*steps, *_engines(project)] if project.applications else steps
 
 
 def _database(project: Project) -> Iterator[Step]:
@@ -65,33 +79,37 @@ def _database(project: Project) -> Iterator[Step]:
         yield Step("Install into the database, with every deployment", ["svc-pg install"])
 
 
-def _actor(project: Project) -> Iterator[Step]:
-    if project.is_prepared:
-        yield Step("The lines of svc-pg are in the application already")
-    elif project.has_django:
-        yield _lines("Django", "settings", project.settings)
+def _django(project: Project) -> Iterator[Step]:
+    lacking = [setting for setting in _DJANGO if setting not in project.prepared]
+    if not lacking:
+        return
+    names_actor = "MIDDLEWARE" in lacking
+    words = "Name the actor of each request of Django" if names_actor else "Complete the settings of Django"
+    yield Step(words, [_DJANGO[setting] for setting in lacking], project.settings)
+    if names_actor:
         yield Step(ACTOR_OF_DJANGO)
-    for each in [] if project.is_prepared else project.applications:
-        yield _lines(each.framework, each.place.target or "app", each.place)
-    if project.applications and not project.is_prepared:
-        yield Step(TRUST)
-        yield from _engines(project)
-    if project.has_django and "django" in project.migrations:
+
+
+def _migrate(project: Project) -> Iterator[Step]:
+    if "django" in project.migrations:
         yield Step(
             "Install with Django's migrations, also into the databases of tests (docs/upgrading.md)",
             ["python manage.py migrate"],
         )
 
 
-def _lines(framework: Framework, app: str, place: Place | None) -> Step:
-    lines = [line.format(app=app) for line in _LINES[framework]]
-    return Step(f"Name the actor of each request of {framework}", lines, place)
+def _lines(application: Application) -> Step:
+    target = application.place.target or "app"
+    lines = [line.format(app=target) for line in _LINES[application.framework]]
+    return Step(f"Name the actor of each request of {application.framework}", lines, application.place)
 
 
 def _engines(project: Project) -> Iterator[Step]:
     words = "Let each transaction tell the database its actor"
     places: dict[tuple[str, ...], list[Place]] = {}
     for each in project.connections:
+        if each.is_prepared:
+            continue
         lines = tuple(_engine(each, project.applications))
         if each.is_flasks:  # its engine is made later, with the application
             yield Step(f"{words}: after the application has its {each.place.target or 'db'}", lines)
@@ -103,7 +121,7 @@ def _engines(project: Project) -> Iterator[Step]:
         else:
             shown = ", ".join(f"{place.file}:{place.line}" for place in found)
             yield Step(f"{words}: after each of these that the application uses ({shown})", lines)
-    if not project.connections:
+    if not project.connections and not all(each.is_prepared for each in project.applications):
         example = ["from svc_pg.integrations.sqlalchemy import with_audit", "with_audit(engine)"]
         yield Step(
             f"{words}: where an engine is made, or with svc_pg.integrations.psycopg a pool or connection", example

@@ -4,11 +4,12 @@ import ast
 import configparser
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from svc_pg.config import DEFAULT_FILE
 from svc_pg.scaffold.applications import (
     APPLICATIONS,
     Application,
@@ -17,8 +18,8 @@ from svc_pg.scaffold.applications import (
     applications,
     assigned_at,
     connections,
-    uses_svc_pg,
 )
+from svc_pg.scaffold.prepared import DjangoSetting, Prepared, is_among
 from svc_pg.scaffold.source_files import MAX_FILES, SourceFiles, parsed, read_text
 from svc_pg.schema.export.orm_migrations import alembic_ini
 
@@ -33,7 +34,7 @@ _FRAMEWORKS: Final = {each.lower(): each for each in (*dict.fromkeys(APPLICATION
 class Project:
     """The facts of a project.
 
-    ``settings`` is the place of Django's MIDDLEWARE. ``is_prepared`` if the lines of svc-pg are there already.
+    ``settings`` is the place of Django's MIDDLEWARE, and ``prepared`` are the settings that svc-pg has there already.
     ``required`` are the frameworks among the requirements. ``problems`` are sentences for people.
     """
 
@@ -42,7 +43,7 @@ class Project:
     connections: Sequence[Connections]
     settings: Place | None
     has_django: bool
-    is_prepared: bool
+    prepared: Set[DjangoSetting]
     required: Sequence[str]
     problems: Sequence[str]
 
@@ -52,22 +53,35 @@ def read_project(folder: Path) -> Project:
     sources = SourceFiles.read(folder)
     problems: list[str] = []
     migrations: list[Migrations] = list(_alembic(folder, problems))
+    problems += [] if migrations or problems else _alembic_below(folder, sources)
     settings, has_django = None, (folder / "manage.py").is_file()
     if has_django:
         settings = _django_settings(folder, sources, problems)
         migrations.append("django")
     required = sorted(_required(folder, problems))
-    found = applications(sources.trees)
+    prepared = Prepared.read(sources.trees)
+    found, engines = _with_prepared(applications(sources.trees), connections(sources.trees), prepared)
     if sources.is_cut:
         problems.append(f"the folder has more than {MAX_FILES:,} files of Python, and only the first were looked at")
     elif not found and not has_django:
         problems += _without_application(required, sources)
-    if len(found) > 1:
-        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in found)
-        problems.append(f"there are {len(found)} applications ({places}): each that writes needs the lines below")
-    shown = {each.place.file for each in found} | ({settings.file} if settings else set())
-    is_prepared = any(uses_svc_pg(sources.trees[file]) for file in shown if file in sources.trees)
-    return Project(migrations, found, connections(sources.trees), settings, has_django, is_prepared, required, problems)
+    lacking = [each for each in found if not each.is_prepared]
+    if len(lacking) > 1:
+        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in lacking)
+        problems.append(f"there are {len(lacking)} applications ({places}): each that writes needs the lines below")
+    return Project(migrations, found, engines, settings, has_django, prepared.django, required, problems)
+
+
+def _with_prepared(
+    found: Sequence[Application], engines: Sequence[Connections], prepared: Prepared
+) -> tuple[list[Application], list[Connections]]:
+    """The applications and engines, those marked that have the lines of svc-pg."""
+    files = [each.place.file for each in found]
+    places = [each.place.file for each in engines]
+    return (
+        [replace(each, is_prepared=is_among(each.place.file, prepared.actors, files)) for each in found],
+        [replace(each, is_prepared=is_among(each.place.file, prepared.engines, places)) for each in engines],
+    )
 
 
 def _without_application(required: Sequence[str], sources: SourceFiles) -> Iterator[str]:
@@ -105,6 +119,18 @@ def _alembic(folder: Path, problems: list[str]) -> Iterator[Migrations]:
         problems.append(f"{name} names the folder {location}, which is not there, so no migration is proposed")
         return
     yield "flask-migrate" if is_flask else "alembic"
+
+
+def _alembic_below(folder: Path, sources: SourceFiles) -> Iterator[str]:
+    """Tell of the first migrations of Alembic that are not in this folder."""
+    for file in sources.trees:
+        places = [file.parent, file.parent.parent] if file.name == "env.py" else []
+        ini = next((place / "alembic.ini" for place in places if (folder / place / "alembic.ini").is_file()), None)
+        if ini is not None:
+            start = ini.parent.parent if ini.parent.name == "migrations" else ini.parent
+            up = "../" * len(start.parts)
+            yield f"{ini} is below this folder: svc-pg migrate finds it in {start}, with --config {up}{DEFAULT_FILE}"
+            return
 
 
 def _toml_location(folder: Path) -> str:

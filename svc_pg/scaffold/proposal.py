@@ -14,7 +14,7 @@ from svc_pg.scaffold.candidates import Candidate, Reader, reader_of
 from svc_pg.scaffold.column_names import by_name
 from svc_pg.scaffold.column_values import by_values
 from svc_pg.scaffold.sensitive import Sensitive
-from svc_pg.scaffold.tool_tables import TOOL_TABLES
+from svc_pg.scaffold.tool_tables import reason_of
 
 SAMPLING_SECONDS: Final = 60
 """All samples together; the tables after them are proposed by names alone."""
@@ -90,11 +90,22 @@ def _chosen(reader: Reader) -> tuple[Sequence[Candidate], dict[TableName, str]]:
     left_out = dict(found.left_out)
     chosen = []
     for each in found.candidates:
-        if reason := TOOL_TABLES.get(each.name.table) or (None if each.table.key else _KEYLESS):
+        if reason := reason_of(each.name.table, each.table.columns) or _unfit(each):
             left_out[each.name] = reason
         else:
             chosen.append(each)
     return chosen, dict(sorted(left_out.items()))
+
+
+def _unfit(candidate: Candidate) -> str | None:
+    """The reason why the key of a table stands against recording it."""
+    if not candidate.table.key:
+        return _KEYLESS
+    for column in candidate.table.key:
+        kind = by_name(column, table=candidate.name.table) if candidate.named.get(column) == "text" else None
+        if kind is not None and kind.is_secret:
+            return f"its primary key {column} is named like {kind.singular}, and each entry would have it"
+    return None
 
 
 def _nothing(left_out: Mapping[TableName, str]) -> SvcError:
@@ -119,7 +130,7 @@ def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool) -> Prop
     notes = []
     for column, sort in candidate.named.items():
         is_number = sort == "number"
-        named = by_name(column, is_number=is_number)
+        named = by_name(column, table=candidate.name.table, is_number=is_number)
         seen = by_values((sample or {}).get(column, ()), is_number=is_number)
         kind, reason = _decided(named, seen)
         if kind is None:

@@ -16,7 +16,10 @@ BOTH = ["audit", "webhooks"]
     ("text", "problem"),
     [
         ('["nonsense"]', "products[0]: write 'audit' or 'webhooks'"),
-        ('["webhooks"]', "products: webhooks need the audit log, which has the changes of endpoints; write"),
+        (
+            '["webhooks"]',
+            "products: webhooks need the audit log, which has the changes of endpoints; leave it out: without",
+        ),
         ("[]", 'products: it is empty; write ["audit"], or leave it out for both'),
         ('"audit"', "products: write a list"),
     ],

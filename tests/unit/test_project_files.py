@@ -94,6 +94,10 @@ def test_two_applications_are_both_told(tmp_path: Path) -> None:
         ({"alembic.ini": "[alembic]\n"}, [], "alembic.ini has no script_location"),
         ({"alembic.ini": "[alembic]\nscript_location = gone\n"}, [], "alembic.ini names the folder gone"),
         ({"alembic.ini": "nonsense"}, [], "alembic.ini is broken"),
+        ({"shop/migrations/alembic.ini": "[alembic]\n", "shop/migrations/env.py": ""}, [],
+         "shop/migrations/alembic.ini is below this folder: svc-pg migrate finds it in shop, with --config ../svc-pg"),
+        ({"a/b/alembic.ini": "[alembic]\n", "a/b/revisions/env.py": ""}, [],
+         "a/b/alembic.ini is below this folder: svc-pg migrate finds it in a/b, with --config ../../svc-pg.toml"),
         ({"pyproject.toml": "[project"}, [], "pyproject.toml is not valid TOML"),
         ({"pyproject.toml": "[project]\ndependencies = ['FastAPI>=0.1', 7]\n"}, [],
          "FastAPI is among the requirements, and no application"),
@@ -130,6 +134,70 @@ def test_lines_that_are_there_already_are_not_proposed_again(tmp_path: Path) -> 
     text = "from fastapi import FastAPI\nfrom svc_pg.integrations.asgi import ActorMiddleware\napp = FastAPI()\n"
     write(tmp_path, **{"app.py": text})
     assert not any("ActorMiddleware" in line for step in next_steps(read_project(tmp_path)) for line in step.lines)
+
+
+def proposed(folder: Path) -> list[str]:
+    """The lines that the project's files are to get."""
+    return [line for step in next_steps(read_project(folder)) if step.place for line in step.lines]
+
+
+APP = "INSTALLED_APPS += ['svc_pg.integrations.django']\n"
+MIDDLEWARE = "MIDDLEWARE += ['svc_pg.integrations.django.actor_middleware']\n"
+CONFIG = "SVC_CONFIG = 'svc-pg.toml'\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "lacking"),
+    [
+        ({"shop/settings.py": ""}, ["INSTALLED_APPS", "MIDDLEWARE", "SVC_CONFIG"]),
+        ({"shop/settings.py": f"# {APP}"}, ["INSTALLED_APPS", "MIDDLEWARE", "SVC_CONFIG"]),
+        ({"shop/settings.py": APP}, ["MIDDLEWARE", "SVC_CONFIG"]),
+        ({"shop/settings.py": APP.replace("django'", "django.apps.SvcPgConfig'")}, ["MIDDLEWARE", "SVC_CONFIG"]),
+        ({"shop/settings.py": MIDDLEWARE}, ["INSTALLED_APPS", "SVC_CONFIG"]),
+        ({"shop/settings.py": "", "shop/who.py": "from svc_pg.integrations.django import acting_as\n"},
+         ["INSTALLED_APPS", "SVC_CONFIG"]),
+        ({"shop/settings.py": APP + MIDDLEWARE}, ["SVC_CONFIG"]),
+        ({"shop/settings.py": APP + MIDDLEWARE,
+          "shop/migrations/0002.py": "from svc_pg.integrations.django.operations import InstallSvcPg\n"}, []),
+        ({"shop/settings.py": APP + MIDDLEWARE + CONFIG}, []),
+        ({"shop/settings.py": APP + MIDDLEWARE, "shop/production.py": CONFIG}, []),
+    ],
+)  # fmt: skip
+def test_only_the_settings_that_django_lacks_are_proposed(
+    tmp_path: Path, settings: dict[str, str], lacking: list[str]
+) -> None:
+    text = "INSTALLED_APPS = []\nMIDDLEWARE = []\n"
+    write(tmp_path, **{"manage.py": MANAGE}, **settings)
+    write(tmp_path, **{"shop/settings.py": text + settings["shop/settings.py"]})
+    assert [line.split()[0] for line in proposed(tmp_path)] == lacking
+    words = [step.words for step in next_steps(read_project(tmp_path))]
+    assert any(each.startswith("The actor is then the user") for each in words) == ("MIDDLEWARE" in lacking)
+    assert ("The lines of svc-pg are in the application already" in words) == (not lacking)
+
+
+FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
+ENGINE = "from sqlalchemy import create_engine\nengine = create_engine('x')\n"
+ACTOR = "from svc_pg.integrations.asgi import ActorMiddleware\n"
+WRAPPED = "from svc_pg.integrations.sqlalchemy import with_audit\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "lacking"),
+    [
+        ({"app.py": ACTOR + FASTAPI, "db.py": ENGINE}, ["db.py"]),
+        ({"app.py": FASTAPI, "db.py": WRAPPED + ENGINE}, ["app.py"]),
+        ({"app.py": ACTOR + FASTAPI, "other.py": FASTAPI, "db.py": ENGINE + WRAPPED}, ["other.py"]),
+        ({"app.py": FASTAPI, "db.py": ENGINE, "setup.py": ACTOR + WRAPPED}, []),
+        ({"app.py": ACTOR + FASTAPI, "db.py": ENGINE + WRAPPED}, []),
+    ],
+)
+def test_only_the_applications_and_engines_that_lack_their_lines_get_them(
+    tmp_path: Path, files: dict[str, str], lacking: list[str]
+) -> None:
+    write(tmp_path, **files)
+    project = read_project(tmp_path)
+    assert [str(step.place.file) for step in next_steps(project) if step.place] == lacking
+    assert project.problems == []
 
 
 @pytest.mark.parametrize(

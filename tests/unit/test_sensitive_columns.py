@@ -47,6 +47,24 @@ def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
     assert by_name(column) is None
 
 
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("authtoken_token", "key"), ("knox_authtoken", "digest"), ("wagtailcore_apitoken", "key_hash"),
+     ("api_keys", "hash"), ("RecoveryCode", "code"), ("client_secrets", "value"), ("tokens", "key")],
+)  # fmt: skip
+def test_the_name_of_a_table_of_secrets_tells_what_its_plain_columns_hold(table: str, column: str) -> None:
+    assert by_name(column, table=table) is Sensitive.token
+    assert by_name(column) is None
+    assert by_name("prefix", table=table) is None
+
+
+@pytest.mark.parametrize(
+    "table", ["", "orders", "password_policy", "secret_santa", "token_types", "keys", "email", "phone", "coupon"]
+)
+def test_the_columns_of_other_tables_hold_no_secret(table: str) -> None:
+    assert by_name("key", table=table) is None
+
+
 def test_a_number_is_no_password_and_counts_no_secret() -> None:
     assert by_name("tokens", is_number=True) is None
     assert by_name("card_number", is_number=True) is Sensitive.card

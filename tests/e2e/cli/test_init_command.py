@@ -116,8 +116,32 @@ def test_the_second_time_nothing_is_written_and_new_tables_are_named(shop: Shop,
     conn.execute('create table "new\nt" (id int primary key); create table other (id int)')
     done = shop.run("init", "--yes")
     assert (done.returncode, done.stdout) == (0, "public.new\\nt\n")
-    assert json.loads(shop.run("init", "--json").stdout) == {"isWritten": False, "newTables": ["public.new\nt"]}
+    assert json.loads(shop.run("init", "--json").stdout) == {
+        "isWritten": False, "newTables": ["public.new\nt"], "steps": []
+    }  # fmt: skip
     assert shop.file.read_bytes() == before
+
+
+def test_beside_a_configuration_it_tells_what_the_project_lacks(shop: Shop) -> None:
+    assert shop.run("init", "--yes").returncode == 0
+    (shop.folder / "app.py").write_text("from flask import Flask\napp = Flask('x')\n", encoding="utf-8")
+    done = shop.run("init")
+    assert (done.returncode, "The project lacks:" in done.stderr) == (0, True)
+    assert done.stdout.startswith("1. Name the actor of each request of Flask, in app.py after line 2:\n")
+    assert "svc-pg.toml" not in done.stdout
+
+
+def test_a_table_whose_key_is_a_secret_is_left_out(shop: Shop, conn: psycopg.Connection[Any]) -> None:
+    conn.execute("create table authtoken_token (key varchar(40) primary key, user_id int)")
+    conn.execute("create table reset (token text primary key); create table knox_token (id int primary key, key text)")
+    assert shop.run("init", "--yes").returncode == 0
+    assert shop.redactions["public.knox_token"] == {"key": "remove"}
+    text = shop.file.read_text(encoding="utf-8")
+    assert (
+        "# public.authtoken_token: its primary key key is named like a token or a key, and each entry would have it"
+        in text
+    )
+    assert "# public.reset: its primary key token is named like" in text
 
 
 def test_it_asks_before_it_writes(shop: Shop) -> None:

@@ -1,6 +1,7 @@
 """A database with the audit trail alone, on the command line."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,14 +11,16 @@ from urllib.request import ProxyHandler, build_opener
 import psycopg
 import pytest
 
-from svc_pg import Config
-from svc_pg.maintenance import maintain
+from svc_pg import audit
+from svc_pg.audit import SealKey
+from svc_pg.database.query import scalar
 from tests.support.commands import running, svc_pg
 from tests.support.hooks import KEYS_TEXT
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+SEAL_KEY = SealKey("s1", b"k" * 32)
 ADD = "Only the audit trail is installed here. To add webhooks: svc-pg install --all"
 MISSING = "error: the database has no webhooks of svc-pg, or older ones"
 HINT = "hint: Run: svc-pg install. Where only the audit trail is installed, add --all."
@@ -25,8 +28,8 @@ HINT = "hint: Run: svc-pg install. Where only the audit trail is installed, add 
 
 @pytest.fixture
 def run(empty_database: str, tmp_path: Path) -> Run:
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        variables = {"DATABASE_URL": empty_database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+    def run(*arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+        variables = {"DATABASE_URL": empty_database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT, **more}
         return svc_pg(*arguments, folder=tmp_path, variables=variables)
 
     return run
@@ -72,7 +75,10 @@ def test_the_configuration_names_the_products(run: Run, tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (["--only", "nonsense"], "'nonsense' is no product that stands alone; write audit"),
-        (["--only", "webhooks"], "webhooks need the audit log, which has the changes of endpoints; leave it out"),
+        (
+            ["--only", "webhooks"],
+            "webhooks need the audit log, which has the changes of endpoints; leave it out: without [[audit.",
+        ),
         (["--only", "audit", "--all"], "--all adds what --only leaves out; give one of them"),
     ],
 )
@@ -92,16 +98,45 @@ def test_a_command_of_webhooks_says_that_these_are_not_installed(run: Run, comma
     assert done.stderr.splitlines() == [MISSING, HINT]
 
 
-def test_a_worker_says_how_it_maintains_the_audit_trail_alone(run: Run, empty_database: str) -> None:
+@pytest.mark.parametrize("keys", ["", KEYS_TEXT], ids=["without", "with"])
+def test_a_worker_maintains_and_seals_the_audit_trail_alone_with_keys_and_without(
+    run: Run, empty_database: str, tmp_path: Path, keys: str
+) -> None:
     run("install", "--only", "audit")
-    done = run("worker")
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        audit.capture_log(conn, "a", "INSERT")
+        said = tmp_path / "said"
+        variables = {"DATABASE_URL": empty_database, "SVC_ENCRYPTION_KEYS": keys, "SVC_SEAL_KEY": SEAL_KEY.text}
+        with (
+            said.open("wb") as stream,
+            running("worker", folder=tmp_path, variables=variables, stderr=stream) as worker,
+        ):
+            wait_until(lambda: scalar(conn, "select count(*) from svc.audit_seals") == 1, "it has sealed")
+            wait_until(lambda: "maintenance started" in said.read_text(), "it maintains")
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(20) == 0
+    words = said.read_text()
+    assert "the database has only the audit trail: the worker maintains it, and delivers nothing" in words
+    assert "maintenance started; the audit log is kept forever" in words
+    assert " worker svc" not in words
+
+
+@pytest.mark.parametrize("options", ["--only deliveries", "--processes 2"])
+def test_a_worker_that_is_to_deliver_says_that_there_are_no_webhooks(run: Run, options: str) -> None:
+    run("install", "--only", "audit")
+    done = run("worker", *options.split())
     assert done.returncode == 1
     assert done.stderr.splitlines()[1:] == [
         MISSING,
-        f"{HINT} To maintain a database that has only the audit trail: svc-pg worker --only maintenance",
+        f"{HINT} A database that has only the audit trail is maintained by: svc-pg worker",
     ]
-    with psycopg.connect(empty_database, autocommit=True) as conn:
-        assert maintain(conn, Config())
+
+
+@pytest.mark.parametrize("options", ["", "--only deliveries", "--processes 2"])
+def test_a_worker_needs_keys_for_the_webhooks_of_its_database(run: Run, options: str) -> None:
+    assert run("install").returncode == 0
+    done = run("worker", *options.split(), SVC_ENCRYPTION_KEYS="")
+    assert (done.returncode, "error: SVC_ENCRYPTION_KEYS is not set" in done.stderr) == (1, True)
 
 
 def test_what_is_asked_of_both_is_answered_without_webhooks(run: Run, empty_database: str, tmp_path: Path) -> None:
@@ -122,7 +157,7 @@ def test_a_worker_of_the_audit_trail_alone_has_no_metrics_of_webhooks(
 ) -> None:
     run("install", "--only", "audit")
     port, opener = free_port(), build_opener(ProxyHandler({}))
-    arguments = ["worker", "--only", "maintenance", "--metrics-port", str(port)]
+    arguments = ["worker", "--metrics-port", str(port)]
     with running(*arguments, folder=tmp_path, variables={"DATABASE_URL": empty_database}):
 
         def metrics() -> str:

@@ -169,7 +169,10 @@ def test_a_worker_tells_in_one_line_of_the_attempts_that_failed(database: str, s
 
 def test_tables_that_the_configuration_names_and_nothing_records_are_found(database: str) -> None:
     def found(config: Config) -> Sequence[str]:
-        return asyncio.run(wait_for_svc(Conninfo.parse(database), config, is_delivering=True, stopping=asyncio.Event()))
+        place, stopping = Conninfo.parse(database), asyncio.Event()
+        installation = asyncio.run(wait_for_svc(place, config, needs_webhooks=True, stopping=stopping))
+        assert installation is not None
+        return installation.unrecorded
 
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute('create table "Orders" (id int primary key); create table customer (id int primary key)')

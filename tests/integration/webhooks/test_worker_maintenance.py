@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import audit, webhooks
+from svc_pg import Config, audit, schema, webhooks
 from svc_pg.audit import Seal, SealKey
 from svc_pg.config import AuditConfig
 from svc_pg.database.advisory_locks import Lock
@@ -71,6 +71,22 @@ def deliver_long_ago(conninfo: str, status: str, age: timedelta) -> None:
             {"age": age, "status": status, "message": message},
         )
         conn.execute("delete from svc.webhook_queue")
+
+
+def test_maintenance_of_a_database_without_webhooks_tells_when_they_are_added(
+    empty_database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    maintenance = Maintenance(empty_database, config=CONFIG, every=SOON)
+    maintenance.is_without_webhooks = True
+    runs = maintenance.statistics.maintenance
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        schema.install(conn, Config(products=["audit"]))
+        with running(maintenance):
+            wait_until(lambda: runs["success"] > 1, "it maintains")
+            assert "webhooks" not in caplog.text
+            schema.install(conn, Config(products=["audit", "webhooks"]))
+            wait_until(lambda: "webhooks have been added to the database" in caplog.text, "it tells of webhooks")
 
 
 def test_maintenance_makes_partitions_and_removes_what_is_older_than_it_is_kept(
