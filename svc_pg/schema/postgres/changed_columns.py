@@ -40,7 +40,7 @@ class _Column:
 
 def notes(conn: Connection[Any], present: Installation, tables: Collection[str]) -> Mapping[str, str]:
     """A note for each of these tables whose columns are not as the last install noted them."""
-    if not tables or not present.has("audit_relations"):
+    if not present.has("audit_relations"):
         return {}
     found = fetch(conn, Query(_READ, {"tables": sorted(tables), "most": MOST_NAMED}, _Column))
     return {table: _note(list(columns)) for table, columns in groupby(found, key=lambda each: each.table_name)}

@@ -107,6 +107,8 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
 def _explained(conn: Connection[Any], present: Installation, made: list[Status]) -> list[Status]:
     """Note what changed in the tables whose objects are outdated."""
     tables = {each.audited_table for each in made if each.state == "outdated" and each.audited_table}
+    if not tables:
+        return made
     notes = changed_columns.notes(conn, present, tables)
     return [
         replace(each, note=notes.get(each.audited_table or "")) if each.state == "outdated" else each for each in made
