@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
+from svc_pg.audit.keep.erasure import MOST_ROWS
 from svc_pg.formats.plurals import counted
 
 from . import output, records
@@ -29,7 +30,10 @@ def erase(
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Erase a record from the log, and all records that refer to it by the configuration's rules."""
+    """Erase a record from the log, and all records that refer to it by the configuration's rules.
+
+    The rows of the tables stay: delete them first, or their deletion is recorded again.
+    """
     with connect(database_url) as conn, acting_as_operator(conn):
         warn_of_no_records(conn, table)
         report = audit.erase(conn, table, key, dry_run=True)
@@ -45,6 +49,7 @@ def erase(
                 "tables": report.tables,
                 "entries": report.entries,
                 "otherKeys": report.other_keys,
+                "rowsLeft": report.rows_left,
                 "isDryRun": dry_run,
             }
         )
@@ -59,3 +64,9 @@ def _show(report: audit.ErasureReport, words: str) -> None:
         output.words(
             f"the record also had the key {printable(key)}, whose other entries stay: erase it too if it is the same"
         )
+    for table, rows in sorted(report.rows_left.items()):
+        number = f"{rows:,} or more rows" if rows == MOST_ROWS else counted(rows, "row")
+        verb = "is" if rows == 1 else "are"
+        output.words(f"{number} {verb} still in {printable(table)}, as the log knows it: this erases the log alone")
+    if report.rows_left:
+        output.words("Delete the rows first, and erase then: their deletion or change is recorded again.")

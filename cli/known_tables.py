@@ -7,12 +7,15 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from psycopg import Connection
+from psycopg.errors import QueryCanceled
 
 from svc_pg import audit
 from svc_pg.audit.read.other_names import OtherNames, other_names
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.database.sqlstates import translating
+from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.other_databases.log.driver_errors import is_denied
 from svc_pg.other_databases.log.log_dialects import real_name
@@ -20,6 +23,9 @@ from svc_pg.other_databases.log.log_dialects import real_name
 from . import output
 from .optional_read import optional_read
 
+MOST_OF_LOG: Final = 1000
+"""The most tables of the log that are looked for a name."""
+_OF_LOG: Final = statement("queries/cli/tables_of_log.sql")
 _HAS_ENTRIES: Final = "select exists (select from svc.audit_logs where table_name = %s)"
 _EXISTS: Final = """
 select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -72,6 +78,22 @@ def audited_tables(conn: Connection[Any]) -> Sequence[str] | None:
     """
     nothing: Sequence[str] | None = None
     return optional_read(conn, lambda conn: scalar(conn, _AUDITED) or [], nothing)
+
+
+def tables_to_name(conn: Connection[Any]) -> Sequence[str]:
+    """The tables that a reader of the log may mean: the audited ones, or those that have entries; none if slow."""
+
+    def of_log(conn: Connection[Any]) -> Sequence[str]:
+        conn.execute(BY_INDEXES)
+        return scalar(conn, _OF_LOG, (MOST_OF_LOG,)) or []
+
+    found = audited_tables(conn)
+    if found is not None:
+        return found
+    try:
+        return optional_read(conn, of_log, [])
+    except QueryCanceled:
+        return []
 
 
 @dataclass(frozen=True, slots=True)

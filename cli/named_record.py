@@ -13,7 +13,7 @@ from svc_pg.database.table_names import TableName
 from svc_pg.errors import NotFoundError, QueryError
 
 from .json_text import printable
-from .known_tables import audited_tables
+from .known_tables import tables_to_name
 
 _MOST_PROBED: Final = 30
 _MOST_NAMED: Final = 10
@@ -29,7 +29,7 @@ def named_record(conn: Connection[Any], text: str) -> tuple[str, str]:
     if typed is None:
         raise typer.BadParameter("write a table and the key of a record: order 17", param_hint="RECORD")
     name, key = typed
-    tables = audited_tables(conn) or ()
+    tables = tables_to_name(conn)
     [surest, *others] = named(tables, name) or [[str(TableName.parse(name))]]
     known = [table for table in surest[:_MOST_PROBED] if _has(conn, table, key)]
     match known:

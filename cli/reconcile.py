@@ -53,7 +53,7 @@ def reconcile(
     json: Json = False,
 ) -> None:
     """Compare the rows of audited tables with the log. Exits with 3 if something differs and is not repaired, or if a
-    table could not be compared.
+    table, or every one, could not be compared.
 
     It finds changes that no trigger has told of: rows without an entry, rows that the log knows otherwise, and records
     that are in the log only. Writers go on meanwhile.
@@ -92,8 +92,13 @@ def reconcile(
         )
     else:
         _tell(found)
-    if not found.is_whole:
+    if not found.is_whole or _is_in_vain(found):
         raise typer.Exit(3)
+
+
+def _is_in_vain(found: audit.Reconciliation) -> bool:
+    """True if there were tables, and no rows of any could be compared."""
+    return bool(found.tables) and found.after is None and not found.has_compared
 
 
 def _continuation(cursor: str, table: str | None, *, repair: bool) -> str:
@@ -131,6 +136,8 @@ def _tell(found: audit.Reconciliation) -> None:
             output.words(f"  Writers kept {printable(part)}: not all of its entries are written. Repair it again.")
         for note in table.notes:
             output.words(f"  {printable(note)}")
+    if _is_in_vain(found):
+        output.words("No table could be compared, so nothing is known of them.")
     if any(table.unrecorded and table.repaired is None for table in found.tables):
         output.words("Rows without any entry are older than the capture, or came while no trigger fired.")
     if any(table.differences and table.repaired is None for table in found.tables):

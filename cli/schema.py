@@ -19,6 +19,7 @@ from . import (
     horizon_holders,
     last_runs,
     late_deliveries,
+    open_findings,
     output,
     products,
     records,
@@ -132,7 +133,8 @@ def plan(
 def status(
     *, database_url: DatabaseUrl = None, config: ConfigReference = None, verbose: Verbose = False, json: Json = False
 ) -> None:
-    """Show the installed objects and their differences from the configuration. Exits with 3 if anything differs.
+    """Show the installed objects and their differences from the configuration. Exits with 3 if anything differs, or if
+    the last reconciliation of a table left differences.
 
     Late deliveries are shown too; webhooks health exits with 3 for them.
     """
@@ -142,6 +144,7 @@ def status(
         attributed = without_actor.read_attribution(conn)
         seals = seal_status.read_seals(conn)
         runs = last_runs.read_runs(conn)
+        findings = open_findings.read_findings(conn)
         holders = horizon_holders.read_holders(conn)
         backlog = late_deliveries.read_backlog(conn)
         tenant_reads.tell(conn, wanted)
@@ -154,8 +157,9 @@ def status(
         objects = [format_status.as_json(entry) for entry in found]
         tasks = [{"task": run.task, "secondsAgo": run.seconds, "problem": run.problem} for run in runs]
         records.show_json(
-            {"isOk": not differing, "objects": objects, "lastDay": about, "maintenance": tasks}
+            {"isOk": not differing and not findings, "objects": objects, "lastDay": about, "maintenance": tasks}
             | seal_status.as_json(seals)
+            | open_findings.as_json(findings)
             | {"horizonHolders": holders, "deliveries": late_deliveries.as_json(backlog)}
         )
     else:
@@ -183,10 +187,11 @@ def status(
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
         without_actor.tell(attributed)
+        open_findings.tell(findings or ())
         last_runs.tell(runs)
         horizon_holders.tell(holders)
         late_deliveries.tell(backlog)
-    if differing:
+    if differing or findings:
         raise typer.Exit(3)
 
 

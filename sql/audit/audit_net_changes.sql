@@ -1,8 +1,11 @@
 -- The net change of each record by a transaction, or by one entry: the record's image before and after. If the record
 -- differs now, also the first later entry that changed the same fields, or made or ended the row: the change cannot be
--- taken back. Nor can a change of a table that was renamed, if another one has its name now.
+-- taken back. Nor can a change of a table that was renamed, if another one has its name now. The fields in p_leave are
+-- neither told nor compared.
 -- access: writer, reader, admin
-create or replace function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint default null)
+create or replace function svc.audit_net_changes(
+    p_xact_id bigint, p_entry_id bigint default null, p_leave text[] default '{}'
+)
 returns table (
     table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[],
     redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, is_of_another_table boolean,
@@ -79,7 +82,8 @@ begin
                (select array_agg(distinct f.field)
                   from unnest(array_agg(c.entry_id), array_agg(c.entry_timestamp)) e(id, at)
                   join svc.audit_logs x on x."timestamp" = e.at and x.id = e.id
-                 cross join lateral unnest(x.changed_fields) f(field)) as changed_fields,
+                 cross join lateral unnest(x.changed_fields) f(field)
+                 where f.field <> all (p_leave)) as changed_fields,
                (select array_agg(distinct f.field)
                   from unnest(array_agg(c.entry_id), array_agg(c.entry_timestamp)) e(id, at)
                   join svc.audit_logs x on x."timestamp" = e.at and x.id = e.id
@@ -131,7 +135,7 @@ begin
          order by h.place_timestamp desc, h.place_id desc limit 1;
         if (v_now is null) = (after_data is null) and v_now is distinct from jsonb '{"erased": true}' and not exists (
             select from jsonb_each(after_data) a
-             where v_now ? a.key and v_now -> a.key <> a.value
+             where v_now ? a.key and v_now -> a.key <> a.value and a.key <> all (p_leave)
                and (before_data is null or a.key = any (changed_fields))
         ) then
             return next;
@@ -141,8 +145,10 @@ begin
           from svc.audit_history(v_record.in_table, v_record.record, v_place."timestamp") h
           join svc.audit_logs l on l."timestamp" = h.entry_timestamp and l.id = h.entry_id
          where (h.place_timestamp, h.place_id) > (v_place."timestamp", v_place.id)
-           and (v_place.before_data is null or v_place.after_data is null or l.operation <> 'UPDATE'
-                or l.moved_from is not null or l.changed_fields && v_place.changed_fields)
+           and (l.operation <> 'UPDATE' or l.moved_from is not null
+                or case when v_place.before_data is null or v_place.after_data is null
+                        then not l.changed_fields <@ p_leave
+                        else l.changed_fields && v_place.changed_fields end)
          order by h.place_timestamp, h.place_id limit 1;
         if later_entry is null then
             select l.id, l.operation::text into later_entry, later_operation

@@ -2,17 +2,18 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
 from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
 
 from svc_pg.audit.reconciliation.reconciling import reconcile
 from svc_pg.audit.reconciliation.report import Progress, Reconciliation, TableReport
 from svc_pg.config import Config
 from svc_pg.database.query import Query, fetch
-from svc_pg.errors import QueryError, SvcError
+from svc_pg.errors import ConflictError, QueryError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
 
@@ -20,6 +21,8 @@ _log = logging.getLogger(__name__)
 
 _LONGEST_RUN: Final = timedelta(minutes=10)
 _ROWS_PER_SECOND: Final = 10_000
+_COMPARED: Final = "compared "
+"""The beginning of a noted position if a table was compared before it."""
 
 _STATE: Final = """
 select coalesce(succeeded_at > clock_timestamp() - %s::interval, false) as is_recent, position,
@@ -39,13 +42,31 @@ class _State:
     is_recent: bool = False
     position: str | None = None
     findings: str | None = None
+    has_compared: bool = False
+    skipped: list[str] = field(default_factory=list)
+
+    def resume(self) -> str | None:
+        """The cursor to go on from."""
+        if self.position is not None and self.position.startswith(_COMPARED):
+            self.has_compared = True
+            return self.position.removeprefix(_COMPARED)
+        return self.position
+
+    def begin(self) -> None:
+        """Forget what was found."""
+        self.findings, self.has_compared, self.skipped = None, False, []
+
+    def add(self, finding: str) -> None:
+        """Add a finding, as far as there is room."""
+        self.findings = "; ".join(filter(None, [self.findings, finding]))[:LONGEST_PROBLEM]
 
 
 def reconcile_log(conn: Connection[Any], config: Config) -> str | None:
     """Go on with the comparison that is under way, or begin one if the last is older than ``config.audit.reconcile``.
 
     Tables that differ or cannot be compared are logged and noted for ``status``, and nothing is repaired. After each
-    table the position is noted, so that a run that fails later does not begin anew.
+    table the position is noted, so that a run that fails later does not begin anew. A comparison that ends without
+    having compared any table fails: raises ConflictError.
     """
     if config.audit.reconcile is None:
         return None
@@ -54,12 +75,22 @@ def reconcile_log(conn: Connection[Any], config: Config) -> str | None:
         return None
     try:
         found = _reconciled(conn, config, state)
-    except SvcError as error:
+        _end(conn, state, found)
+    except (SvcError, InsufficientPrivilege) as error:
         note_failure(conn, "reconciliation", str(error))
         raise
-    _note(conn, state, found.after, is_over=found.after is None)
     rows = sum(table.rows for table in found.tables)
     return f"compared {counted(rows, 'row')} with it" if found.after is None else None
+
+
+def _end(conn: Connection[Any], state: _State, found: Reconciliation) -> None:
+    has_failed = found.after is None and bool(found.tables) and not state.has_compared
+    if has_failed:
+        for reason in state.skipped:
+            state.add(reason)
+    _note(conn, state, found.after, is_over=found.after is None and not has_failed)
+    if has_failed:
+        raise ConflictError("no table could be compared")
 
 
 def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconciliation:
@@ -67,10 +98,13 @@ def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconci
 
     def note(now: Progress) -> None:
         if now.report is not None:
+            state.has_compared |= now.report.is_done
+            if not now.report.is_compared:
+                state.skipped.append(f"{now.report.table}: {'; '.join(now.report.notes)}")
             finding = _finding(now.report)
             if finding is not None:
                 _log.warning("the log may lack changes: %s; svc-pg reconcile tells more", finding)
-                state.findings = "; ".join(filter(None, [state.findings, finding]))[:LONGEST_PROBLEM]
+                state.add(finding)
             if now.cursor is not None:
                 _note(conn, state, now.cursor, is_over=False)
 
@@ -86,16 +120,17 @@ def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconci
         )
 
     try:
-        return found(state.position)
+        return found(state.resume())
     except QueryError:  # its table is audited no longer
         if state.position is None:
             raise
-        state.findings = None
+        state.begin()
         return found(None)
 
 
 def _note(conn: Connection[Any], state: _State, position: str | None, *, is_over: bool) -> None:
-    conn.execute(_NOTE, (position, state.findings, is_over))
+    mark = _COMPARED if state.has_compared else ""
+    conn.execute(_NOTE, (None if position is None else f"{mark}{position}", state.findings, is_over))
 
 
 def _finding(report: TableReport) -> str | None:

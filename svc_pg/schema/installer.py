@@ -60,9 +60,9 @@ class Installer(Protocol):
     def script(self, config: Config, *, prune: bool, roles: bool | None) -> Script | None:
         """The steps of an install as a script; None if there are none."""
 
-    def statements(self, change: ConfigurationChange, *, backwards: bool) -> list[str]:
-        """The statements of a revision or of its way back, for the caller's transaction. Raises ConfigError if a
-        revision of this database must carry them itself.
+    def statements(self, change: ConfigurationChange, *, backwards: bool, is_printed: bool = False) -> list[str]:
+        """The statements of a revision or of its way back, for the caller's transaction, or ``is_printed`` for
+        somebody else to run. Raises ConfigError if a revision of this database must carry them itself.
         """
 
     def configuration(self, change: ConfigurationChange) -> Config:

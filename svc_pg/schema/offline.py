@@ -30,7 +30,7 @@ def statements(context: Any, change: ConfigurationChange, *, backwards: bool) ->
     with closing(_opened(context)) as conn, conn.transaction(force_rollback=True):
         for statement in before:
             conn.execute(statement.encode())
-        made = installer_of(conn).statements(change, backwards=backwards)
+        made = installer_of(conn).statements(change, backwards=backwards, is_printed=True)
     if not made:
         raise InstallError(
             f"offline, a revision is printed for a database such as {conn.info.dbname}, which has its changes already",

@@ -1147,7 +1147,7 @@ create function svc.audit_near(p_table text, p_record text, p_timestamp timestam
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint)
+create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint, p_leave text[] DEFAULT '{}'::text[])
     returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, is_of_another_table boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 

@@ -35,7 +35,9 @@ def _vacuumed_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
     return first_cost(conn, text)
 
 
-def first_cost(conn: psycopg.Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Cost:
+def first_cost(
+    conn: psycopg.Connection[Any], text: LiteralString, params: Sequence[object] | Mapping[str, object] = ()
+) -> Cost:
     """The present cost, in a transaction of its own that is rolled back. ``conn`` is in autocommit."""
     with conn.transaction(force_rollback=True):
         before = {name: numbers for name, *numbers in conn.execute(_READ)}

@@ -12,6 +12,10 @@ TABLES = [
     "public.boxes",
     'public."odd.name"',
     "public.Customers",
+    "public.billing_invoice",
+    "public.billing_invoiceline",
+    "crm.shop_invoices",
+    "public.visits_visit_note",
 ]
 
 
@@ -46,7 +50,13 @@ def test_a_text_names_a_table_and_a_key(text: str, expected: tuple[str, str] | N
         ("customer", [["public.Customers"]]),
         ("order_it", [["public.order_items"]]),
         ("public.comp", [["public.companies"]]),
-        ("invoice", []),
+        ("invoice", [["public.billing_invoice", "crm.shop_invoices"]]),
+        ("crm.invoice", [["crm.shop_invoices"]]),
+        ("billing_inv", [["public.billing_invoice", "public.billing_invoiceline"]]),
+        ("visit_notes", [["public.visits_visit_note"]]),
+        ("item", [["public.order_items"]]),
+        ("bill", [["public.billing_invoice", "public.billing_invoiceline"]]),
+        ("voice", []),
         ("rder", []),
     ],
 )

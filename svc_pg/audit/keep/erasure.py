@@ -20,6 +20,9 @@ _FEATURE: Final = "the erasure of a record"
 _TRIES: Final = 20
 _FOLLOW: Final = "select '{}'::jsonb as tables, null::bigint as known from svc.audit_follow_holds()"
 _FOUND: Final = statement("queries/audit/erasable_entries.sql")
+_ROWS: Final = statement("queries/audit/erasable_rows.sql")
+MOST_ROWS: Final = 1000
+"""The most records whose rows are looked for."""
 _ERASE: Final = """
 select coalesce(pg_catalog.jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::bigint as known
   from svc.erase(%(table)s, %(key)s) e
@@ -37,11 +40,14 @@ class ErasureReport:
     """The number of erased entries by table, or of those to erase; none if they are erased already.
 
     ``other_keys`` are keys that the record had before or after. Their other entries stay, because a key may have been
-    another person's: erase them too if they are of the same person.
+    another person's: erase them too if they are of the same person. ``rows_left`` are the numbers of records by table
+    whose rows are still there, as the log knows it, among the first 1,000: an erasure does not touch them, and their
+    deletion or change is recorded again.
     """
 
     tables: dict[str, int] = field(default_factory=dict)
     other_keys: list[str] = field(default_factory=list)
+    rows_left: dict[str, int] = field(default_factory=dict)
 
     @property
     def entries(self) -> int:
@@ -60,6 +66,11 @@ class _Keys:
     keys: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    tables: Any
+
+
 def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
     """Erase a record from its entries, and the records that refer to it by ``audit.erasure``.
 
@@ -67,7 +78,8 @@ def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> Er
     description and context are gone, and a key that is neither a number nor a UUID is replaced by its hash. Its digest
     stays, so that its seal remains valid. An entry of a record that had several owners is erased if one of its
     snapshots shows this one. All is done in one transaction, or nothing, with an entry about it: an UPDATE of
-    ``svc.audit_logs`` labelled ``audit log erased``. The rows of the tables themselves are not touched.
+    ``svc.audit_logs`` labelled ``audit log erased``. The rows of the tables themselves are not touched: the report has
+    the number of those that are left. Delete them first.
 
     ``conn`` must be outside a transaction. ``record`` is the key: the value of the column, or a list or tuple of
     several columns' values. Raises NotFoundError if the log does not know the record, ConflictError if some of it is
@@ -92,10 +104,11 @@ def _erasing(table: str, record: object, *, dry_run: bool) -> Effects[ErasureRep
     key, name = bounded(record_id(record)), str(TableName.parse(table))
     check_texts(key)
     [others] = yield Query(_OTHER_KEYS, {"table": name, "key": key}, _Keys)
+    [rows] = yield Query(_ROWS, {"table": name, "key": key, "most": MOST_ROWS}, _Rows)
     found = yield from _found(name, key, dry_run=dry_run)
     if found.known == 0:
         raise NotFoundError(f'the log does not know a record {key} of "{name}"')
-    return ErasureReport(dict(found.tables.value), others.keys)
+    return ErasureReport(dict(found.tables.value), others.keys, dict(rows.tables.value))
 
 
 def _found(name: str, key: str, *, dry_run: bool) -> Effects[_Found]:

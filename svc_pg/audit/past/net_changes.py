@@ -12,7 +12,7 @@ from svc_pg.database.table_names import TableName
 _NET_CHANGES: Final = """
 select table_name, record_id, before_data, after_data, changed_fields, redacted_fields, moved_from, moved_to,
        is_in_order, is_of_another_table, later_entry::text as later_entry, later_operation, later_fields
-  from svc.audit_net_changes(%s, %s)
+  from svc.audit_net_changes(%s, %s, %s)
 """
 _FACTS: Final = statement("queries/audit/changed_tables.sql")
 
@@ -77,9 +77,11 @@ class TableFacts:
         return TableName(self.schema, self.table)
 
 
-def net_changes(*, transaction: int | None = None, entry: int | None = None) -> Query[NetChange]:
-    """The changes of a transaction or of one entry, by record."""
-    return Query(_NET_CHANGES, (transaction, entry), NetChange)
+def net_changes(
+    *, transaction: int | None = None, entry: int | None = None, leave: Sequence[str] = ()
+) -> Query[NetChange]:
+    """The changes of a transaction or of one entry, by record, without the changes of the fields in ``leave``."""
+    return Query(_NET_CHANGES, (transaction, entry, list(leave)), NetChange)
 
 
 def facts_of(tables: Sequence[TableName]) -> Query[TableFacts]:

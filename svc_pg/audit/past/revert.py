@@ -34,7 +34,7 @@ def revert(
 
     The SQL is one statement, which does all or nothing: it compares the rows with the log before and after, and raises
     an error if they differ. ``leave`` are fields that it neither changes nor compares, for example an ``updated_at``
-    that a trigger sets.
+    that a trigger sets; no refusal is about them, except those about the key.
 
     Raises RevertRefusedError, which names each reason, if that is not safe: a row has changed since, a value that is
     needed was redacted, a column is gone. Raises ConflictError if there is nothing to take back, or the number is that
@@ -79,8 +79,8 @@ def _asked(transaction: str | int | None, entry: str | int | None, leave: Sequen
         raise QueryError(f"leave is a list of fields, not the text {leave!r}")
     check_texts(*leave)
     if entry is not None:
-        return f"entry {entry}", net_changes(entry=number_of(entry))
-    return f"transaction {transaction}", net_changes(transaction=transaction_number(transaction or ""))
+        return f"entry {entry}", net_changes(entry=number_of(entry), leave=leave)
+    return f"transaction {transaction}", net_changes(transaction=transaction_number(transaction or ""), leave=leave)
 
 
 def _tables(changes: Iterable[NetChange]) -> list[TableName]:
@@ -190,7 +190,7 @@ def _image(data: RawJson | None, redacted: set[str]) -> dict[str, Any] | None:
 
 def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -> Iterator[Refusal]:
     """The needed values that the log lacks."""
-    redacted = {*(change.redacted_fields or ())} - {*leave}
+    redacted = {*(change.redacted_fields or ())}
     needed = {*(change.changed_fields or ())}
     refusal = partial(Refusal, table=change.table_name, record=change.record_id)
     if "*" in redacted:
@@ -199,6 +199,7 @@ def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -
     for name in row.table.key:
         if name in redacted:
             yield refusal(f"the key {name} of {row.label} is redacted", field=name)
+    redacted -= {*leave}
     if row.before is None:
         return
     if row.after is None or (set(row.table.key) & needed and row.key_of(row.before) == row.key_of(row.after)):

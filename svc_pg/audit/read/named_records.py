@@ -1,7 +1,7 @@
 """Records by what people call them: ``order 17``, ``orders/17``, ``sales.order:17``."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 _NAMED: Final = re.compile(r"(?P<table>\S+?)(?:\s+|/|#|:)(?P<record>\S.*)", re.DOTALL)
@@ -16,10 +16,12 @@ def split_name(text: str) -> tuple[str, str] | None:
 def named(tables: Iterable[str], typed: str) -> Sequence[Sequence[str]]:
     """The tables that the typed name may mean, the surest first; those that it means as surely as others together.
 
-    It is the name of a table, with its schema or without, or its singular or plural, or its beginning.
+    It is the name of a table, with its schema or without, or its singular or plural, or that of its end behind an
+    underscore, as Django names tables, or its beginning: ``order`` means ``order``, ``orders``, ``shop_order``, and
+    ``order_items``, in this order.
     """
     wanted = typed.casefold()
-    fits: list[list[str]] = [[], [], []]
+    fits: list[list[str]] = [[], [], [], []]
     for table in tables:
         full = table.casefold()
         names = (full, full.rpartition(".")[2].strip('"'))
@@ -27,9 +29,20 @@ def named(tables: Iterable[str], typed: str) -> Sequence[Sequence[str]]:
             fits[0].append(table)
         elif any(_numbers(wanted) & _numbers(name) for name in names):
             fits[1].append(table)
-        elif any(name.startswith(wanted) for name in names):
+        elif any(_numbers(wanted) & _numbers(end) for end in _ends(full)):
             fits[2].append(table)
+        elif any(name.startswith(wanted) for name in names):
+            fits[3].append(table)
     return [each for each in fits if each]
+
+
+def _ends(full: str) -> Iterator[str]:
+    """The parts of a table's name behind its underscores, with the schema and without."""
+    schema, _, name = full.rpartition(".")
+    _, *words = name.strip('"').split("_")
+    for first in range(len(words)):
+        end = "_".join(words[first:])
+        yield from (end, f"{schema}.{end}")
 
 
 def _numbers(name: str) -> set[str]:

@@ -33,6 +33,7 @@ _FACTS: Final = (
     "unknown",
     "erased",
     "repaired",
+    "unrepaired",
     "purged_before",
     "notes",
 )

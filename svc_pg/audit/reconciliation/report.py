@@ -19,7 +19,7 @@ class TableReport:
     ``is_recorded``, an entry of the log tells it; the role may lack the right to write one.
 
     A repair has written ``repaired`` entries, None without one; some of the tables or partitions in ``postponed`` are
-    missing, because writers kept them.
+    missing, because writers kept them. ``unrepaired`` differences are left: all of them without a repair.
     """
 
     table: str
@@ -33,6 +33,7 @@ class TableReport:
     unknown: int
     erased: int
     repaired: int | None
+    unrepaired: int
     postponed: list[str]
     purged_before: datetime | None
     notes: list[str]
@@ -47,10 +48,14 @@ class TableReport:
         return self.missing + self.differing + self.gone
 
     @property
+    def is_done(self) -> bool:
+        """True if the rows were compared, and all of them."""
+        return self.is_compared and self.is_complete
+
+    @property
     def is_whole(self) -> bool:
         """True if all was compared, and the log knows it as it is, perhaps since the repair."""
-        is_known = self.repaired is not None or not self.differences
-        return self.is_complete and is_known and not self.postponed
+        return self.is_complete and not self.unrepaired and not self.postponed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,11 @@ class Reconciliation:
     def is_whole(self) -> bool:
         """True if everything was compared, and the log knows it as it is."""
         return self.after is None and all(table.is_whole for table in self.tables)
+
+    @property
+    def has_compared(self) -> bool:
+        """True if a table was compared to its end. If not, nothing is known: the reports say why."""
+        return any(table.is_done for table in self.tables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ def _report(
         unknown=counts["unknown"] + counts["lost"],
         erased=counts["erased"],
         repaired=counts["repaired"] if comparison.pace.repairs else None,
+        unrepaired=sum(comparison.findings.left[name] for name in ("missing", "unrecorded", "differing", "gone")),
         postponed=sorted(comparison.postponed),
         purged_before=facts.purged_before,
         notes=[*told, *notes_of_rows(counts["unkeyed"], comparison.otherwise)],

@@ -56,6 +56,8 @@ class InstallSvcPg(Operation):
         connection = schema_editor.connection
         if not router.allow_migrate(connection.alias, app_label):
             return
-        statements = installer_of(revision_connection(connection)).statements(self.change, backwards=backwards)
+        statements = installer_of(revision_connection(connection)).statements(
+            self.change, backwards=backwards, is_printed=schema_editor.collect_sql
+        )
         for statement in statements:
             schema_editor.execute(statement, params=None)

@@ -18,7 +18,7 @@ from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
-from svc_pg.rendering.templates import ident
+from svc_pg.schema.postgres import preflight
 from svc_pg.schema.postgres.installation import look_around
 from svc_pg.schema.postgres.transactions import transaction
 
@@ -27,12 +27,6 @@ PASSING: Final = (*LOCKED, UniqueViolation, DuplicateSchema)
 """Errors that a retry may avoid; the last two if another install has created the schema first."""
 
 _HOLDERS: Final = statement("queries/schema/lock_holders.sql")
-_OWNER: Final = """
-select o.rolname::text as name, o.rolsuper as is_superuser, c.oid::regclass::text as "table"
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles o on o.oid = c.relowner
- where n.nspname = %s and c.relname = %s
-   and not (pg_has_role(c.relowner, 'USAGE') and pg_has_role(c.relowner, %s))
-"""
 _EVENT_TRIGGERS: Final = """
 select string_agg(format('"%s"', evtname), ', ' order by evtname) from pg_event_trigger where evtenabled <> 'D'
 """
@@ -42,13 +36,6 @@ select string_agg(format('"%s"', evtname), ', ' order by evtname) from pg_event_
 class _Holder:
     name: str
     facts: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    name: str
-    is_superuser: bool
-    table: str
 
 
 def diagnose(conn: Connection[Any], error: Error, *, table: str | None = None) -> InstallError:
@@ -82,22 +69,16 @@ def _holders(conn: Connection[Any], table: str | None) -> str:
 def _not_allowed(conn: Connection[Any], reason: str, table: str | None) -> InstallError:
     with transaction(conn):
         around = look_around(conn)
-        needed = "SET" if around.has_options else "MEMBER"  # to make the owner that of the functions as well
-        owners = fetch(conn, Query(_OWNER, (*TableName.parse(table), needed), _Owner)) if table else []
+        refused = preflight.refuse_owner(conn, around, [table] if table else [], reason=reason)
         triggers = scalar(conn, _EVENT_TRIGGERS)
-    me = around.installer
-    if not owners:
-        hints = [] if around.is_superuser else [f'You are "{me}". Install as the owner of the database or a superuser.']
-        if triggers:
-            hints.append(
-                f"An install fires event triggers ({triggers}) also as svc_owner: let their functions be security"
-                " definer, or disable them meanwhile."
-            )
-        return InstallError(reason, hint=" ".join(hints) or None)
-    [owner] = owners
-    return InstallError(
-        f'{reason}: the table belongs to role "{owner.name}", and you are "{me}"',
-        hint=f"Install as a superuser, or let one execute: alter table {owner.table} owner to {ident(me)};"
-        if owner.is_superuser
-        else f"Let somebody who may execute: grant {ident(owner.name)} to {ident(me)};",
-    )
+    if refused is not None:
+        return refused
+    hints = []
+    if not around.is_superuser:
+        hints.append(f'You are "{around.installer}". Install as the owner of the database or a superuser.')
+    if triggers:
+        hints.append(
+            f"An install fires event triggers ({triggers}) also as svc_owner: let their functions be security"
+            " definer, or disable them meanwhile."
+        )
+    return InstallError(reason, hint=" ".join(hints) or None)

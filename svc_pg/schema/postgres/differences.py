@@ -13,6 +13,7 @@ from svc_pg.database.table_names import TableName
 from svc_pg.schema.comparison import compare
 from svc_pg.schema.postgres import (
     access,
+    changed_columns,
     foreign,
     gaps,
     installation,
@@ -66,7 +67,7 @@ def _look(
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
-    made = objects(conn, present, target)
+    made = _explained(conn, present, objects(conn, present, target))
     found += [entry for entry in made if not entry.audited_table]
     found += [
         Status(thing.kind, thing.identity, "tampered", thing.sql, is_foreign=thing.is_kept)
@@ -101,6 +102,17 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
     if "webhooks" in target.products:
         return made
     return [replace(each, is_left_out=each.state == "orphan" and each.is_of_webhooks) for each in made]
+
+
+def _explained(conn: Connection[Any], present: Installation, made: list[Status]) -> list[Status]:
+    """Note what changed in the tables whose objects are outdated."""
+    tables = {each.audited_table for each in made if each.state == "outdated" and each.audited_table}
+    if not tables:
+        return made
+    notes = changed_columns.notes(conn, present, tables)
+    return [
+        replace(each, note=notes.get(each.audited_table or "")) if each.state == "outdated" else each for each in made
+    ]
 
 
 def _is_orphan_of(entry: Status, tables: Collection[str | None]) -> bool:

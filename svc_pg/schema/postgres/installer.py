@@ -66,9 +66,9 @@ class PostgresInstaller:
         """The steps of an install as a script."""
         return sql_script.script(self.conn, config, prune=prune, roles=roles)
 
-    def statements(self, change: ConfigurationChange, *, backwards: bool) -> list[str]:
+    def statements(self, change: ConfigurationChange, *, backwards: bool, is_printed: bool = False) -> list[str]:
         """The statements of a revision, for the caller's transaction."""
-        return revisions.statements(self.conn, change, backwards=backwards)
+        return revisions.statements(self.conn, change, backwards=backwards, is_printed=is_printed)
 
     def configuration(self, change: ConfigurationChange) -> Config:
         """The configuration of the database after a revision."""

@@ -1,9 +1,14 @@
 """Refuse an install before it changes anything: another server, a missing right, a missing role."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg.database.query import Query, fetch
+from svc_pg.database.statements import statement
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import ident
 from svc_pg.schema.postgres import roles
@@ -12,6 +17,14 @@ from svc_pg.schema.postgres.installation import OWNERS, Surroundings
 from svc_pg.schema.postgres.transactions import ALONE
 
 OLDEST: Final = 130000
+_OWNER: Final = statement("queries/schema/table_of_others.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    name: str
+    is_superuser: bool
+    table: str
 
 
 def check_server(conn: Connection[Any]) -> None:
@@ -76,3 +89,25 @@ def check_roles(around: Surroundings, access: Access) -> None:
             hint=f"Let a superuser execute: {made} grant {', '.join(OWNERS)} to {ident(me)};"
             " or install with --no-roles: everything then belongs to the installer.",
         )
+
+
+def refuse_owner(
+    conn: Connection[Any], around: Surroundings, tables: Sequence[str], *, reason: str | None = None
+) -> InstallError | None:
+    """The error of the first of these tables whose owner the installer cannot act as, None if there is none.
+
+    ``reason`` is what the server said, if it has refused already.
+    """
+    names = [TableName.parse(table) for table in tables]
+    needed = "SET" if around.has_options else "MEMBER"  # to make the owner that of the functions as well
+    params = {"schemas": [name.schema for name in names], "tables": [name.table for name in names], "needed": needed}
+    for owner in fetch(conn, Query(_OWNER, params, _Owner)):
+        me = around.installer
+        what = f"table {owner.table}" if reason is None else f"{reason}: the table"
+        return InstallError(
+            f'{what} belongs to role "{owner.name}", and you are "{me}"',
+            hint=f"Install as a superuser, or let one execute: alter table {owner.table} owner to {ident(me)};"
+            if owner.is_superuser
+            else f"Let somebody who may execute: grant {ident(owner.name)} to {ident(me)};",
+        )
+    return None

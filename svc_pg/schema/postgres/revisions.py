@@ -5,12 +5,15 @@ from typing import Any
 from psycopg import Connection
 
 from svc_pg.config import Config
-from svc_pg.config.installed_parts import json_of, parts_of
+from svc_pg.config.installed_parts import json_of, parts_of, products_of
+from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OBJECT_KINDS
 from svc_pg.rendering.templates import render
 from svc_pg.schema.configuration_change import ConfigurationChange
+from svc_pg.schema.export.script import Script
 from svc_pg.schema.export.script import statements as split
-from svc_pg.schema.postgres import installation, preflight, sql_script
+from svc_pg.schema.postgres import access, installation, preflight, sql_script
+from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.steps import removal_plan
@@ -18,8 +21,12 @@ from svc_pg.schema.postgres.transactions import lock, looking, transaction
 from svc_pg.schema.refusals import refuse_newer
 
 
-def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards: bool) -> list[str]:
+def statements(
+    conn: Connection[Any], change: ConfigurationChange, *, backwards: bool, is_printed: bool = False
+) -> list[str]:
     """The statements, to be run in the caller's transaction, inside which it looks at the database.
+
+    If they are to be ``is_printed`` for somebody else, the role of the connection need not have the rights to run them.
 
     The way up makes everything of schema ``svc`` as this svc-pg has it, and the captures and events as the
     configuration after the change says. The way back does so by the configuration before it; that of the first
@@ -30,20 +37,35 @@ def statements(conn: Connection[Any], change: ConfigurationChange, *, backwards:
     change.check_version(released()[-1].number)
     lock(conn)  # before it looks: what it makes fits only as long as nobody else installs
     with looking(conn):
-        present = installation.read_installation(conn, installation.look_around(conn))
+        around = installation.look_around(conn)
+        if not is_printed:
+            preflight.check_rights(conn, around)
+        present = installation.read_installation(conn, around)
         refuse_newer(present.version)
         if backwards and change.is_first:
             return _removal_of_all(conn, present)
     config = _configuration(present, change, backwards=backwards)
-    made = sql_script.script(
-        conn, config, prune=change.prune or backwards, roles=None if backwards else change.roles, within=looking
-    )
+    roles = None if backwards else change.roles
+    made = sql_script.script(conn, config, prune=change.prune or backwards, roles=roles, within=looking)
     if made is not None:
+        if not is_printed:
+            products = products_of(config, present.configuration)
+            _check_run(conn, present, made, access.wanted(present, config.grants, roles=roles, products=products))
         return made.split(made.upgrade)
     parts = parts_of(config)
     if present.configuration is not None and json_of(parts) == json_of(present.configuration):
         return []
     return [render("script/record_configuration.sql.j2", configuration=json_of(parts)).rstrip().removesuffix(";")]
+
+
+def _check_run(conn: Connection[Any], present: Installation, made: Script, wanted: Access) -> None:
+    """Raise InstallError if the role may make neither the roles of svc nor triggers of each table that changes."""
+    preflight.check_roles(present.around, wanted)
+    tables = [table for table in made.tables if TableName.parse(table).schema != "svc"]
+    with looking(conn):
+        refused = preflight.refuse_owner(conn, present.around, tables)
+    if refused is not None:
+        raise refused
 
 
 def configuration_after(conn: Connection[Any], change: ConfigurationChange) -> Config:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import psycopg
 
@@ -14,6 +14,7 @@ from svc_pg.errors import SvcError
 from svc_pg.status.attribution import Attribution, attribution
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
+from svc_pg.status.open_findings import OpenFinding, open_findings
 from svc_pg.status.webhooks_installed import webhooks_installed
 from svc_pg.webhooks.traffic.backlog import UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
@@ -24,7 +25,9 @@ _SEAL_LAG: Final = "select extract(epoch from lag)::float8 as seconds from svc.a
 _UNSETTLED: Final = f"select {UNSETTLED} as unsettled"
 _LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
 _FRESH: Final = 5.0  # seconds
-_FRESH_DAY: Final = 60.0  # seconds
+_FRESH_SLOW: Final = 60.0  # seconds
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,7 @@ class StateReader:
         self._reading = asyncio.Lock()
         self._state: DatabaseState | None = None
         self._state_at = float("-inf")
-        self._attributed: list[Attribution] = []
-        self._attributed_at = float("-inf")
+        self._slow: dict[str, tuple[float, list[Any]]] = {}
 
     async def state(self) -> DatabaseState | None:
         """The state within the last 5 s, or None if the database does not answer in time."""
@@ -70,12 +72,20 @@ class StateReader:
 
     async def attributed(self) -> list[Attribution]:
         """The entries of the last day with and without an actor, as of the last minute."""
+        return await self._recent(attribution())
+
+    async def open_findings(self) -> list[OpenFinding]:
+        """The tables whose last comparison with the log left differences, as of the last minute."""
+        return await self._recent(open_findings())
+
+    async def _recent(self, query: Query[Row]) -> list[Row]:
         clock = asyncio.get_running_loop().time
         async with self._reading:
-            if clock() - self._attributed_at > _FRESH_DAY:
-                self._attributed = await self._ask_attribution()
-                self._attributed_at = clock()
-            return self._attributed
+            at, rows = self._slow.get(query.text, (float("-inf"), []))
+            if clock() - at > _FRESH_SLOW:
+                rows = await self._ask_slowly(query)
+                self._slow[query.text] = (clock(), rows)
+            return rows
 
     async def _ask_state(self) -> DatabaseState | None:
         try:
@@ -96,11 +106,11 @@ class StateReader:
             _log.debug("cannot read the backlog: %s", error)
             return None
 
-    async def _ask_attribution(self) -> list[Attribution]:
+    async def _ask_slowly(self, query: Query[Row]) -> list[Row]:
         try:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
                 await conn.execute(BY_INDEXES)
-                return await afetch(conn, attribution())
+                return await afetch(conn, query)
         except (psycopg.Error, SvcError) as error:
-            _log.debug("cannot read the entries without an actor: %s", error)
+            _log.debug("cannot read the audit log for metrics: %s", error)
             return []

@@ -48,9 +48,15 @@ def _pages(observed: Observed, database: StateReader) -> dict[str, Page]:
     async def metrics(accept: str) -> Answer:
         from svc_pg.webhooks.worker.prometheus import exposition
 
-        state, attributed = await database.state(), await database.attributed()
+        state, attributed, findings = (
+            await database.state(),
+            await database.attributed(),
+            await database.open_findings(),
+        )
         is_delivering = observed.is_delivering
-        return Answer(*exposition(observed.statistics, state, attributed, is_delivering=is_delivering, accept=accept))
+        return Answer(
+            *exposition(observed.statistics, state, attributed, findings, is_delivering=is_delivering, accept=accept)
+        )
 
     async def health(_: str) -> Answer:
         return _answer("alive", None if observed.is_alive else "not alive")

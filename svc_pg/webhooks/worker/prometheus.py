@@ -11,6 +11,7 @@ from prometheus_client.exposition import choose_encoder
 from svc_pg.status.attribution import Attribution
 from svc_pg.status.last_runs import LastRun
 from svc_pg.status.last_verification import LastVerification
+from svc_pg.status.open_findings import OpenFinding
 from svc_pg.webhooks.http.transport import Outcome
 from svc_pg.webhooks.traffic.backlog import Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState
@@ -22,6 +23,7 @@ def exposition(
     statistics: Statistics,
     state: DatabaseState | None,
     attributed: Sequence[Attribution] = (),
+    findings: Sequence[OpenFinding] = (),
     *,
     is_delivering: bool = True,
     accept: str,
@@ -32,7 +34,7 @@ def exposition(
     worker that is not ``is_delivering``.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, state, attributed, is_delivering=is_delivering))
+    registry.register(_Collector(statistics, state, attributed, findings, is_delivering=is_delivering))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
@@ -43,6 +45,7 @@ class _Collector:
         statistics: Statistics,
         state: DatabaseState | None,
         attributed: Sequence[Attribution],
+        findings: Sequence[OpenFinding],
         *,
         is_delivering: bool,
     ) -> None:
@@ -50,6 +53,7 @@ class _Collector:
         self._is_delivering = is_delivering
         self._state = state
         self._attributed = attributed
+        self._findings = findings
 
     def collect(self) -> Iterator[Metric]:
         if self._is_delivering:
@@ -59,6 +63,7 @@ class _Collector:
             "svc_webhook_database_up", "Whether the database answers.", int(self._state is not None)
         )
         yield _of_log(self._attributed)
+        yield _of_reconciliation(self._findings)
         if self._state is not None:
             yield from _of_database(self._state)
 
@@ -152,6 +157,17 @@ def _of_log(attributed: Sequence[Attribution]) -> Metric:
     for each in attributed:
         shares.add_metric([each.table_name], each.share)
     return shares
+
+
+def _of_reconciliation(findings: Sequence[OpenFinding]) -> Metric:
+    left = GaugeMetricFamily(
+        "svc_audit_reconciliation_findings",
+        "Differences of a table from the audit log that its last comparison left; nothing if it left none.",
+        labels=["table"],
+    )
+    for each in findings:
+        left.add_metric([each.table_name], each.unrepaired)
+    return left
 
 
 def _of_maintenance(last_runs: Sequence[LastRun]) -> Metric:

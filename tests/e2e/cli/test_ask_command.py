@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from svc_pg import audit, webhooks
+from svc_pg import audit, schema, webhooks
 from svc_pg.database.query import scalar
 from svc_pg.webhooks import deliveries
 from tests.support.commands import svc_pg
@@ -161,6 +161,25 @@ def test_a_name_that_may_mean_several_records_or_none_is_an_error_with_the_candi
         "hint: Other tables: public.orders.",
     ]
     assert error("a.b.c 1")[0] == "error: 'a.b.c' is not a table name"
+
+
+def test_a_table_of_django_is_found_by_its_model_and_several_are_named(run: Run, postgres: str, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "create table billing_invoice (id int primary key); create table crm_invoices (id int primary key)"
+        )
+        conn.commit()
+        schema.install(conn, audited("orders", "billing_invoice", "crm_invoices"), prune=True)
+        conn.execute("insert into billing_invoice values (1), (2); insert into crm_invoices values (1)")
+    with new_role(postgres, "login in role svc_reader") as reader:
+        for url in (database, make_conninfo(database, user=reader)):  # a reader may not see what is audited
+            assert run("ask", "invoice 2", "--database-url", url).stdout.startswith("public.billing_invoice 2\n")
+            assert run("ask", "order 17", "--database-url", url).stdout.startswith("public.orders 17\n")
+            found = run("ask", "invoice 1", "--database-url", url)
+            assert (found.returncode, found.stderr.splitlines()[0]) == (
+                1,
+                "error: 'invoice 1' may be a record of public.billing_invoice and public.crm_invoices",
+            )
 
 
 def test_a_table_that_is_gone_is_found_by_its_name_also_by_a_reader(run: Run, postgres: str, database: str) -> None:

@@ -94,6 +94,42 @@ def test_it_lists_what_differs_and_repairs_it(run: Run, database: str) -> None:
     assert "(actor and time not known)  GONE" in run("history", "customer", "2").stdout
 
 
+def test_status_tells_what_was_found_until_it_is_repaired(run: Run, database: str) -> None:
+    unseen(database)
+    assert run("status").returncode == 0
+    assert json.loads(run("status", "--json").stdout)["reconciliation"] == []
+    run("reconcile")
+    found = run("status")
+    assert found.returncode == 3
+    told = [line for line in found.stderr.splitlines() if "not repaired" in line]
+    assert [line.partition(" the comparison of ")[0] for line in told] == [
+        "public.customer: 2 differences from the log are not repaired;",
+        "public.orders: 1 difference from the log is not repaired;",
+    ]
+    assert told[0].endswith(" found 1 different, 1 in the log only.")
+    assert "To see them: svc-pg reconcile. To record what differs: svc-pg reconcile --repair\n" in found.stderr
+    document = json.loads(run("status", "--json").stdout)
+    assert document["isOk"] is False
+    [customer, orders] = document["reconciliation"]
+    assert {**customer, "foundAt": None} == {
+        "table": "public.customer", "foundAt": None, "unrepaired": 2, "missing": 0, "differing": 1, "gone": 1
+    }  # fmt: skip
+    assert orders["missing"] == 1
+    run("reconcile", "--repair")
+    again = run("status", "--json")
+    assert (again.returncode, json.loads(again.stdout)["reconciliation"]) == (0, [])
+
+
+def test_nothing_that_could_be_compared_is_no_success(run: Run, database: str, tmp_path: Path) -> None:
+    (tmp_path / "svc-pg.toml").write_text('[[audit.tables]]\nname = "bare"\n', encoding="utf-8")
+    with psycopg.connect(database) as conn:
+        conn.execute("create table bare (a int)")
+    run("install", "--prune")
+    found = run("reconcile")
+    assert (found.returncode, found.stdout) == (3, "")
+    assert "No table could be compared, so nothing is known of them.\n" in found.stderr
+
+
 def test_one_that_was_interrupted_tells_the_command_that_goes_on_as_it_began(
     run: Run, database: str, tmp_path: Path
 ) -> None:

@@ -95,6 +95,24 @@ def test_a_purge_says_what_goes_by_table_and_what_is_held(run: Run) -> None:
     assert run("purge").stderr == f"removed nothing\n{kept}"
 
 
+def test_an_erasure_tells_that_the_row_is_still_there(run: Run, database: str) -> None:
+    left = (
+        "1 row is still in public.customer, as the log knows it: this erases the log alone\n"
+        "Delete the rows first, and erase then: their deletion or change is recorded again.\n"
+    )
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (7, 'Bob')")
+    assert run("erase", "customer", "7", "--dry-run").stderr == f"would erase 1 entry of public.customer\n{left}"
+    planned = json.loads(run("erase", "customer", "7", "--dry-run", "--json").stdout)
+    assert planned["rowsLeft"] == {"public.customer": 1}
+    done = run("erase", "customer", "7", "--yes")
+    assert done.stderr == f"erasing 1 entry of public.customer\n{left}erased 1 entry\n"
+    assert run("erase", "customer", "7", "--yes").stderr == f"{left}nothing is left to erase\n"
+    with psycopg.connect(database) as conn:
+        conn.execute("delete from customer where id = 7")
+    assert run("erase", "customer", "7", "--yes").stderr == ("erasing 1 entry of public.customer\nerased 1 entry\n")
+
+
 def test_an_erasure_is_shown_first_and_needs_a_yes(run: Run) -> None:
     planned = run("erase", "customer", "5", "--dry-run")
     assert planned.stderr == "would erase 1 entry of public.customer\n"
@@ -104,6 +122,7 @@ def test_an_erasure_is_shown_first_and_needs_a_yes(run: Run) -> None:
         "tables": {"public.customer": 1},
         "entries": 1,
         "otherKeys": [],
+        "rowsLeft": {},
         "isDryRun": False,
     }
     assert run("erase", "customer", "5", "--yes").stderr == "nothing is left to erase\n"

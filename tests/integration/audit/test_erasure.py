@@ -287,6 +287,30 @@ def test_a_record_that_had_other_keys_is_told(db: psycopg.Connection[Any]) -> No
     assert audit.erase(db, "customer", 6).tables["public.customer"] == 1
 
 
+def test_the_rows_of_the_person_that_are_left_are_told(db: psycopg.Connection[Any]) -> None:
+    db.execute("update orders set address = 'Elm Street 6' where id = 8")
+    rows = {"public.orders": 1, "public.line": 1}  # order 7 and its line are Ann's
+    assert audit.erase(db, "customer", 5, dry_run=True).rows_left == rows
+    db.execute("insert into customer values (5, 'Bob', null)")
+    rows["public.customer"] = 1
+    assert audit.erase(db, "customer", 5, dry_run=True).rows_left == rows
+    assert audit.erase(db, "customer", 5).rows_left == rows
+    assert audit.erase(db, "customer", 5).rows_left["public.customer"] == 1
+    db.execute("delete from customer where id = 5; delete from orders where id = 8")
+    assert "public.customer" not in audit.erase(db, "customer", 5).rows_left
+    db.execute("update customer set id = 60 where id = 6")
+    assert audit.erase(db, "customer", 6, dry_run=True).rows_left["public.customer"] == 1
+
+
+def test_a_row_whose_key_is_no_number_is_told_once(db: psycopg.Connection[Any]) -> None:
+    db.execute("insert into member values ('eve@example.com', 'Eve')")
+    assert audit.erase(db, "member", "eve@example.com").rows_left == {"public.member": 1}
+    db.execute("update member set name = 'E' where mail = 'eve@example.com'")
+    assert audit.erase(db, "member", "eve@example.com").rows_left == {"public.member": 1}
+    db.execute("truncate member")
+    assert audit.erase(db, "member", "eve@example.com").rows_left == {}
+
+
 def test_what_cannot_be_erased_is_told(db: psycopg.Connection[Any]) -> None:
     before = texts(db)
     for table, key in (("customer", 99), ("customer", "five"), ("nowhere", 5), ("keyless", 5), ("line", 7)):

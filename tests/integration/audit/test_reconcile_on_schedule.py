@@ -1,5 +1,6 @@
 """Maintenance compares tables with the log when that is due, some of them in each run."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,16 +8,19 @@ from typing import Any
 import psycopg
 import pytest
 
+from svc_pg import schema
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import recording
 from svc_pg.audit.reconciliation.report import TableReport
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import AccessError
-from svc_pg.maintenance import maintain, reconciling
+from svc_pg.maintenance import Maintenance, maintain, reconciling
 from svc_pg.status.last_runs import LastRun, last_runs
 from tests.support.postgres import Prepare
+from tests.support.roles import as_role, new_role
 from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
 
 LOCKING = "svc_pg.audit.reconciliation.locking"
 CONFIG = audited("t", "u")
@@ -157,3 +161,93 @@ def test_a_failure_is_on_record(db: psycopg.Connection[Any]) -> None:
     run = last(db)
     assert run is not None
     assert "not those that are installed" in (run.problem or "")
+
+
+def test_a_comparison_that_compared_no_table_is_a_failure(
+    database: str, db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{LOCKING}._PATIENCE", timedelta(milliseconds=10))
+    monkeypatch.setattr(f"{LOCKING}._PAUSE", timedelta(0))
+    with psycopg.connect(database) as other:
+        other.execute("lock table t, u in share update exclusive mode")
+        for _ in range(2):  # it is due again at once
+            assert not maintain(db, CONFIG)
+            run = last(db)
+            assert run is not None
+            assert run.seconds is None
+            assert (run.problem or "").startswith('no table could be compared; table "public.t" stays locked')
+        problem = scalar(db, "select problem from svc.maintenance where task = 'maintenance'")
+        assert problem == "the log's completeness: no table could be compared"
+    assert maintain(db, CONFIG)
+    run = last(db)
+    assert run is not None
+    assert (run.seconds is None, run.problem) == (False, None)
+
+
+def test_tables_that_can_never_be_compared_are_a_failure_too(db: psycopg.Connection[Any]) -> None:
+    db.execute("create table bare (a int)")
+    config = audited("bare")
+    config.audit.reconcile = timedelta(days=7)
+    schema.install(db, config, prune=True)
+    assert not maintain(db, config)
+    run = last(db)
+    assert run is not None
+    assert run.problem == (
+        "no table could be compared; public.bare: not compared: it has no key by which a row has entries"
+    )
+    config.audit.tables.clear()
+    schema.install(db, config, prune=True)
+    assert maintain(db, config)  # there is nothing to compare
+
+
+def test_a_table_that_an_earlier_run_has_compared_counts(
+    database: str, db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{LOCKING}._PATIENCE", timedelta(milliseconds=10))
+    monkeypatch.setattr(f"{LOCKING}._PAUSE", timedelta(0))
+
+    def fail(report: TableReport) -> Effects[bool]:
+        if report.table == "public.u":
+            raise AccessError("not today")
+        return (yield from recording(report))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("svc_pg.audit.reconciliation.tables.recording", fail)
+        assert not maintain(db, CONFIG)
+    with psycopg.connect(database) as other:
+        other.execute("lock table u in share update exclusive mode")
+        assert maintain(db, CONFIG)
+    run = last(db)
+    assert run is not None
+    assert run.seconds is not None
+    assert (run.problem or "").startswith('table "public.u" stays locked')
+
+
+def test_a_missing_right_is_on_record(database: str, db: psycopg.Connection[Any], postgres: str) -> None:
+    with new_role(postgres) as role:
+        db.execute(f"grant svc_admin to {role}".encode())
+        with as_role(database, role) as conn:
+            conn.autocommit = True
+            assert not maintain(conn, CONFIG)
+        run = last(db)
+        assert run is not None
+        assert run.seconds is None
+        assert (run.problem or "").startswith("no table could be compared; ")
+        db.execute(f"revoke svc_admin from {role}".encode())
+
+
+def test_each_run_is_counted_by_its_result(database: str, db: psycopg.Connection[Any]) -> None:
+    db.execute("create table bare (a int)")
+    config = audited("bare")
+    config.audit.reconcile = timedelta(days=7)
+    schema.install(db, config, prune=True)
+
+    async def run() -> dict[str, int]:
+        maintenance = Maintenance(database, config=config, every=timedelta(milliseconds=50))
+        task = asyncio.create_task(maintenance.run())
+        await asyncio.to_thread(wait_until, lambda: maintenance.statistics.maintenance.total())
+        maintenance.stop()
+        await task
+        return dict(maintenance.statistics.maintenance)
+
+    assert asyncio.run(run()).keys() == {"failure"}

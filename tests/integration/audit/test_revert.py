@@ -154,6 +154,61 @@ def test_a_trigger_that_stands_in_the_way_is_told_and_its_field_may_be_left(db: 
     assert scalar(db, "select a from t") == 1
 
 
+def test_a_field_that_is_left_keeps_no_later_change_from_being_safe(db: Connection) -> None:
+    install(db, "create table t (id int primary key, a int, b int, touched int)", "t")
+    db.execute("insert into t values (1, 1, 1, 1)")
+    number = done(db, "update t set a = 2, touched = 2")
+    db.execute("update t set b = 2, touched = 3")
+    with pytest.raises(ConflictError, match=r"entry 3 changed touched of public\.t 1 since$"):
+        audit.revert(db, transaction=number)
+    text = audit.revert(db, transaction=number, leave=["touched"])
+    db.execute("update t set a = 3, touched = 4")
+    with pytest.raises(ConflictError, match=r"entry 4 changed a of public\.t 1 since$"):  # not entry 3
+        audit.revert(db, entry=2, leave=["touched"])
+    db.execute("update t set a = 2")
+    db.execute(text.encode())
+    assert db.execute("select * from t").fetchall() == [(1, 1, 2, 4)]
+
+
+def test_a_row_whose_left_fields_changed_since_it_came_may_go(db: Connection) -> None:
+    install(db, "create table t (id int primary key, a int, touched int)", "t")
+    number = done(db, "insert into t values (1, 1, 1)")
+    db.execute("update t set touched = 2")
+    with pytest.raises(ConflictError, match=r"entry 2 UPDATE changed public\.t 1 since$"):
+        audit.revert(db, transaction=number)
+    text = audit.revert(db, transaction=number, leave=["touched"])
+    db.execute("update t set touched = 3; update t set a = 2")
+    with pytest.raises(ConflictError, match=r"entry 4 UPDATE changed public\.t 1 since$"):
+        audit.revert(db, transaction=number, leave=["touched"])
+    db.execute("update t set a = 1")
+    db.execute(text.encode())
+    assert scalar(db, "select count(*) from t") == 0
+
+
+@pytest.mark.parametrize("redaction", ["remove", "mask", "hash", "last4"])
+def test_each_refusal_about_a_field_ends_when_the_field_is_left(db: Connection, redaction: str) -> None:
+    ddl: LiteralString = "create table t (id int primary key, secret text, big text, gone int, name text)"
+    install(db, ddl, "t", redact={"secret": redaction}, max_value_bytes=256)
+    db.execute("insert into t values (1, 's', repeat('x', 300), 1, 'a')")
+    changed = done(db, "update t set secret = 't', big = repeat('y', 300), gone = 2, name = 'b'")
+    db.execute("alter table t drop gone")
+    for number, fields in ((changed, ["big", "gone", "secret"]), (None, ["big", "secret"])):
+        number = number or done(db, "delete from t")
+        with pytest.raises(RevertRefusedError) as caught:
+            audit.revert(db, transaction=number)
+        assert sorted(each.field or "" for each in caught.value.refusals) == fields
+        db.execute(audit.revert(db, transaction=number, leave=fields).encode())
+        assert scalar(db, "select name from t") == "a"
+
+
+def test_a_key_cannot_be_left(db: Connection) -> None:
+    install(db, "create table t (id int primary key, code text not null)", "t", redact={"code": "hash"})
+    number = done(db, "insert into t values (1, 'x')")
+    db.execute("alter table t drop constraint t_pkey, add primary key (code)")
+    with pytest.raises(RevertRefusedError, match=r"the key code of public\.t 1 is redacted"):
+        audit.revert(db, transaction=number, leave=["code"])
+
+
 def test_a_value_that_was_redacted_is_not_guessed(db: Connection) -> None:
     ddl: LiteralString = "create table t (id int primary key, ssn text, pin text, name text)"
     install(db, ddl, "t", redact={"ssn": "remove", "pin": "last4"})

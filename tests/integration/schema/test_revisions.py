@@ -1,13 +1,13 @@
 """Revisions that name their changes: from each earlier version of the schema, and through each driver."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import URL, Connection, create_engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -25,6 +25,8 @@ from svc_pg.schema.postgres.target import target_of
 from svc_pg.schema.postgres.transactions import looking
 from svc_pg.schema.revision_connection import revision_connection
 from svc_pg.schema.status import Status
+from tests.support.postgres import new_database
+from tests.support.roles import as_role, execute, new_role
 
 NEWEST = released()[-1].number
 EARLIER = [each.number for each in released() if each.number >= 6]  # the files before were one version
@@ -276,3 +278,76 @@ def test_a_wrong_condition_is_told_in_the_words_of_the_server(own: psycopg.Conne
         assert bind.execute(text("select 1")).scalar() == 1  # the transaction goes on
 
     with_driver(own.info.dsn, driver, work)
+
+
+@pytest.fixture
+def role(postgres: str, template: str) -> Iterator[str]:  # noqa: ARG001 - whose install made the roles of svc
+    with new_role(postgres) as name:
+        yield name
+
+
+@pytest.fixture
+def shop(role: str, postgres: str) -> Iterator[str]:  # noqa: ARG001 - outlives the database
+    with new_database(postgres) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            conn.execute(TABLE)
+        yield conninfo
+
+
+def refused(conninfo: str, role: str, driver: str = "psycopg") -> InstallError:
+    """The error of a revision run by a role; the transaction must go on after it."""
+    config = Config()
+    config.audit.table("customer")
+    change = ConfigurationChange(NEWEST, None, document_of(parts_of(config)))
+
+    def work(bind: Connection) -> InstallError:
+        installer = installer_of(revision_connection(bind))
+        with pytest.raises(InstallError) as caught:
+            installer.statements(change, backwards=False)
+        assert bind.execute(text("select 1")).scalar() == 1
+        return caught.value
+
+    found: InstallError = with_driver(make_conninfo(conninfo, user=role), driver, work)
+    return found
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("driver", ["psycopg", *OTHERS])
+def test_a_role_that_may_not_install_is_told_so_by_a_revision_as_by_install(shop: str, role: str, driver: str) -> None:
+    pytest.importorskip(driver.removesuffix("_async"))
+    error = refused(shop, role, driver)
+    assert error.message == f'role "{role}" cannot create a schema in this database'
+    with as_role(shop, role) as conn, pytest.raises(InstallError) as caught:
+        schema.install(conn, configuration())
+    assert (error.message, error.hint) == (caught.value.message, caught.value.hint)
+    with psycopg.connect(shop) as conn:
+        schema.install(conn, Config())
+    error = refused(shop, role, driver)
+    assert error.message == f'role "{role}" cannot act as svc_owner and svc_writer, which own schema svc'
+    with as_role(shop, role) as conn, pytest.raises(InstallError) as caught:
+        schema.install(conn, configuration())
+    assert (error.message, error.hint) == (caught.value.message, caught.value.hint)
+
+
+@pytest.mark.parametrize("driver", ["psycopg", *OTHERS])
+def test_a_table_of_another_owner_is_named_before_a_revision_begins(shop: str, role: str, driver: str) -> None:
+    pytest.importorskip(driver.removesuffix("_async"))
+    database: Any = conninfo_to_dict(shop)["dbname"]
+    execute(shop, "grant create on database {} to {}", database, role)
+    execute(shop, "grant svc_owner, svc_writer to {}", role)
+    error = refused(shop, role, driver)
+    assert error.message == f'table public.customer belongs to role "postgres", and you are "{role}"'
+    assert error.hint == f'Install as a superuser, or let one execute: alter table public.customer owner to "{role}";'
+    execute(shop, "alter table customer owner to {}", role)
+    with as_role(shop, role) as conn:
+        conn.autocommit = True
+        config = Config()
+        config.audit.table("customer")
+        run(conn, ConfigurationChange(NEWEST, None, document_of(parts_of(config))))
+        assert differing(conn, config) == []
+
+
+def test_a_revision_is_printed_for_somebody_who_may_run_it(shop: str, role: str) -> None:
+    change = ConfigurationChange(NEWEST, None, document_of(parts_of(configuration())))
+    with as_role(shop, role) as conn:
+        assert installer_of(conn).statements(change, backwards=False, is_printed=True)

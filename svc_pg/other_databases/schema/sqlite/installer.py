@@ -61,7 +61,13 @@ class SqliteInstaller:
         refuse_roles(roles=roles)
         return sql_script.script(self.conn, config, prune=prune)
 
-    def statements(self, change: ConfigurationChange, *, backwards: bool) -> list[str]:  # noqa: ARG002 - as PostgreSQL's
+    def statements(
+        self,
+        change: ConfigurationChange,  # noqa: ARG002 - as PostgreSQL's
+        *,
+        backwards: bool,  # noqa: ARG002
+        is_printed: bool = False,  # noqa: ARG002
+    ) -> list[str]:
         """Not possible here: raise ConfigError."""
         raise refuse_statements("SQLite")
 

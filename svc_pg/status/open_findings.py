@@ -1,0 +1,34 @@
+"""The differences of tables from the log that their last comparisons found, and that no repair has recorded."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
+
+MOST: Final = 200
+"""The most tables with differences that are read."""
+
+_READ: Final = statement("queries/status/open_findings.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFinding:
+    """A table whose last recorded comparison, at ``found_at``, left ``unrepaired`` differences.
+
+    It found ``missing`` rows, ``differing`` ones, and records ``gone`` from the table, also those that it repaired. The
+    next comparison of the table that is recorded takes its place.
+    """
+
+    table_name: str
+    found_at: datetime
+    unrepaired: int
+    missing: int
+    differing: int
+    gone: int
+
+
+def open_findings() -> Query[OpenFinding]:
+    """The first tables, by name. Run ``BY_INDEXES`` before it, in the same transaction."""
+    return Query(_READ, {"most": MOST}, OpenFinding)
