@@ -29,7 +29,8 @@ def result_of(folder: Path, *, bare: bool = False) -> dict[str, Any]:
     done = run_alone(folder, "--json", *(["--copies", str(copies)] if copies.exists() else []), bare=bare)
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)
-    assert done.returncode == (3 if found["findings"] else 0)
+    unproven = found.pop("unproven")  # the verifier of the database knows who wrote them
+    assert done.returncode == (3 if found["findings"] or unproven else 0)
     for finding in found["findings"]:
         assert finding.pop("message")
     return found

@@ -143,6 +143,8 @@ def cut(text: str) -> str:
         ("seals.ndjson", lambda text: text.replace('"number', '"nomber'), "is no seal"),
         ("seals.ndjson", lambda text: text + text.splitlines(keepends=True)[-1], "comes after seal 3"),
         ("seals.ndjson", lambda text: text.replace('"who":"', '"hwo":"', 1), "is no removal"),
+        ("seals.ndjson", lambda text: text.replace(':1,\\"prev', f':{"9" * 20},\\"prev', 1), "is no seal"),
+        ("export.ndjson", lambda text: text.replace('"recordId":"1"', '"recordId":5', 1), "is no entry"),
         ("seals.ndjson", lambda text: "[" * 100_000 + "\n" + text, "is no seal"),
     ],
 )  # fmt: skip

@@ -289,10 +289,15 @@ def _number(text: str) -> int:
 
 def _anonymous(key: str) -> str:
     """The key if it is one of numbers and UUIDs, which an erasure leaves; else null."""
+    if key != "null" and not key.startswith('"'):
+        raise ValueError(key)
     return key if key != "null" and _ANONYMOUS.fullmatch(json.loads(key)) else "null"
 
 
 # ---- 4. Seals: their texts, their tree and their chain
+
+_REMOVAL: Final = '{"removal":'
+"""The beginning of the other lines of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,11 +332,10 @@ class Seal:
         values["epoch_began_at"] = None if began is None else microseconds(began)
         found = cls(**values, text=text, signature=base64.b64decode(copy["signature"], validate=True))
         numbers = (found.after_id, found.from_xact_id, found.until_id, found.until_xact_id)
-        if any(type(each) is not int for each in (found.entries, found.number, found.version)):
+        given = (found.entries, found.number, found.version, *(each for each in numbers if each is not None))
+        if any(type(each) is not int or not LOWEST <= each <= HIGHEST for each in given):
             raise ValueError("number")
-        if any(each is not None and type(each) is not int for each in numbers) or type(found.epoch) is not str:
-            raise ValueError("number")
-        bytes.fromhex(found.root), bytes.fromhex(found.previous), found.key_id.encode()
+        bytes.fromhex(found.root), bytes.fromhex(found.previous), found.key_id.encode(), found.epoch.encode()
         return found
 
 
@@ -363,10 +367,10 @@ def seals_of(file: Path) -> Iterator[tuple[Seal, bytes | None]]:
     """The seals of a file, in the order of their numbers, with their leaves; None in a file of copies."""
     before = 0
     for number, line in lines_of(file):
+        if line.startswith(_REMOVAL):
+            continue
         try:
             values = json.loads(line)
-            if "removal" in values:
-                continue
             found, leaves = Seal.of(values), values.get("leaves")
             kept = base64.b64decode(leaves or "", validate=True) if "leaves" in values else None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -385,7 +389,7 @@ class Chain:
     copies: Iterator[tuple[Seal, bytes | None]]
     findings: list[Finding] = field(default_factory=list)
     last: Seal | None = None
-    signed: set[int] = field(default_factory=set)
+    unsigned: set[int] = field(default_factory=set)
     taken: int = 0
     _copy: Seal | None = None
     _has_followed: bool = True
@@ -542,7 +546,7 @@ def _is_tombstone(content: str, erasure: int) -> bool:
     except (ValueError, TypeError, RecursionError):
         return False
     return (
-        all(key is None or _ERASED_KEY.fullmatch(key) is not None for key in keys)
+        all(key is None or _ERASED_KEY.fullmatch(str(key)) is not None for key in keys)
         and all(snapshot is None or snapshot == {"erased": True} for snapshot in (before, after))
         and (description, redacted, context) == ("Erased", ["*"], {"erasure": erasure})
     )
@@ -553,11 +557,15 @@ def _is_tombstone(content: str, erasure: int) -> bool:
 
 @dataclass(slots=True)
 class Verification:
-    """The result: ``entries`` are as they were sealed, ``unsealed`` ones are newer than the last seal."""
+    """The result: ``entries`` are as they were sealed, ``unsealed`` ones are newer than the last seal.
+
+    ``unproven`` of the latter tell of a purge or an erasure: whoever handed the files over can have written them.
+    """
 
     seals: int = 0
     entries: int = 0
     unsealed: int = 0
+    unproven: int = 0
     purged: int = 0
     erased: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -578,8 +586,11 @@ def verify(
         began = set()
         for seal, _ in seals_of(seals):
             if chain.take(seal):
-                chain.signed.add(seal.number)
                 began.add(seal.epoch_began_at)
+            else:
+                chain.unsigned.add(seal.number)
+            if len(chain.findings) > MOST_FINDINGS:
+                return Verification(chain.taken, findings=chain.findings[:MOST_FINDINGS], is_complete=False)
         chain.end()
         if not chain.taken and not chain.findings:
             raise UnreadableError(f"{seals} has no seals, so nothing can be verified")
@@ -610,7 +621,7 @@ def _load(store: sqlite3.Connection, export: Path) -> None:
 
 def _load_removals(store: sqlite3.Connection, seals: Path) -> None:
     for number, line in lines_of(seals):
-        if not line.startswith('{"removal":'):
+        if not line.startswith(_REMOVAL):
             continue
         try:
             values = json.loads(line)
@@ -639,7 +650,7 @@ def _removals(store: sqlite3.Connection, seals: Path, chain: Chain) -> Removals:
             found.disproved.append(key)
     for seal, leaves in seals_of(seals) if gone else ():
         hits = [leaf for leaf in split(leaves or b"") if leaf in gone]
-        if hits and seal.number in chain.signed and seal.version == 2 and is_sealed(seal, leaves or b""):
+        if hits and seal.number not in chain.unsigned and seal.version == 2 and is_sealed(seal, leaves or b""):
             for leaf in hits:
                 key = gone.pop(leaf)
                 [row] = store.execute("select who, content from kept where id = ?", (key,))
@@ -671,7 +682,7 @@ class _Comparison:
                 result.is_complete = False
                 break
             last = seal if seal.version == 2 else last
-            if seal.number in chain.signed and seal.version == 2:
+            if seal.number not in chain.unsigned and seal.version == 2:
                 self._compare(seal, leaves)
         self._rest(last, has_chain=not chain.findings)
         self.found += self._names()
@@ -697,7 +708,7 @@ class _Comparison:
             changed = self._differences(seal, before - now, now - before)
             self.result.entries += len(rows) - len(changed)
         for key, _, _, erased in rows:
-            if erased is None or key in changed or json.loads(erased)[-1] == "":
+            if erased is None or key in changed or erased.endswith(', ""]'):  # that was erased before its seal
                 continue
             difference = self.removals.difference_of_erased(self.store, key, erased, seal.number)
             if difference is not None:
@@ -755,10 +766,12 @@ class _Comparison:
             return
         began = LOWEST if last.epoch_began_at is None else last.epoch_began_at
         until_id, until = last.until_id, HIGHEST if last.until_xact_id is None else last.until_xact_id
-        text = "select count(*) from entry where time >= ? and (xact >= ? or (xact >= ? and id > ?))"
         start = LOWEST if last.from_xact_id is None else last.from_xact_id
         values = (began, until, start, HIGHEST if until_id is None else until_id)
-        [(self.result.unsealed,)] = self.store.execute(text, values)
+        newer = "from entry e where e.time >= ? and (e.xact >= ? or (e.xact >= ? and e.id > ?))"
+        [(self.result.unsealed,)] = self.store.execute("select count(*) " + newer, values)
+        of_told = "select count(*) " + newer + " and e.id in (select id from told)"  # noqa: S608 - constants
+        [(self.result.unproven,)] = self.store.execute(of_told, values)
         [(entries,)] = self.store.execute("select count(*) from entry")
         if has_chain and entries != self.compared + self.result.unsealed:
             message = f"{entries - self.compared - self.result.unsealed} entries are in the part of no seal"
@@ -864,7 +877,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps({name: getattr(found, name) for name in found.__slots__}, default=_plain) + "\n")
     else:
         _tell(found)
-    return 3 if found.findings or not found.is_complete else 0
+    return 3 if found.findings or found.unproven or not found.is_complete else 0
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -873,13 +886,16 @@ def _plain(value: Any) -> dict[str, Any]:
 
 def _tell(found: Verification) -> None:
     for each in found.findings:
-        sys.stdout.write("".join(char if char.isprintable() else "?" for char in each.message) + "\n")
+        words = "".join(char if char.isprintable() else "?" for char in each.message)
+        sys.stdout.write(words.encode("ascii", "backslashreplace").decode() + "\n")
     if not found.entries and any(each.kind == "inserted" for each in found.findings):
         sys.stdout.write("No entry is as it was sealed: are the export and the seals of one database?\n")
     sys.stdout.write(
         f"{found.entries} entries as sealed by {found.seals} seals; {found.unsealed} are newer than the last seal, and"
         f" nothing proves them. {found.purged} were purged, and the contents of {found.erased} erased.\n"
     )
+    if found.unproven:
+        sys.stdout.write(f"{found.unproven} of the newer ones tell of a purge or an erasure: seal, and write anew.\n")
     if not found.is_complete:
         sys.stdout.write("There are too many differences; the rest was not compared.\n")
 

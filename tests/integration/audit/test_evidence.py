@@ -4,6 +4,7 @@ With SVC_TEST_UPDATE_SNAPSHOTS=1 it writes the files of each forgery, and what t
 tests/vectors/.
 """
 
+import asyncio
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from svc_pg import audit
 from svc_pg.audit import Verification
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, TransactionError
+from svc_pg.seals.alone import verify_svc_pg as alone
 from svc_pg.seals.writing.copy_file import line_of
 from tests.support.evidence import VECTORS, result_of, run_alone
 from tests.support.forged_logs import CONFIG, DDL, FORGERIES, KEY, Forgery, forge, sealed_log
@@ -133,3 +135,40 @@ def test_evidence_needs_a_seal_and_no_transaction(db: Connection) -> None:
         audit.evidence(db, export=io.BytesIO(), seals=io.BytesIO())
     with db.transaction(), pytest.raises(TransactionError):
         audit.evidence(db, export=io.BytesIO(), seals=io.BytesIO())
+
+
+def test_a_purge_that_no_seal_has_yet_explains_nothing_for_sure(db: Connection, tmp_path: Path, key: Path) -> None:
+    """Whoever hands the files over could have written its entry into them."""
+    db.execute("insert into customer (id) values ('bob')")
+    audit.seal(db, key=KEY)
+    audit.erase(db, "customer", "bob")
+    write(db, tmp_path)
+    done = run_alone(tmp_path, key=key)
+    assert done.returncode == 3
+    assert "1 of the newer ones tell of a purge or an erasure: seal, and write anew." in done.stdout
+    audit.seal(db, key=KEY)
+    write(db, tmp_path)
+    assert run_alone(tmp_path, key=key).returncode == 0
+
+
+def test_async_calls_write_the_same(db: Connection, database: str, tmp_path: Path) -> None:
+    sealed_log(db)
+    write(db, tmp_path)
+    export, seals = io.BytesIO(), io.BytesIO()
+
+    async def run() -> audit.EvidenceReport:
+        async with await psycopg.AsyncConnection.connect(database, autocommit=True) as conn:
+            return await audit.aevidence(conn, export=export, seals=seals)
+
+    report = asyncio.run(run())
+    assert (tmp_path / "export.ndjson").read_bytes() == export.getvalue()
+    assert (tmp_path / "seals.ndjson").read_bytes() == seals.getvalue()
+    assert (report.entries, report.seals) == (len(export.getvalue().splitlines()), 3)
+    assert [*json.loads(export.getvalue().splitlines()[0])] == [*alone.MEMBERS]
+
+
+def test_a_reader_can_write_evidence(db: Connection, tmp_path: Path, key: Path) -> None:
+    sealed_log(db)
+    db.execute("set role svc_reader")
+    write(db, tmp_path)
+    assert run_alone(tmp_path, key=key).returncode == 0
