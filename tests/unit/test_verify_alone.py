@@ -281,3 +281,70 @@ def test_the_library_call_reads_the_same(copied: Path) -> None:
     assert (found.findings, found.is_complete, found.seals) == ([], True, 3)
     with pytest.raises(UnreadableError):
         verify(copied, copied / "seals.ndjson", VECTORS / "key")
+
+
+LINES: Final = (INTACT / "export.ndjson").read_text(encoding="utf-8").splitlines(keepends=True)
+SEALED: Final = [number for number, line in enumerate(LINES) if '"operation":"DELETE","recordId":"5"' not in line]
+SEALS: Final = (INTACT / "seals.ndjson").read_text(encoding="utf-8")
+assert len(SEALED) == len(LINES) - 1  # the last has no seal
+CHARACTERS: Final = st.sampled_from('0123456789abcn{}[]":,\\ é\n\x00-')
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For examples, each of which writes its own files."""
+    return tmp_path_factory.mktemp("forged")
+
+
+def is_accepted(folder: Path, export: str, seals: str = SEALS) -> bool:
+    (folder / "export.ndjson").write_text(export, encoding="utf-8", newline="")
+    (folder / "seals.ndjson").write_text(seals, encoding="utf-8", newline="")
+    try:
+        found = verify(folder / "export.ndjson", folder / "seals.ndjson", VECTORS / "key")
+    except UnreadableError:
+        return False
+    return not found.findings and not found.unproven and found.is_complete
+
+
+@given(number=st.sampled_from(SEALED), position=st.integers(0, 2000), character=CHARACTERS)
+def test_no_change_of_a_character_of_a_sealed_entry_is_accepted(
+    folder: Path, number: int, position: int, character: str
+) -> None:
+    line = LINES[number]
+    place = position % len(line)
+    forged = line[:place] + character + line[place + 1 :]
+    changed = "".join([*LINES[:number], forged, *LINES[number + 1 :]])
+    assert is_accepted(folder, changed) == (forged == line)
+
+
+@given(first=st.sampled_from(SEALED), second=st.sampled_from(SEALED), name=st.sampled_from(alone.MEMBERS))
+def test_no_exchange_of_values_and_no_other_number_of_lines_is_accepted(
+    folder: Path, first: int, second: int, name: str
+) -> None:
+    one, other = alone._members(LINES[first][:-1]), alone._members(LINES[second][:-1])
+    lines = [*LINES]
+    for number, own, theirs in ((first, one, other), (second, other, one)):
+        values = own | {name: theirs[name]}
+        lines[number] = "{" + ",".join(f'"{each}":{value}' for each, value in values.items()) + "}\n"
+    assert is_accepted(folder, "".join(lines)) == (one[name] == other[name])
+    assert not is_accepted(folder, "".join([*LINES[:first], *LINES[first + 1 :]]))
+    assert not is_accepted(folder, "".join([*LINES, LINES[first]]))
+    assert is_accepted(folder, "".join(sorted(LINES, key=lambda line: line[second:])))  # their order says nothing
+
+
+@given(position=st.integers(0, len(SEALS) - 1), character=CHARACTERS, cut=st.booleans())
+def test_a_changed_file_of_seals_raises_nothing_but_its_error(
+    folder: Path, position: int, character: str, *, cut: bool
+) -> None:
+    rest = "" if cut else SEALS[position + 1 :]
+    is_accepted(folder, "".join(LINES), SEALS[:position] + character + rest)
+
+
+@given(number=st.integers(1, 3), position=st.integers(0, 2000), character=st.sampled_from("0123456789abcdef"))
+def test_no_change_of_the_text_of_a_seal_is_accepted(folder: Path, number: int, position: int, character: str) -> None:
+    lines = SEALS.splitlines(keepends=True)
+    values = json.loads(lines[number - 4])
+    place = position % len(values["text"])
+    forged = values | {"text": values["text"][:place] + character + values["text"][place + 1 :]}
+    lines[number - 4] = json.dumps(forged) + "\n"
+    assert is_accepted(folder, "".join(LINES), "".join(lines)) == (forged == values)
