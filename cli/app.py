@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "verify": Summary("Audit", "seals", "Compare the audit log with its seals."),
     "prove": Summary("Audit", "seals", "Print a proof of an entry."),
     "check": Summary("Audit", "seals", "Check a proof, without a database."),
+    "evidence": Summary("Audit", "evidence", "Write entries and seals for an auditor without a database."),
     "send": Summary("Webhooks", "send", "Send an event."),
     "worker": Summary("Webhooks", "worker", "Deliver webhooks and maintain the database."),
     "listen": Summary("Webhooks", "listen", "Receive webhooks on this machine, for development."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from svc_pg.audit.actors import aactor, actor
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
+from svc_pg.audit.exports.evidence import EvidenceReport, aevidence, evidence
 from svc_pg.audit.exports.exporting import aexport, export
 from svc_pg.audit.keep.erasure import ErasureReport, aerase, erase
 from svc_pg.audit.keep.holds import Hold, ahold, alift_hold, hold, holds, lift_hold
@@ -53,6 +54,7 @@ __all__ = [
     "Difference",
     "Entry",
     "ErasureReport",
+    "EvidenceReport",
     "ExportReport",
     "FieldChange",
     "FieldDiff",
@@ -81,6 +83,7 @@ __all__ = [
     "acting_as",
     "actor",
     "aerase",
+    "aevidence",
     "aexport",
     "ahold",
     "alast_changes",
@@ -101,6 +104,7 @@ __all__ = [
     "current_actor",
     "diff",
     "erase",
+    "evidence",
     "export",
     "follow",
     "history",

@@ -214,7 +214,7 @@ def test_no_list_is_left_out() -> None:
 
     known = LISTS.values()
     assert lists(HTTP, "cursor", "since") <= {each.http for each in known}
-    assert lists(OPTIONS, "after", "since") - {"hold", "reconcile"} <= {each.command for each in known}
+    assert lists(OPTIONS, "after", "since") - {"evidence", "hold", "reconcile"} <= {each.command for each in known}
     assert lists(PAGES_OF, "cursor", "since") <= {each.page for each in known}
 
 

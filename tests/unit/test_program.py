@@ -69,6 +69,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             "verify",
             "prove",
             "check",
+            "evidence",
         ],
         "Webhooks": ["send", "worker", "listen", "webhooks", "keys"],
         "Console": ["serve", "console", "demo"],

@@ -3,7 +3,7 @@
 An object is composed of separate JSON values, because ``row_to_json`` looks up the type of each value of each row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, LiteralString
 
 from psycopg.abc import Buffer
@@ -22,9 +22,14 @@ _VALUES: Final = r" to stdout (format csv, encoding 'UTF8', delimiter e'\x01', q
 _RECORDS: Final = " to stdout (format csv, encoding 'UTF8')"
 _Statement = tuple[LiteralString, LiteralString]
 """The text before the stretch, and the text after its order."""
-_OBJECT: Final = (
-    "{" + ",".join(f'"{name}":"%b"' if name in _PLAIN else f'"{name}":%b' for name in FIELDS) + "}"
-).encode()
+
+
+def _object(names: Iterable[str]) -> bytes:
+    """The format of an object with these members."""
+    return ("{" + ",".join(f'"{name}":"%b"' if name in _PLAIN else f'"{name}":%b' for name in names) + "}").encode()
+
+
+_OBJECT: Final = _object(FIELDS)
 
 
 def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
@@ -43,8 +48,12 @@ def _json_value(name: LiteralString, value: LiteralString) -> LiteralString:
     return value if name in _PLAIN or name in _JSON else "pg_catalog.to_json(" + value + ")"
 
 
-def _copy(cell: Callable[[LiteralString, LiteralString], LiteralString], options: LiteralString) -> _Statement:
-    select: LiteralString = ", ".join([cell(name, value) for name, value in FIELDS.items()])
+def _copy(
+    cell: Callable[[LiteralString, LiteralString], LiteralString],
+    options: LiteralString,
+    fields: Mapping[LiteralString, LiteralString] = FIELDS,
+) -> _Statement:
+    select: LiteralString = ", ".join([cell(name, value) for name, value in fields.items()])
     return "copy (select " + select + " from ", ")" + options  # noqa: S608 - constants
 
 
@@ -64,12 +73,18 @@ def copy(form: Format, found: Stretch, wanted: Filter) -> tuple[LiteralString, t
     return before + text + after, (*found.params, *wanted.params)
 
 
-def json_record(row: Buffer) -> bytes:
+def copy_of_objects(fields: Mapping[LiteralString, LiteralString]) -> tuple[_Statement, Callable[[Buffer], bytes]]:
+    """The statement around a table that answers with these fields, and the conversion of a row to their object."""
+    form = _object(fields)
+    return _copy(_json_value, _VALUES, fields), lambda row: json_record(row, form)
+
+
+def json_record(row: Buffer, form: bytes = _OBJECT) -> bytes:
     """A row of the answer as an object."""
     values = bytes(row)[:-1]
     if _QUOTE in values:
         values = values.replace(_QUOTE, b"")
-    return _OBJECT % (*values.split(_VALUE_END),)
+    return form % (*values.split(_VALUE_END),)
 
 
 def csv_record(row: Buffer) -> bytes:

@@ -57,10 +57,15 @@ def count() -> Effects[int]:
     return int(found.removals)
 
 
+def removals_after(entry_id: int) -> Query[Told]:
+    """The query of a thousand of the removals kept beside the log, those whose entries come after this one."""
+    return Query(_KEPT, (entry_id,), Told)
+
+
 def reading() -> Effects[Removals]:
     """Read all removals; others may purge and erase meanwhile."""
     kept: dict[int, Told] = {}
-    while page := (yield Query(_KEPT, (max(kept, default=_BEFORE_ALL),), Told)):
+    while page := (yield removals_after(max(kept, default=_BEFORE_ALL))):
         kept |= {each.entry_id: each for each in page}
     told = {each.entry_id: each for each in (yield Query(_TOLD, (), Told))}
     gone = [each for each in kept.values() if each.entry_id not in told and each.xact_id is not None]

@@ -1,6 +1,7 @@
 import json
 import resource
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -222,3 +223,27 @@ def test_status_tells_how_far_the_seals_are_behind(run: Run, database: str, tmp_
     with psycopg.connect(database) as conn:
         conn.execute("insert into customer values (2, 'b')")
     assert "; the oldest entry without one is " in run("status").stderr
+
+
+def test_evidence_is_a_folder_with_a_program_that_verifies_it(run: Run, tmp_path: Path) -> None:
+    done = run("evidence", "november")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1,
+        "error: the log has no seals, so nothing can be verified",
+    )
+    assert not (tmp_path / "november" / "export.ndjson").exists()
+    run("seal")
+    done = run("evidence", "november")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("Wrote 3 entries and 1 seal to november. With the public key in a file: ")
+    [_, command] = done.stderr.strip().split(": ", maxsplit=1)
+    folder = tmp_path / "november"
+    (folder / "KEY").write_text(KEY.public.text)
+    verified = subprocess.run(
+        [sys.executable, "-I", "-S", *command.split()[1:]], cwd=folder, capture_output=True, text=True
+    )
+    assert (verified.returncode, verified.stdout.split(";")[0]) == (0, "3 entries as sealed by 1 seals")
+    done = run("evidence", "none", "--between", "2099-01-01 to 2099-02-01")
+    assert done.stderr.startswith("Wrote 0 entries and 1 seal to none.")
+    assert done.stderr.endswith(" KEY --since 2099-01-01T00:00:00Z --until 2099-02-01T00:00:00Z\n")
+    assert "write a time, because the auditor" in run("evidence", "none", "--since", "7d").stderr

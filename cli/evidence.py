@@ -1,0 +1,62 @@
+"""The command ``evidence``."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from svc_pg import audit
+from svc_pg.audit.exports.evidence import EvidenceReport, verifier
+from svc_pg.formats import durations
+from svc_pg.formats.plurals import counted
+
+from . import output
+from .database import connect
+from .options import Between, PostgresUrl, period_of, point_in_time
+from .output_file import explained, opened_output
+from .progress import progress
+
+app = typer.Typer()
+
+
+@app.command()
+def evidence(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to write to; made if need be.")],
+    *,
+    since: Annotated[str | None, point_in_time(meaning="Only entries since this time.")] = None,
+    until: Annotated[str | None, point_in_time(meaning="Only entries before this time.")] = None,
+    between: Between = None,
+    database_url: PostgresUrl = None,
+) -> None:
+    """Write entries, seals and a program that verifies them, for an auditor without a database."""
+    period = period_of(between, since=since, until=until)
+    start, end = period or (_time("--since", since), _time("--until", until))
+    with connect(database_url) as conn, progress() as show:
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        show("seals and entries")
+        with opened_output(folder / "export.ndjson") as export, opened_output(folder / "seals.ndjson") as seals:
+            report = audit.evidence(conn, export=export, seals=seals, since=start, until=end)
+        with opened_output(folder / "verify_svc_pg.py") as program:
+            program.write(verifier())
+    _tell(folder, report, start, end)
+
+
+def _time(option: str, text: str | None) -> datetime | None:
+    point = None if text is None else durations.point_in_time(text)
+    if isinstance(point, str):
+        raise typer.BadParameter("write a time, because the auditor gives the verifier the same", param_hint=option)
+    return point
+
+
+def _tell(folder: Path, report: EvidenceReport, start: datetime | None, end: datetime | None) -> None:
+    times = [
+        f" {option} {time.astimezone(UTC).isoformat().replace('+00:00', 'Z')}"
+        for option, time in (("--since", start), ("--until", end))
+        if time is not None
+    ]
+    output.words(
+        f"Wrote {counted(report.entries, 'entry')} and {counted(report.seals, 'seal')} to {folder}. With the public key"
+        f" in a file: python verify_svc_pg.py export.ndjson seals.ndjson KEY{''.join(times)}"
+    )

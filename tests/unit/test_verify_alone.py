@@ -1,0 +1,350 @@
+"""The verifier in one file runs without svc-pg and without any package, and names each forgery of tests/vectors/."""
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_pg.audit import SealKey
+from svc_pg.seals.alone import verify_svc_pg as alone
+from svc_pg.seals.alone.verify_svc_pg import UnreadableError, read_entry, verify, verify_ed25519
+from tests.support.evidence import PROGRAM, VECTORS, result_of, run_alone
+
+CASES: Final = sorted(folder.name for folder in VECTORS.iterdir() if folder.is_dir())
+INTACT: Final = VECTORS / "intact"
+RFC_8032: Final = [  # section 7.1: the public key, the message, the signature
+    (
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe2465"
+        "5141438e7a100b",
+    ),
+    (
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb0"
+        "0d291612bb0c00",
+    ),
+    (
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc0"
+        "27beceea1ec40a",
+    ),
+    (
+        "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+        "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a"
+        "9ac94fa54ca49f",
+        "dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b58909351fc9ac90b3ecfdfbc7c66431e0303dca179c138ac17ad9"
+        "bef1177331a704",
+    ),
+]
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The files of the intact log, to change."""
+    for name in ("export.ndjson", "seals.ndjson"):
+        shutil.copy(INTACT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("bare", [False, True], ids=["cryptography", "standard library"])
+def test_it_finds_what_the_verifier_of_the_database_found(case: str, bare: bool) -> None:  # noqa: FBT001 - a parameter
+    assert result_of(VECTORS / case, bare=bare) == json.loads((VECTORS / case / "expected.json").read_text())
+
+
+def test_it_needs_the_standard_library_alone() -> None:
+    tree = ast.parse(PROGRAM.read_text(encoding="utf-8"))
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in names} - sys.stdlib_module_names == {"cryptography"}
+    done = run_alone(INTACT, bare=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_person_reads_a_line_for_each_difference() -> None:
+    done = run_alone(VECTORS / "re-dated")
+    assert done.returncode == 3
+    first, last = done.stdout.splitlines()
+    assert first.startswith("entry 3 was re-dated: its time was 20")
+    assert "entries as sealed by 3 seals; 1 are newer than the last seal, and nothing proves them." in last
+
+
+@pytest.mark.parametrize(("key", "message", "signature"), RFC_8032)
+def test_the_signatures_of_the_rfc_are_verified(key: str, message: str, signature: str) -> None:
+    values = [bytes.fromhex(each) for each in (key, message, signature)]
+    assert verify_ed25519(*values)
+    for position in range(3):
+        for place in (0, -1):
+            forged = [bytearray(each or b"\0") for each in values]
+            forged[position][place] ^= 1
+            assert not verify_ed25519(*map(bytes, forged)) or (position == 1 and not message)
+
+
+@given(
+    seed=st.binary(min_size=32, max_size=32),
+    text=st.text(st.characters(exclude_categories=["Cs"]), max_size=50),
+    flipped=st.none() | st.integers(0, 511),
+    other=st.booleans(),
+)
+def test_signatures_are_verified_as_cryptography_does(
+    seed: bytes, text: str, flipped: int | None, *, other: bool
+) -> None:
+    key = SealKey("s1", seed)
+    public, signature = key.public.keys["s1"], bytearray(key.sign(text))
+    if flipped is not None:
+        signature[flipped // 8] ^= 1 << flipped % 8
+    text += "!" if other else ""
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(bytes(signature), text.encode())
+        is_signed = True
+    except InvalidSignature:
+        is_signed = False
+    assert verify_ed25519(public, text.encode(), bytes(signature)) == is_signed == (flipped is None and not other)
+
+
+def test_a_signature_whose_scalar_is_too_large_is_refused() -> None:
+    key, message, signature = (bytes.fromhex(each) for each in RFC_8032[1])
+    scalar = int.from_bytes(signature[32:], "little") + 2**252 + 27742317777372353535851937790883648493
+    assert not verify_ed25519(key, message, signature[:32] + scalar.to_bytes(32, "little"))
+    assert not verify_ed25519(b"\xff" * 32, message, signature)
+    assert not verify_ed25519(key[1:], message, signature)
+
+
+def cut(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "error"),
+    [
+        ("export.ndjson", cut, "export.ndjson is cut: its line"),
+        ("seals.ndjson", cut, "seals.ndjson is cut: its line"),
+        ("export.ndjson", lambda text: text.replace(',"tableOid"', "}\n", 1), "lacks tableOid, movedFrom"),
+        ("export.ndjson", lambda text: f"[\n{text}]\n", "line 1 is no entry as svc-pg evidence writes it"),
+        ("export.ndjson", lambda text: text.replace('"label"', '"actorId"', 1), "line 1 is no entry"),
+        ("export.ndjson", lambda text: text.replace('{"id":"', '{"id":"0', 1), "line 1 is no entry"),
+        ("export.ndjson", lambda text: text.replace('}\n', ',"label":1}\n', 1), "line 1 is no entry"),
+        ("export.ndjson", lambda _: '{"id":' + '"\\"' * 10 + "\n", "line 1 is no entry"),
+        ("seals.ndjson", lambda _: "", "has no seals, so nothing can be verified"),
+        ("seals.ndjson", lambda text: text.replace("audit seal", "audit sael"), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('"number', '"nomber'), "is no seal"),
+        ("seals.ndjson", lambda text: text + text.splitlines(keepends=True)[-1], "comes after seal 3"),
+        ("seals.ndjson", lambda text: text.replace('"who":"', '"hwo":"', 1), "is no removal"),
+        ("seals.ndjson", lambda text: text.replace(':1,\\"prev', f':{"9" * 20},\\"prev', 1), "is no seal"),
+        ("export.ndjson", lambda text: text.replace('"recordId":"1"', '"recordId":5', 1), "is no entry"),
+        ("seals.ndjson", lambda text: "[" * 100_000 + "\n" + text, "is no seal"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_in_words(copied: Path, name: str, change: Callable[[str], str], error: str) -> None:
+    file = copied / name
+    file.write_text(change(file.read_text(encoding="utf-8")), encoding="utf-8")
+    done = run_alone(copied)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert error in done.stderr
+
+
+def test_a_file_that_is_not_there_or_no_text_is_refused_in_words(copied: Path) -> None:
+    assert "public key cannot be read: No such file" in run_alone(copied, key=copied / "none").stderr
+    (copied / "export.ndjson").write_bytes(b"\xff\n")
+    assert "line 1 is not UTF-8" in run_alone(copied).stderr
+    (copied / "export.ndjson").unlink()
+    assert "export.ndjson cannot be read: No such file" in run_alone(copied).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", "is no public key of Ed25519"),
+        ("s1:abc", "is no public key of Ed25519"),
+        ("s1:" + "A" * 40, "is no public key of Ed25519"),
+        ("-----BEGIN PRIVATE KEY-----", "has a private key"),
+        ("SVC_SEAL_KEY=s1:x", "has a private key"),
+        ("-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n", "is no public key of Ed25519"),
+    ],
+)
+def test_what_is_no_public_key_is_refused(text: str, error: str, tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(text)
+    done = run_alone(INTACT, key=file)
+    assert (done.returncode, error in done.stderr) == (1, True)
+
+
+def test_a_key_may_be_pem_or_one_of_several(tmp_path: Path) -> None:
+    pem = VECTORS / "key.pem"
+    assert run_alone(INTACT, key=pem).returncode == 0
+    both = tmp_path / "key"
+    both.write_text(f"SVC_SEAL_PUBLIC_KEYS={SealKey('s2', b'n' * 32).public.text},{(VECTORS / 'key').read_text()}")
+    assert run_alone(INTACT, key=both).returncode == 0
+    other = tmp_path / "other"
+    other.write_text(SealKey("s1", b"n" * 32).public.text)
+    assert "seal 1 was changed, or signed with another key" in run_alone(INTACT, key=other).stdout
+
+
+def test_an_export_of_another_database_is_told_as_such(copied: Path) -> None:
+    export = copied / "export.ndjson"
+    export.write_text(export.read_text(encoding="utf-8").replace('{"id":"', '{"id":"7'), encoding="utf-8")
+    lines = [line.replace('"tableOid":"', '"tableOid":"9') for line in export.read_text(encoding="utf-8").splitlines()]
+    export.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    done = run_alone(copied)
+    assert done.returncode == 3
+    assert "No entry is as it was sealed: are the export and the seals of one database?" in done.stdout
+
+
+def test_a_duplicate_line_and_a_different_spelling_are_named(copied: Path) -> None:
+    export = copied / "export.ndjson"
+    lines = export.read_text(encoding="utf-8").splitlines(keepends=True)
+    position = next(number for number, line in enumerate(lines) if line.startswith('{"id":"3",'))
+    export.write_text("".join([*lines, lines[position]]), encoding="utf-8")
+    assert "entry 3 was inserted" in run_alone(copied).stdout
+    lines[position] = lines[position].replace('"name": ', '"name":')
+    export.write_text("".join(lines), encoding="utf-8")
+    assert f"entry 3 was changed: the digest of line {position + 1} was" in run_alone(copied).stdout
+
+
+def test_control_characters_of_a_forged_seal_do_not_reach_the_terminal(copied: Path) -> None:
+    seals = copied / "seals.ndjson"
+    text = seals.read_text(encoding="utf-8").replace('\\"key_id\\":\\"s1\\"', '\\"key_id\\":\\"\\\\u001b[2J\\"')
+    seals.write_text(text, encoding="utf-8")
+    done = run_alone(copied)
+    assert "\x1b" not in done.stdout
+    assert 'signed with the key "?[2J"' in done.stdout
+
+
+def line_with(record: str) -> str:
+    members = dict.fromkeys(alone.MEMBERS, "null")
+    members |= {
+        "id": '"1"',
+        "timestamp": '"2026-01-05T09:30:00.000000Z"',
+        "xactId": '"2"',
+        "recordId": json.dumps(record),
+    }
+    return "{" + ",".join(f'"{name}":{value}' for name, value in members.items()) + "}"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["[" + "1" * 100_000, "[" + '"1", ' * 50_000, '["' + "0" * 50_000 + "x", "[-" * 50_000, "[null" + "null" * 50_000],
+)
+def test_a_hostile_key_is_read_in_one_go(hostile: str) -> None:
+    """Backtracking would take years."""
+    assert read_entry(line_with(hostile)).who.count("null") > 10
+    with pytest.raises(ValueError, match='"'):
+        read_entry('{"id":"' + '\\"' * 100_000)
+
+
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    def entries(number: int) -> Path:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copy(INTACT / "seals.ndjson", folder / "seals.ndjson")
+        with (folder / "export.ndjson").open("w", encoding="utf-8") as file:
+            file.write((INTACT / "export.ndjson").read_text(encoding="utf-8"))
+            for key in range(1000, 1000 + number):  # newer than the last seal
+                line = line_with(str(key)).replace('"1"', f'"{key}"', 1).replace('"2"', '"4000000000000"', 1)
+                file.write(line.replace("2026", "2036", 1) + "\n")
+        return folder
+
+    def peak(folder: Path) -> int:
+        code = (
+            "import resource, runpy, sys\n"
+            "sys.argv = sys.argv[1:]\n"
+            "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+            "except SystemExit as end: assert end.code == 0, end.code\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        )
+        files = [folder / "export.ndjson", folder / "seals.ndjson", VECTORS / "key"]
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", code, PROGRAM, *files], capture_output=True, text=True, timeout=100
+        )
+        assert f"{int(folder.name) + 1} are newer than the last seal" in done.stdout
+        return int(done.stderr)
+
+    assert peak(entries(60_000)) - peak(entries(6_000)) < 10_000  # kB
+
+
+def test_the_library_call_reads_the_same(copied: Path) -> None:
+    found: Any = verify(copied / "export.ndjson", copied / "seals.ndjson", VECTORS / "key")
+    assert (found.findings, found.is_complete, found.seals) == ([], True, 3)
+    with pytest.raises(UnreadableError):
+        verify(copied, copied / "seals.ndjson", VECTORS / "key")
+
+
+LINES: Final = (INTACT / "export.ndjson").read_text(encoding="utf-8").splitlines(keepends=True)
+SEALED: Final = [number for number, line in enumerate(LINES) if '"operation":"DELETE","recordId":"5"' not in line]
+SEALS: Final = (INTACT / "seals.ndjson").read_text(encoding="utf-8")
+assert len(SEALED) == len(LINES) - 1  # the last has no seal
+CHARACTERS: Final = st.sampled_from('0123456789abcn{}[]":,\\ é\n\x00-')
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For examples, each of which writes its own files."""
+    return tmp_path_factory.mktemp("forged")
+
+
+def is_accepted(folder: Path, export: str, seals: str = SEALS) -> bool:
+    (folder / "export.ndjson").write_text(export, encoding="utf-8", newline="")
+    (folder / "seals.ndjson").write_text(seals, encoding="utf-8", newline="")
+    try:
+        found = verify(folder / "export.ndjson", folder / "seals.ndjson", VECTORS / "key")
+    except UnreadableError:
+        return False
+    return not found.findings and not found.unproven and found.is_complete
+
+
+@given(number=st.sampled_from(SEALED), position=st.integers(0, 2000), character=CHARACTERS)
+def test_no_change_of_a_character_of_a_sealed_entry_is_accepted(
+    folder: Path, number: int, position: int, character: str
+) -> None:
+    line = LINES[number]
+    place = position % len(line)
+    forged = line[:place] + character + line[place + 1 :]
+    changed = "".join([*LINES[:number], forged, *LINES[number + 1 :]])
+    assert is_accepted(folder, changed) == (forged == line)
+
+
+@given(first=st.sampled_from(SEALED), second=st.sampled_from(SEALED), name=st.sampled_from(alone.MEMBERS))
+def test_no_exchange_of_values_and_no_other_number_of_lines_is_accepted(
+    folder: Path, first: int, second: int, name: str
+) -> None:
+    one, other = alone._members(LINES[first][:-1]), alone._members(LINES[second][:-1])
+    lines = [*LINES]
+    for number, own, theirs in ((first, one, other), (second, other, one)):
+        values = own | {name: theirs[name]}
+        lines[number] = "{" + ",".join(f'"{each}":{value}' for each, value in values.items()) + "}\n"
+    assert is_accepted(folder, "".join(lines)) == (one[name] == other[name])
+    assert not is_accepted(folder, "".join([*LINES[:first], *LINES[first + 1 :]]))
+    assert not is_accepted(folder, "".join([*LINES, LINES[first]]))
+    assert is_accepted(folder, "".join(sorted(LINES, key=lambda line: line[second:])))  # their order says nothing
+
+
+@given(position=st.integers(0, len(SEALS) - 1), character=CHARACTERS, cut=st.booleans())
+def test_a_changed_file_of_seals_raises_nothing_but_its_error(
+    folder: Path, position: int, character: str, *, cut: bool
+) -> None:
+    rest = "" if cut else SEALS[position + 1 :]
+    is_accepted(folder, "".join(LINES), SEALS[:position] + character + rest)
+
+
+@given(number=st.integers(1, 3), position=st.integers(0, 2000), character=st.sampled_from("0123456789abcdef"))
+def test_no_change_of_the_text_of_a_seal_is_accepted(folder: Path, number: int, position: int, character: str) -> None:
+    lines = SEALS.splitlines(keepends=True)
+    values = json.loads(lines[number - 4])
+    place = position % len(values["text"])
+    forged = values | {"text": values["text"][:place] + character + values["text"][place + 1 :]}
+    lines[number - 4] = json.dumps(forged) + "\n"
+    assert is_accepted(folder, "".join(LINES), "".join(lines)) == (forged == values)
