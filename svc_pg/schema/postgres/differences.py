@@ -13,6 +13,7 @@ from svc_pg.database.table_names import TableName
 from svc_pg.schema.comparison import compare
 from svc_pg.schema.postgres import (
     access,
+    ddl_triggers,
     foreign,
     gaps,
     installation,
@@ -66,6 +67,8 @@ def _look(
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
+    recording = ddl_triggers.compare(conn, is_wanted=target.has_ddl)
+    found += [trigger for trigger in recording if trigger.action == "remove"]
     made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]
     found += [
@@ -75,6 +78,7 @@ def _look(
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
+    found += [trigger for trigger in recording if trigger.action != "remove"]
     differing = list(log_indexes.compare(present.around.log_indexes, target.indexes))
     found += [index for index in differing if not index.is_later]
     found += [
