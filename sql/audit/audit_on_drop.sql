@@ -11,6 +11,7 @@ declare
     v_dropped record;
     v_relation oid;
     v_number integer := 0;
+    v_failures integer := 0;  -- each of which may be a wait for a lock
 begin
     for v_dropped in
         select s.relation, s.table_name, s.root, s.facts ->> 'table name' as name, d.number,
@@ -23,22 +24,29 @@ begin
          order by s.table_name, s.relation <> s.root, d.number
     loop
         v_number := v_number + 1;
-        if v_number <= v_most then
-            perform svc.audit_add_ddl(
-                v_dropped.table_name, v_dropped.relation,
-                case when v_dropped.relation <> v_dropped.root then v_dropped.name end, tg_tag,
-                jsonb_build_object(
-                    case when v_dropped.relation = v_dropped.root then 'table name'
-                         else 'partition ' || v_dropped.name end,
-                    case when v_dropped.relation = v_dropped.root then v_dropped.name else 'attached' end),
-                null, null);
-        elsif v_number = v_most + 1 then
-            perform svc.audit_add_ddl(
-                v_dropped.table_name, v_dropped.relation, null, tg_tag, null,
-                jsonb_build_object('more tables', v_dropped.total - v_most),
-                'this table is the first of those that have no entry of their own');
-        end if;
-        delete from svc.audit_shapes s where s.relation = v_dropped.relation and s.relation <> s.root;
+        begin
+            if v_number <= v_most then
+                perform svc.audit_add_ddl(
+                    v_dropped.table_name, v_dropped.relation,
+                    case when v_dropped.relation <> v_dropped.root then v_dropped.name end, tg_tag,
+                    jsonb_build_object(
+                        case when v_dropped.relation = v_dropped.root then 'table name'
+                             else 'partition ' || v_dropped.name end,
+                        case when v_dropped.relation = v_dropped.root then v_dropped.name else 'attached' end),
+                    null, null);
+            elsif v_number = v_most + 1 then
+                perform svc.audit_add_ddl(
+                    v_dropped.table_name, v_dropped.relation, null, tg_tag, null,
+                    jsonb_build_object('more tables', v_dropped.total - v_most),
+                    'this table is the first of those that have no entry of their own');
+            end if;
+            delete from svc.audit_shapes s where s.relation = v_dropped.relation and s.relation <> s.root;
+        exception when others then
+            raise warning 'svc-pg: % is not on record with its details: %', tg_tag, sqlerrm using errcode = sqlstate;
+            perform svc.audit_record_unknown(v_dropped.relation, tg_tag, sqlstate);
+            v_failures := v_failures + 1;
+        end;
+        exit when v_failures = 3;
     end loop;
     -- columns and triggers that went with something else: a type, a function
     for v_relation in
@@ -51,9 +59,16 @@ begin
          where (d.classid = 'pg_class'::regclass and d.objsubid > 0 or d.classid = 'pg_trigger'::regclass)
            and not d.is_temporary and t.relation is not null
     loop
-        if svc.audit_record_ddl(v_relation, tg_tag, v_number >= v_most) is not null then
-            v_number := v_number + 1;
-        end if;
+        exit when v_failures = 3;
+        begin
+            if svc.audit_record_ddl(v_relation, tg_tag, v_number >= v_most) is not null then
+                v_number := v_number + 1;
+            end if;
+        exception when others then
+            raise warning 'svc-pg: % is not on record with its details: %', tg_tag, sqlerrm using errcode = sqlstate;
+            perform svc.audit_record_unknown(v_relation, tg_tag, sqlstate);
+            v_failures := v_failures + 1;
+        end;
     end loop;
 exception when others then
     raise warning 'svc-pg: % is not on record: %', tg_tag, sqlerrm using errcode = sqlstate;
