@@ -10,7 +10,14 @@ from svc_pg.audit.log.entry import Entry
 from .format_difference import differences, who_text
 from .json_text import printable
 
-_COLOURS: Final = {"INSERT": "green", "UPDATE": "yellow", "DELETE": "red", "TRUNCATE": "red", "GONE": "red"}
+_COLOURS: Final = {
+    "INSERT": "green",
+    "UPDATE": "yellow",
+    "DELETE": "red",
+    "TRUNCATE": "red",
+    "GONE": "red",
+    "DDL": "magenta",
+}
 
 
 def line(entry: Entry) -> str:

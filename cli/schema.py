@@ -15,6 +15,7 @@ from svc_pg.schema import Status
 
 from . import (
     capture_costs,
+    ddl_recording,
     format_status,
     horizon_holders,
     last_runs,
@@ -76,6 +77,7 @@ def install(
         is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
         tenant_reads.tell(conn, wanted)
         products.tell(conn, found)
+        ddl_recording.tell(conn, wanted)
     if json:
         records.show_json({"changes": [format_status.as_json(step) for step in steps], "snapshots": snapshots})
         return

@@ -40,6 +40,7 @@ begin
     select e.here ->> 'epoch', (e.here ->> 'at')::timestamptz from svc.audit_epoch e
         on conflict do nothing;
     perform svc.audit_note_names();
+    perform svc.audit_note_shapes();
 end
 $svc$;
 revoke all on function svc.audit_begin_epoch() from public;

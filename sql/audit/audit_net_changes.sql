@@ -52,7 +52,7 @@ begin
           from svc.audit_logs e
          cross join lateral (values (e.record_id), (e.moved_from)) side(record)
          where e.xact_id = v_found.xact_id and e."timestamp" between v_found.first and v_found.last
-           and e.table_oid <> 0 and e.operation not in ('SNAPSHOT', 'GONE')
+           and e.table_oid <> 0 and e.operation not in ('SNAPSHOT', 'GONE', 'DDL')
            and (p_entry_id is null or e.id = p_entry_id)
            and (side.record is not null or e.record_id is null and e.moved_from is null)
          group by e.table_name, side.record
@@ -67,6 +67,7 @@ begin
                    later_entry, later_operation, later_fields
               from svc.audit_logs e
              where e.table_name = v_record.in_table and e.record_id is null and e.xact_id = v_found.xact_id
+               and e.operation <> 'DDL'
                and e."timestamp" between v_found.first and v_found.last
                and (p_entry_id is null or e.id = p_entry_id)
              order by e.operation <> 'TRUNCATE', e.id limit 1;
@@ -108,7 +109,7 @@ begin
              cross join lateral (
                 select * from svc.audit_logs x where x."timestamp" = h.entry_timestamp and x.id = h.entry_id offset 0
               ) l
-             where l.xact_id = v_found.xact_id and l.operation not in ('SNAPSHOT', 'GONE')
+             where l.xact_id = v_found.xact_id and l.operation not in ('SNAPSHOT', 'GONE', 'DDL')
                and (p_entry_id is null or l.id = p_entry_id)
           ) c;
         before_data := v_place.before_data;

@@ -16,10 +16,12 @@ begin
             using errcode = 'SV004',
             hint = 'Use a name without a dot, which no table has, such as "files".';
     end if;
-    if operation = 'GONE' then
-        raise exception 'GONE is not an operation of such an entry'
+    if operation in ('GONE', 'DDL') then
+        raise exception '% is not an operation of such an entry', operation
             using errcode = 'SV003',
-            hint = 'Only a comparison of a table with the log finds a record gone: write DELETE.';
+            hint = case operation
+                when 'GONE' then 'Only a comparison of a table with the log finds a record gone: write DELETE.'
+                else 'Only the event trigger records DDL.' end;
     end if;
     return (svc.audit_add_entry(
         table_name, operation, record_id, before_data, after_data, label, severity, compliance, description

@@ -39,9 +39,12 @@ class AuditConfig(StrictModel):
       ``actor``, of one ``tenant``, and by ``severity``. ``record`` and ``time`` are always there.
     - ``reconcile``: the time after which maintenance compares the tables with the log again: ``7d``. Default: never.
     - ``unattributed``: ``record`` changes whose program names no actor, or ``refuse`` them.
+    - ``ddl``: also record statements that change the audited tables themselves, such as ALTER TABLE and DROP TABLE.
+      Needs the right to make event triggers, which superusers have and most managed servers give.
     """
 
     unattributed: Unattributed = "record"
+    ddl: bool = False
     retention_days: RetentionDays | None = None
     partitions: Partitions = "month"
     reconcile: durations.Duration | None = None

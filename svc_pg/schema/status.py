@@ -11,7 +11,7 @@ from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overloa
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
 ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting", "type"]
-OtherKind = Literal["role", "migration", "partition", "event", "access", "schema", "gap"]
+OtherKind = Literal["role", "migration", "partition", "event", "event trigger", "access", "schema", "gap"]
 Kind = ObjectKind | InventoryKind | ForeignKind | OtherKind
 
 
@@ -108,11 +108,12 @@ def in_order(found: Iterable[Status]) -> list[Status]:
 def _position(entry: Status) -> int:
     """Removals come last, and those of tables first among them: their views call functions of the schema.
 
-    Only stray overloads come first of all, because calls and functions could resolve to them.
+    Only stray overloads come first of all, because calls and functions could resolve to them; and event triggers,
+    which the removals would fire.
     """
     if entry.action != "remove":
         return 1
-    return 0 if entry.is_stray_overload else 2 if entry.audited_table else 3
+    return 0 if entry.is_stray_overload or entry.kind == "event trigger" else 2 if entry.audited_table else 3
 
 
 def steps_of(found: Iterable[Status]) -> list[Status]:

@@ -29,6 +29,8 @@ def _of_config(config: Config) -> Iterator[str]:
         yield "audit.indexes: its log has the indexes that all reads need"
     if config.audit.partitions != "month":
         yield "audit.partitions: its log is one table"
+    if config.audit.ddl:
+        yield "audit.ddl: it needs event triggers"
     if config.audit.erasure:
         yield "audit.erasure: entries are erased from PostgreSQL's log"
 

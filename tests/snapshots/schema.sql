@@ -1,6 +1,6 @@
 -- Types
 
-create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE');
+create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE', 'DDL');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
 create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 
@@ -181,6 +181,19 @@ create table svc.audit_seals (
 CREATE INDEX audit_seals_xact ON svc.audit_seals USING btree (until_xact_id);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
+create table svc.audit_shapes (
+    relation oid not null,
+    epoch text not null,
+    table_name text collate "C" not null,
+    root oid not null,
+    seen text not null,
+    columns jsonb not null,
+    facts jsonb not null,
+    constraint audit_shapes_pkey PRIMARY KEY (relation)
+);
+CREATE INDEX audit_shapes_root_idx ON svc.audit_shapes USING btree (root);
+CREATE INDEX audit_shapes_table_name_idx ON svc.audit_shapes USING btree (table_name);
 
 create table svc.audit_table_names (
     epoch text not null,
@@ -854,6 +867,10 @@ create view svc.webhook_endpoint_health (
 
 -- Functions
 
+create function svc.audit_add_ddl(p_table text, p_relation oid, p_partition text, p_tag text, p_before jsonb, p_after jsonb, p_note text)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_entry(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, id bigint DEFAULT NULL::bigint)
     returns svc.audit_logs language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1075,6 +1092,10 @@ create function svc.audit_is_found(p_operation text, p_id bigint)
     returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_is_installing()
+    returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_is_mixed()
     returns boolean language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp
@@ -1085,6 +1106,10 @@ create function svc.audit_is_mixed()
 
 create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
     returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_keep_shape(p_relation oid, p_table text, p_root oid)
+    returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_key_of(p_image jsonb, p_columns text[])
@@ -1169,6 +1194,20 @@ create function svc.audit_note_names()
     returns void language sql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_note_shapes()
+    returns void language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_on_ddl()
+    returns event_trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=1s;
+
+create function svc.audit_on_drop()
+    returns event_trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=1s;
+
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1251,8 +1290,16 @@ create function svc.audit_purge_whole(p_partition oid, p_before timestamp with t
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_record_ddl(p_relation oid, p_tag text, p_is_quiet boolean)
+    returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_record_id(p_table oid, p_row jsonb)
     returns text language sql stable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_record_unknown(p_relation oid, p_tag text, p_error text)
+    returns text language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_refuse_copy()
@@ -1276,6 +1323,14 @@ create function svc.audit_removed_digest(p_removal bigint)
 
 create function svc.audit_seal_lag()
     returns TABLE(number bigint, sealed_at timestamp with time zone, lag interval) language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_shape(p_relation oid, p_is_part boolean)
+    returns jsonb language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_shape_differences(p_before jsonb, p_after jsonb)
+    returns TABLE(part text, before text, after text, is_ours boolean) language sql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
@@ -2154,6 +2209,7 @@ grant execute on function svc.audit_next_event to svc_admin;
 grant execute on function svc.audit_next_event to svc_reader;
 grant execute on function svc.audit_next_event to svc_writer;
 grant execute on function svc.audit_note_names to svc_admin;
+grant execute on function svc.audit_note_shapes to svc_admin;
 grant select on table svc.audit_omissions to svc_admin;
 grant select on table svc.audit_omissions to svc_reader;
 grant execute on function svc.audit_order to svc_admin;

@@ -125,6 +125,7 @@ def test_the_defaults_that_a_revision_leaves_out_stay() -> None:
     }
     assert Config().audit.model_dump(mode="json", by_alias=True) == {
         "unattributed": "record",
+        "ddl": False,
         "reconcile": None,
         "retention_days": None,
         "partitions": "month",

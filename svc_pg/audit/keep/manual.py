@@ -13,8 +13,8 @@ from svc_pg.errors import QueryError
 from svc_pg.formats.json_errors import NotJsonError
 from svc_pg.formats.json_writer import write_ascii
 
-_OPERATIONS: Final = tuple(operation for operation in OPERATIONS if operation != "GONE")
-"""The operations of such an entry: only a comparison finds that a record is gone."""
+_OPERATIONS: Final = tuple(operation for operation in OPERATIONS if operation not in ("GONE", "DDL"))
+"""The operations of such an entry: a comparison finds a record gone, and an event trigger records DDL."""
 
 
 def capture_log(

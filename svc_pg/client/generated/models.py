@@ -547,8 +547,9 @@ class Entry(Answer):
     operation: str | None = None
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
-    comparison: nobody knows who made the change and when. One of INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE;
-    later versions may have others.
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
+    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
     """
     record_id: str | None = None
     """The key of the record, of several columns as a JSON array; None without a key."""
@@ -597,8 +598,9 @@ class RecordState(Answer):
     operation: str
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
-    comparison: nobody knows who made the change and when. One of INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE;
-    later versions may have others.
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
+    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
@@ -654,7 +656,8 @@ class FieldOrigin(Answer):
     operation: str | None
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
-    comparison: nobody knows who made the change and when.
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
@@ -679,7 +682,8 @@ class PastRow(Answer):
     operation: str | None
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
-    comparison: nobody knows who made the change and when.
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""

@@ -210,9 +210,9 @@ class EntriesListQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -411,9 +411,9 @@ class EntriesStatsQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -460,9 +460,9 @@ class EntriesFacetsQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -518,9 +518,9 @@ class EntriesExportQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE"]] | None
+    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""

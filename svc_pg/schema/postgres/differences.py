@@ -14,6 +14,7 @@ from svc_pg.schema.comparison import compare
 from svc_pg.schema.postgres import (
     access,
     changed_columns,
+    ddl_triggers,
     foreign,
     gaps,
     installation,
@@ -67,6 +68,8 @@ def _look(
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
+    recording = ddl_triggers.compare(conn, is_wanted=target.has_ddl)
+    found += [trigger for trigger in recording if trigger.action == "remove"]
     made = _explained(conn, present, objects(conn, present, target))
     found += [entry for entry in made if not entry.audited_table]
     found += [
@@ -76,6 +79,7 @@ def _look(
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
+    found += [trigger for trigger in recording if trigger.action != "remove"]
     differing = list(log_indexes.compare(present.around.log_indexes, target.indexes))
     found += [index for index in differing if not index.is_later]
     found += [

@@ -86,4 +86,4 @@ def _removal_of_all(conn: Connection[Any], present: Installation) -> list[str]:
         return []
     _, steps = removal_plan(conn, present)
     made = [f"{step.kind} {step.identity}" for step in steps if step.kind in OBJECT_KINDS]
-    return split(sql_script.removal(made, configuration=None, is_all=True)) if made else []
+    return split(sql_script.removal(made, configuration=None, is_all=True, has_ddl=True)) if made else []

@@ -19,7 +19,7 @@ from svc_pg.rendering.templates import render
 from svc_pg.schema.configuration_change import change_between
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.migration_files import Migration, by_name
-from svc_pg.schema.postgres import gaps, installation, installed, inventory, log_indexes, preflight
+from svc_pg.schema.postgres import ddl_triggers, gaps, installation, installed, inventory, log_indexes, preflight
 from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import OWNERS, Installation
@@ -77,7 +77,8 @@ def script(
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
     state = sha256(json.dumps([present.revision, sorted(notes.items())]).encode()).hexdigest()
-    downgrade = _downgrade(objects, present, is_first=not notes)
+    makes_ddl = any(step.kind == ddl_triggers.KIND and step.action == "create" for step in steps)
+    downgrade = _downgrade(objects, present, is_first=not notes, makes_ddl=makes_ddl)
     change = change_between(
         present.configuration if notes else None,
         parts,
@@ -135,9 +136,9 @@ def _record(made: list[SchemaObject]) -> Iterator[str]:
         yield render("script/record.sql.j2", made=made, found=SQL(installed.found_sql()))
 
 
-def _downgrade(objects: list[Status], present: Installation, *, is_first: bool) -> str:
-    """The reverse: for a later script only whole captures, because replaced functions may call new ones; and webhooks,
-    if the script adds them.
+def _downgrade(objects: list[Status], present: Installation, *, is_first: bool, makes_ddl: bool) -> str:
+    """The reverse: for a later script only whole captures, because replaced functions may call new ones; and webhooks
+    and event triggers, if the script adds them.
     """
     kept = {(guard.kind, guard.identity) for guard in guards()}
     has_new_product = "webhooks" not in products_of(Config(), present.configuration)
@@ -150,11 +151,14 @@ def _downgrade(objects: list[Status], present: Installation, *, is_first: bool) 
         or (has_new_product and step.is_of_webhooks)
     ]
     before = None if is_first or present.configuration is None else json_of(present.configuration)
-    return removal(made, configuration=before, is_all=is_first)
+    return removal(made, configuration=before, is_all=is_first, has_ddl=is_first or makes_ddl)
 
 
-def removal(made: list[str], *, configuration: str | None, is_all: bool) -> str:
-    """Remove the objects of these kinds and identities, as far as they are there, and record the configuration."""
+def removal(made: list[str], *, configuration: str | None, is_all: bool, has_ddl: bool) -> str:
+    """Remove the objects of these kinds and identities, as far as they are there, and record the configuration.
+
+    With ``has_ddl`` also the event triggers.
+    """
     text = render(
         "script/remove.sql.j2",
         made=made,
@@ -162,6 +166,7 @@ def removal(made: list[str], *, configuration: str | None, is_all: bool) -> str:
         configuration=configuration,
         is_all=is_all,
         drop_indexes=SQL(log_indexes.DROP),
+        drop_ddl_triggers=SQL(ddl_triggers.DROP) if has_ddl else None,
     )
     return "\n".join([render("script/begin.sql.j2"), text, render("script/end.sql")])
 

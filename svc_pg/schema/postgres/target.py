@@ -56,6 +56,7 @@ class Target:
     ``indexes`` are those of the log, by the ends of their names. ``tables`` holds the application's tables whose
     changes are recorded or sent, and our own audited ones. ``covered`` are their partitions, each with true if its
     changes are sent; ``facts`` are those of the application's tables. ``products`` are those that the database gets.
+    With ``has_ddl`` event triggers record DDL on audited tables.
     """
 
     schema: list[SchemaObject]
@@ -67,6 +68,7 @@ class Target:
     configuration: Parts = field(default_factory=dict)
     facts: Mapping[str, Table] = field(default_factory=dict)
     products: Sequence[ProductId] = PRODUCTS
+    has_ddl: bool = False
 
     def has_changed(self, conn: Connection[Any], tables: Iterable[str]) -> bool:
         """True if a table has changed since its objects were made. Raises UnknownTableError if one is gone."""
@@ -116,6 +118,7 @@ def target_of(
         configuration=parts_of(config),
         facts=facts,
         products=products,
+        has_ddl=config.audit.ddl,
     )
 
 

@@ -39,6 +39,7 @@ OPERATIONS: Final[dict[Operation, OperationWords]] = {
     "TRUNCATE": OperationWords("Emptied", "minus", "bad", "emptied"),
     "SNAPSHOT": OperationWords("Recorded", "copy", "", "recorded as it was"),
     "GONE": OperationWords("Found gone", "minus", "bad", "no longer found"),
+    "DDL": OperationWords("Altered", "edit", "bad", "altered"),
 }
 
 
@@ -71,7 +72,7 @@ def _fields(entry: Entry) -> str:
             return field_names(entry.changed_fields or [])
         case "TRUNCATE":
             return short(entry.partition or entry.table_name)
-        case "INSERT" | "DELETE" | "SNAPSHOT" | "GONE":
+        case "INSERT" | "DELETE" | "SNAPSHOT" | "GONE" | "DDL":
             return short(entry.table_name)
         case _:
             assert_never(entry.operation)
