@@ -16,17 +16,18 @@ STATES: Final[tuple[Statistics, ...]] = get_args(Statistics)
 HOT: Final = "1"
 """The record of table t that has three of ten entries."""
 BULK: Final = 7
-"""The transaction that wrote a tenth of all entries."""
+"""The transaction that wrote a tenth of all entries, and at most half a million."""
+_MOST_BULK: Final = 500_000
 
 _FILL: Final = """
 insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id, moved_from, actor_id,
                             tenant_id, before_data, after_data, changed_fields, label, severity, compliance, context)
 select now() - interval '1 d' * %(days)s * (1 - n / %(entries)s::float8),
-       case when n > %(entries)s * 0.5 and n <= %(entries)s * 0.6 then 7 else 10 + n / 2 end,
+       case when n > %(entries)s * 0.5 and n <= %(entries)s * 0.5 + %(bulk)s then 7 else 10 + n / 2 end,
        case when n %% 10 < 7 then 'public.t' when n %% 1000 = 7 then 'public.rare' else 'public.u' || n %% 28 end,
        0, (case when n %% 40000 = 39 then 'TRUNCATE' else 'UPDATE' end)::svc.audit_operation,
        case when n %% 40000 = 39 then null
-            when n > %(entries)s * 0.5 and n <= %(entries)s * 0.6 then 'bulk ' || n
+            when n > %(entries)s * 0.5 and n <= %(entries)s * 0.5 + %(bulk)s then 'bulk ' || n
             when n %% 10 < 3 then '1'
             when n %% 10 < 7 then (2 + n / 10 * 4 %% (%(entries)s / 50) + n %% 10)::text else (n %% 500)::text end,
        case when n %% 5000 = 3 then 'moved ' || n end,
@@ -59,7 +60,7 @@ def fill(conn: Connection, entries: int, *, days: int = 240) -> None:
     config = Config.model_validate({"audit": {"tables": [{"name": "t"}]}})
     schema.install(conn, config)
     beginning = entries // 400
-    values = {"entries": entries, "days": days}
+    values = {"entries": entries, "days": days, "bulk": min(entries // 10, _MOST_BULK)}
     conn.execute(_FILL, values | {"first": 1, "last": beginning})
     # the months of the rest, or all of it would be moved to them
     conn.execute(
