@@ -3,10 +3,10 @@
     python -m tests.benchmarks.bounds --entries 10000000
 
 The log has 30 tables over 14 months; three of ten entries are of one record, half a million of one transaction, and one
-of 20,000 has a tenant, an actor, a label or a severity that is rare. Each list is read from both ends, under three states
-of the planner's statistics: never analyzed (as after a restore), analyzed when the log was small, and right. Prints
-tables of the pages (8 KiB, of the log and its indexes) and of milliseconds. Exits with 1 if a list touches more pages
-than the limit.
+of 20,000 has a tenant, an actor, a label or a severity that is rare. Each list is read from both ends, under three
+states of the planner's statistics: never analyzed (as after a restore), analyzed when the log was small, and right.
+Prints tables of the pages (8 KiB, of the log and its indexes) and of milliseconds. Exits with 1 if a list touches more
+pages than the limit.
 """
 
 import asyncio

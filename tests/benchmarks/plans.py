@@ -33,7 +33,7 @@ _OF_LISTS: Final = (
     "label: rare",
     "severity: rare",
     "since: 100 days",
-    "transactions: one of ten entries",
+    "transactions: half a million entries",
 )
 _SETTINGS: Final = """
 load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;

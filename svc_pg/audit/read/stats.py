@@ -22,15 +22,15 @@ Bucket = Literal["minute", "hour", "day"]
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
 _MOST_BLOCKS: Final = 5_000
-"""The blocks that a sample is from, whatever number of entries the planner expects: two or three times as many come."""
+"""The blocks that a sample is from, whatever number of entries the planner expects: a page has some twenty."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
 _LEAST_SAMPLE: Final = 100
 _BLOCKS: Final = """
-select coalesce(sum(pg_relation_size(to_regclass(format('%%I.%%I', p.schema, p.name)))), 0)::bigint
+select coalesce(sum(pg_relation_size(to_regclass(pg_catalog.format('%%I.%%I', p.schema, p.name)))), 0)::bigint
        / current_setting('block_size')::bigint + 1
-  from unnest(%s::text[], %s::text[]) p(schema, name)
+  from pg_catalog.unnest(%s::text[], %s::text[]) p(schema, name)
 """
 _COUNTED: Final = """,
 span as materialized (
