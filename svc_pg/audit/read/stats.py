@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
+from psycopg.sql import Identifier
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of
@@ -28,9 +29,8 @@ MAX_BUCKETS: Final = 1_500
 
 _LEAST_SAMPLE: Final = 100
 _BLOCKS: Final = """
-select coalesce(sum(pg_relation_size(to_regclass(pg_catalog.format('%%I.%%I', p.schema, p.name)))), 0)::bigint
-       / current_setting('block_size')::bigint + 1
-  from pg_catalog.unnest(%s::text[], %s::text[]) p(schema, name)
+select coalesce(sum(pg_relation_size(to_regclass(name))), 0)::bigint / current_setting('block_size')::bigint + 1
+  from pg_catalog.unnest(%s::text[]) name
 """
 _COUNTED: Final = """,
 span as materialized (
@@ -128,9 +128,9 @@ async def _percent(conn: AsyncConnection[Any], query: AuditQuery) -> float:
     with translating():
         cursor = conn.cursor(row_factory=scalar_row)
         [[found]] = await (await cursor.execute(text, looked_at.params)).fetchall()
-        scans = list(_scans(found["Plan"]))
-        names = [[scan[name] for scan in scans] for name in ("Schema", "Relation Name")]
-        [blocks] = await (await cursor.execute(_BLOCKS, names)).fetchall()
+        scans = _scans(found["Plan"])
+        names = [Identifier(scan["Schema"], scan["Relation Name"]).as_string(conn) for scan in scans]
+        [blocks] = await (await cursor.execute(_BLOCKS, [names])).fetchall()
     expected = max(1.0, float(found["Plan"]["Plan Rows"]))
     return min(100.0, 100.0 * MAX_ENTRIES / expected, 100.0 * _MOST_BLOCKS / int(blocks))
 
