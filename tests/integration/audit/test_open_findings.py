@@ -6,21 +6,24 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from svc_pg import audit
 from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import fetch
 from svc_pg.status.open_findings import OpenFinding, open_findings
-from svc_pg.webhooks.worker.database_state import StateReader
+from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from tests.support.costs import first_cost
 from tests.support.postgres import Prepare
+from tests.support.roles import new_role
 from tests.support.tables import audited, create_and_audit
 
 CONFIG = audited("t", "u")
 METRIC = "svc_audit_reconciliation_findings"
+READABLE = "svc_audit_reconciliation_readable"
 FILL: LiteralString = """
 insert into svc.audit_logs ("timestamp", table_name, table_oid, record_id, operation, label)
 select now() - n * interval '1 minute', case when n % 2 = 0 then 'public.t' else 'svc.audit_logs' end, 0,
@@ -96,11 +99,17 @@ def _postponed(*_: object) -> Iterator[Any]:
     yield from ()
 
 
+def served_to(conninfo: str) -> list[str]:
+    findings = asyncio.run(StateReader(Conninfo.parse(conninfo)).open_findings())
+    text = exposition(Statistics(), DatabaseState(None), (), findings, accept="")[0].decode()
+    return [line for line in text.splitlines() if line.startswith((METRIC, READABLE))]
+
+
 def test_metrics_have_the_tables_that_differ_alone(conn: psycopg.Connection[Any], database: str) -> None:
     def served() -> list[str]:
-        findings = asyncio.run(StateReader(Conninfo.parse(database)).open_findings())
-        text = exposition(Statistics(), None, (), findings, accept="")[0].decode()
-        return [line for line in text.splitlines() if line.startswith(METRIC)]
+        *_, readable = lines = served_to(database)
+        assert readable == f"{READABLE} 1.0"
+        return lines[:-1]
 
     assert served() == []
     unseen(conn, "delete from t where id < 3")
@@ -108,6 +117,15 @@ def test_metrics_have_the_tables_that_differ_alone(conn: psycopg.Connection[Any]
     assert served() == [f'{METRIC}{{table="public.t"}} 2.0']
     audit.reconcile(conn, CONFIG, repair=True)
     assert served() == []
+
+
+def test_a_role_that_may_not_read_them_does_not_pass_for_one_that_finds_none(
+    conn: psycopg.Connection[Any], database: str, postgres: str
+) -> None:
+    unseen(conn, "delete from t where id < 3")
+    audit.reconcile(conn, CONFIG)
+    with new_role(postgres) as name:
+        assert served_to(make_conninfo(database, user=name)) == [f"{READABLE} 0.0"]
 
 
 def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None:
@@ -123,5 +141,5 @@ def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None
     assert left(conn) == [("public.t", 2, 0, 0, 2)]
 
 
-def test_a_database_without_svc_pg_has_none_and_does_not_fail_the_metrics(empty_database: str) -> None:
-    assert asyncio.run(StateReader(Conninfo.parse(empty_database)).open_findings()) == []
+def test_a_database_without_svc_pg_has_nothing_to_read_and_does_not_fail_the_metrics(empty_database: str) -> None:
+    assert asyncio.run(StateReader(Conninfo.parse(empty_database)).open_findings()) is None
