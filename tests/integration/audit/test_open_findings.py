@@ -12,7 +12,7 @@ from svc_pg import audit
 from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import fetch
-from svc_pg.status.open_findings import OpenFinding, open_findings
+from svc_pg.status.open_findings import DAYS, OpenFinding, open_findings
 from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -139,6 +139,61 @@ def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None
     assert "audit_logs" not in {name[:10] for name in cost.scanned}
     assert sum(rows for name, rows in cost.rows.items() if name.startswith("audit_logs")) < 20
     assert left(conn) == [("public.t", 2, 0, 0, 2)]
+
+
+def record(conn: psycopg.Connection[Any], table: str, facts: str, days_ago: int = 0) -> None:
+    conn.execute(
+        """
+        insert into svc.audit_logs ("timestamp", table_name, table_oid, record_id, operation, label, after_data)
+        values (now() - %s * interval '1 day', 'svc.audit_logs', 0, %s, 'SNAPSHOT', 'audit log reconciled', %s)
+        """,
+        (days_ago, table, facts),
+    )
+
+
+def test_an_old_comparison_is_told_no_longer_and_its_partitions_are_not_read(conn: psycopg.Connection[Any]) -> None:
+    for year in (2001, 2002):
+        conn.execute(
+            f"create table svc.audit_logs_{year} partition of svc.audit_logs"
+            f" for values from ('{year}-01-01') to ('{year + 1}-01-01')".encode()
+        )
+    record(conn, "public.t", '{"unrepaired": 1}', DAYS + 1)
+    record(conn, "public.u", '{"unrepaired": 1}', DAYS - 1)
+    assert left(conn) == [("public.u", 1, 0, 0, 0)]
+    with conn.transaction():
+        conn.execute(BY_INDEXES)
+        query = open_findings()
+        plan = str(conn.execute(f"explain (costs off) {query.text}".encode(), query.params).fetchall())
+    assert "on audit_logs_" in plan
+    assert not any(f"audit_logs_{year}" in plan for year in (2001, 2002))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '{"unrepaired": "x"}',
+        '{"unrepaired": 1e30}',
+        '{"unrepaired": -1e30}',
+        '{"unrepaired": null}',
+        '{"unrepaired": {"a": 1}}',
+        '{"unrepaired": [1]}',
+        '{"unrepaired": true}',
+        "{}",
+        "[]",
+        "7",
+    ],
+)
+def test_an_entry_of_odd_facts_neither_fails_nor_hides_the_one_before(conn: psycopg.Connection[Any], odd: str) -> None:
+    record(conn, "public.t", '{"unrepaired": 2, "missing": 2}', 1)
+    record(conn, "public.t", odd)
+    assert left(conn) == [("public.t", 2, 2, 0, 0)]
+
+
+@pytest.mark.postgres
+def test_odd_numbers_beside_it_count_as_none(conn: psycopg.Connection[Any]) -> None:
+    record(conn, "public.t", '{"unrepaired": 1.5, "missing": "x", "differing": 1e30, "gone": [1]}')
+    assert left(conn) == [("public.t", 2, 0, 0, 0)]
 
 
 def test_a_database_without_svc_pg_has_nothing_to_read_and_does_not_fail_the_metrics(empty_database: str) -> None:
