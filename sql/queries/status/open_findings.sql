@@ -8,19 +8,19 @@ select t.name as table_name, l."timestamp" as found_at, l.unrepaired, coalesce(l
     select e."timestamp", f.unrepaired, f.missing, f.differing, f.gone
       from svc.audit_logs e
      cross join lateral (
-        select max(n.number) filter (where n.key = 'unrepaired') as unrepaired,
-               max(n.number) filter (where n.key = 'missing') as missing,
-               max(n.number) filter (where n.key = 'differing') as differing,
-               max(n.number) filter (where n.key = 'gone') as gone
+        select pg_catalog.max(n.number) filter (where n.key = 'unrepaired') as unrepaired,
+               pg_catalog.max(n.number) filter (where n.key = 'missing') as missing,
+               pg_catalog.max(n.number) filter (where n.key = 'differing') as differing,
+               pg_catalog.max(n.number) filter (where n.key = 'gone') as gone
           from (
-            select k.key, case when jsonb_typeof(e.after_data -> k.key) = 'number' then
+            select k.key, case when pg_catalog.jsonb_typeof(e.after_data -> k.key) = 'number' then
                                case when (e.after_data ->> k.key)::numeric between 0 and 1e15
                                     then (e.after_data ->> k.key)::numeric::bigint end end as number
-              from unnest(array['unrepaired', 'missing', 'differing', 'gone']) k(key)
+              from pg_catalog.unnest(array['unrepaired', 'missing', 'differing', 'gone']) k(key)
         ) n
      ) f
      where e.table_name = 'svc.audit_logs' and e.record_id = t.name and e.label = 'audit log reconciled'
-       and e."timestamp" > now() - make_interval(days => %(days)s) and f.unrepaired is not null
+       and e."timestamp" > pg_catalog.now() - pg_catalog.make_interval(days => %(days)s) and f.unrepaired is not null
      order by e."timestamp" desc limit 1
  ) l
  where l.unrepaired > 0
