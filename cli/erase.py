@@ -50,6 +50,7 @@ def erase(
                 "entries": report.entries,
                 "otherKeys": report.other_keys,
                 "rowsLeft": report.rows_left,
+                "isPartial": report.is_partial,
                 "isDryRun": dry_run,
             }
         )
@@ -65,8 +66,12 @@ def _show(report: audit.ErasureReport, words: str) -> None:
             f"the record also had the key {printable(key)}, whose other entries stay: erase it too if it is the same"
         )
     for table, rows in sorted(report.rows_left.items()):
-        number = f"{rows:,} or more rows" if rows == MOST_ROWS else counted(rows, "row")
         verb = "is" if rows == 1 else "are"
-        output.words(f"{number} {verb} still in {printable(table)}, as the log knows it: this erases the log alone")
+        output.words(
+            f"{counted(rows, 'row')} {verb} still in {printable(table)}, as the log knows it: this erases the log alone"
+        )
+    if report.is_partial:
+        found = "These are" if report.rows_left else "No row is left"
+        output.words(f"{found} among the first {MOST_ROWS:,} of its records; rows of the others may be left too.")
     if report.rows_left:
         output.words("Delete the rows first, and erase then: their deletion or change is recorded again.")

@@ -148,7 +148,7 @@ begin
          where (h.place_timestamp, h.place_id) > (v_place."timestamp", v_place.id)
            and (l.operation <> 'UPDATE' or l.moved_from is not null
                 or case when v_place.before_data is null or v_place.after_data is null
-                        then not l.changed_fields <@ p_leave
+                        then cardinality(p_leave) = 0 or not coalesce(l.changed_fields <@ p_leave, false)
                         else l.changed_fields && v_place.changed_fields end)
          order by h.place_timestamp, h.place_id limit 1;
         if later_entry is null then

@@ -9,6 +9,8 @@ from svc_pg.database.statements import statement
 
 MOST: Final = 200
 """The most tables with differences that are read."""
+DAYS: Final = 400
+"""A comparison is told for so long, so that the partitions of older entries need not be read."""
 
 _READ: Final = statement("queries/status/open_findings.sql")
 
@@ -18,7 +20,7 @@ class OpenFinding:
     """A table whose last recorded comparison, at ``found_at``, left ``unrepaired`` differences.
 
     It found ``missing`` rows, ``differing`` ones, and records ``gone`` from the table, also those that it repaired. The
-    next comparison of the table that is recorded takes its place.
+    next comparison of the table that is recorded takes its place. One of more than 400 days ago is not told.
     """
 
     table_name: str
@@ -31,4 +33,4 @@ class OpenFinding:
 
 def open_findings() -> Query[OpenFinding]:
     """The first tables, by name. Run ``BY_INDEXES`` before it, in the same transaction."""
-    return Query(_READ, {"most": MOST}, OpenFinding)
+    return Query(_READ, {"most": MOST, "days": DAYS}, OpenFinding)

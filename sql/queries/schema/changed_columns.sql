@@ -9,7 +9,7 @@ select r.table_name, c.name, c.what, c.before, c.number
                 when now.key is null then 'gone'
                 when noted.value ->> 'name' <> now.name then 'renamed'
                 else 'retyped' end as what,
-           pg_catalog.count(*) over () as number
+           coalesce(now.key, noted.key)::integer as place, pg_catalog.count(*) over () as number
       from (
         select a.attnum::text as key, a.attname::text as name, format_type(a.atttypid, a.atttypmod) as type
           from pg_attribute a where a.attrelid = r.relation and a.attnum > 0 and not a.attisdropped
@@ -17,7 +17,7 @@ select r.table_name, c.name, c.what, c.before, c.number
       full join (select e.key, e.value from jsonb_each(r.facts -> 'columns') e) noted on noted.key = now.key
      where noted.key is null or now.key is null or noted.value ->> 'name' <> now.name
         or noted.value ->> 'type' <> now.type
-     order by coalesce(now.key, noted.key)::integer limit %(most)s
+     order by place limit %(most)s
  ) c
  where not r.is_part and r.table_name = any (%(tables)s)
- order by r.table_name
+ order by r.table_name, c.place

@@ -41,13 +41,15 @@ class ErasureReport:
 
     ``other_keys`` are keys that the record had before or after. Their other entries stay, because a key may have been
     another person's: erase them too if they are of the same person. ``rows_left`` are the numbers of records by table
-    whose rows are still there, as the log knows it, among the first 1,000: an erasure does not touch them, and their
-    deletion or change is recorded again.
+    whose rows are still there, as the log knows it: an erasure does not touch them, and their deletion or change is
+    recorded again. Only the first 1,000 records are looked for, those of ``table`` first: ``is_partial`` if there are
+    more, whose rows may be left too.
     """
 
     tables: dict[str, int] = field(default_factory=dict)
     other_keys: list[str] = field(default_factory=list)
     rows_left: dict[str, int] = field(default_factory=dict)
+    is_partial: bool = False
 
     @property
     def entries(self) -> int:
@@ -69,6 +71,7 @@ class _Keys:
 @dataclass(frozen=True, slots=True)
 class _Rows:
     tables: Any
+    is_partial: bool
 
 
 def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
@@ -108,7 +111,7 @@ def _erasing(table: str, record: object, *, dry_run: bool) -> Effects[ErasureRep
     found = yield from _found(name, key, dry_run=dry_run)
     if found.known == 0:
         raise NotFoundError(f'the log does not know a record {key} of "{name}"')
-    return ErasureReport(dict(found.tables.value), others.keys, dict(rows.tables.value))
+    return ErasureReport(dict(found.tables.value), others.keys, dict(rows.tables.value), rows.is_partial)
 
 
 def _found(name: str, key: str, *, dry_run: bool) -> Effects[_Found]:

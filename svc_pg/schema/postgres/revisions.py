@@ -3,10 +3,12 @@
 from typing import Any
 
 from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
 
 from svc_pg.config import Config
 from svc_pg.config.installed_parts import json_of, parts_of, products_of
 from svc_pg.database.table_names import TableName
+from svc_pg.errors import InstallError, SvcError
 from svc_pg.rendering.schema_objects import OBJECT_KINDS
 from svc_pg.rendering.templates import render
 from svc_pg.schema.configuration_change import ConfigurationChange
@@ -26,7 +28,8 @@ def statements(
 ) -> list[str]:
     """The statements, to be run in the caller's transaction, inside which it looks at the database.
 
-    If they are to be ``is_printed`` for somebody else, the role of the connection need not have the rights to run them.
+    If they are to be ``is_printed`` for somebody else, the role of the connection need not have the rights to run them,
+    and if there are none, because somebody has installed all of it, it need only be able to see that.
 
     The way up makes everything of schema ``svc`` as this svc-pg has it, and the captures and events as the
     configuration after the change says. The way back does so by the configuration before it; that of the first
@@ -36,10 +39,37 @@ def statements(
     preflight.check_server(conn)
     change.check_version(released()[-1].number)
     lock(conn)  # before it looks: what it makes fits only as long as nobody else installs
+    refusal = None if is_printed else _refusal(conn)
+    try:
+        made = _statements(
+            conn, change, backwards=backwards, is_printed=is_printed, joins=not is_printed and refusal is None
+        )
+    except (SvcError, InsufficientPrivilege):
+        if refusal is None:
+            raise
+        raise refusal from None
+    if made and refusal is not None:
+        raise refusal
+    return made
+
+
+def _refusal(conn: Connection[Any]) -> InstallError | None:
+    """The reason why the role may not install, if there is one."""
+    try:
+        with looking(conn):
+            preflight.check_rights(conn, installation.look_around(conn))
+    except InstallError as error:
+        return error
+    return None
+
+
+def _statements(
+    conn: Connection[Any], change: ConfigurationChange, *, backwards: bool, is_printed: bool, joins: bool
+) -> list[str]:
     with looking(conn):
         around = installation.look_around(conn)
-        if not is_printed:
-            preflight.check_rights(conn, around)
+        if joins:
+            preflight.check_rights(conn, around)  # by which it becomes a member of the owner, as the look needs
         present = installation.read_installation(conn, around)
         refuse_newer(present.version)
         if backwards and change.is_first:

@@ -59,7 +59,7 @@ class StateReader:
         self._reading = asyncio.Lock()
         self._state: DatabaseState | None = None
         self._state_at = float("-inf")
-        self._slow: dict[str, tuple[float, list[Any]]] = {}
+        self._slow: dict[str, tuple[float, list[Any] | None]] = {}
 
     async def state(self) -> DatabaseState | None:
         """The state within the last 5 s, or None if the database does not answer in time."""
@@ -72,16 +72,16 @@ class StateReader:
 
     async def attributed(self) -> list[Attribution]:
         """The entries of the last day with and without an actor, as of the last minute."""
-        return await self._recent(attribution())
+        return await self._recent(attribution()) or []
 
-    async def open_findings(self) -> list[OpenFinding]:
-        """The tables whose last comparison with the log left differences, as of the last minute."""
+    async def open_findings(self) -> list[OpenFinding] | None:
+        """The tables whose last comparison with the log left differences, as of the last minute; None if unreadable."""
         return await self._recent(open_findings())
 
-    async def _recent(self, query: Query[Row]) -> list[Row]:
+    async def _recent(self, query: Query[Row]) -> list[Row] | None:
         clock = asyncio.get_running_loop().time
         async with self._reading:
-            at, rows = self._slow.get(query.text, (float("-inf"), []))
+            at, rows = self._slow.get(query.text, (float("-inf"), None))
             if clock() - at > _FRESH_SLOW:
                 rows = await self._ask_slowly(query)
                 self._slow[query.text] = (clock(), rows)
@@ -106,11 +106,11 @@ class StateReader:
             _log.debug("cannot read the backlog: %s", error)
             return None
 
-    async def _ask_slowly(self, query: Query[Row]) -> list[Row]:
+    async def _ask_slowly(self, query: Query[Row]) -> list[Row] | None:
         try:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
                 await conn.execute(BY_INDEXES)
                 return await afetch(conn, query)
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the audit log for metrics: %s", error)
-            return []
+            return None

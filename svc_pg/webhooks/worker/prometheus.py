@@ -23,7 +23,7 @@ def exposition(
     statistics: Statistics,
     state: DatabaseState | None,
     attributed: Sequence[Attribution] = (),
-    findings: Sequence[OpenFinding] = (),
+    findings: Sequence[OpenFinding] | None = (),
     *,
     is_delivering: bool = True,
     accept: str,
@@ -31,7 +31,7 @@ def exposition(
     """The metrics in the format that an Accept header asks for, and its content type.
 
     ``state`` is None if the database does not answer; its metrics are then left out, as are those of deliveries for a
-    worker that is not ``is_delivering``.
+    worker that is not ``is_delivering``. ``findings`` are None if they could not be read.
     """
     registry = CollectorRegistry()
     registry.register(_Collector(statistics, state, attributed, findings, is_delivering=is_delivering))
@@ -45,7 +45,7 @@ class _Collector:
         statistics: Statistics,
         state: DatabaseState | None,
         attributed: Sequence[Attribution],
-        findings: Sequence[OpenFinding],
+        findings: Sequence[OpenFinding] | None,
         *,
         is_delivering: bool,
     ) -> None:
@@ -63,8 +63,13 @@ class _Collector:
             "svc_webhook_database_up", "Whether the database answers.", int(self._state is not None)
         )
         yield _of_log(self._attributed)
-        yield _of_reconciliation(self._findings)
+        yield _of_reconciliation(self._findings or ())
         if self._state is not None:
+            yield GaugeMetricFamily(
+                "svc_audit_reconciliation_readable",
+                "1 if the results of comparisons with the audit log were read, so that missing findings are none.",
+                int(self._findings is not None),
+            )
             yield from _of_database(self._state)
 
 

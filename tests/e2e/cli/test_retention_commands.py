@@ -123,6 +123,7 @@ def test_an_erasure_is_shown_first_and_needs_a_yes(run: Run) -> None:
         "entries": 1,
         "otherKeys": [],
         "rowsLeft": {},
+        "isPartial": False,
         "isDryRun": False,
     }
     assert run("erase", "customer", "5", "--yes").stderr == "nothing is left to erase\n"

@@ -311,6 +311,18 @@ def test_a_row_whose_key_is_no_number_is_told_once(db: psycopg.Connection[Any]) 
     assert audit.erase(db, "member", "eve@example.com").rows_left == {}
 
 
+def test_rows_that_were_not_looked_for_are_not_called_gone(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.execute("update orders set address = 'Elm Street 6' where id = 8")
+    found = []
+    for most in (1, 4, 5, 6):  # the records are those of the customer, of two lines and of two orders
+        monkeypatch.setattr("svc_pg.audit.keep.erasure.MOST_ROWS", most)
+        report = audit.erase(db, "customer", 5, dry_run=True)
+        found.append((sum(report.rows_left.values()), report.is_partial))
+    assert found == [(0, True), (0, True), (2, False), (2, False)]
+
+
 def test_what_cannot_be_erased_is_told(db: psycopg.Connection[Any]) -> None:
     before = texts(db)
     for table, key in (("customer", 99), ("customer", "five"), ("nowhere", 5), ("keyless", 5), ("line", 7)):

@@ -6,21 +6,24 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from svc_pg import audit
 from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import fetch
-from svc_pg.status.open_findings import OpenFinding, open_findings
-from svc_pg.webhooks.worker.database_state import StateReader
+from svc_pg.status.open_findings import DAYS, OpenFinding, open_findings
+from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from tests.support.costs import first_cost
 from tests.support.postgres import Prepare
+from tests.support.roles import new_role
 from tests.support.tables import audited, create_and_audit
 
 CONFIG = audited("t", "u")
 METRIC = "svc_audit_reconciliation_findings"
+READABLE = "svc_audit_reconciliation_readable"
 FILL: LiteralString = """
 insert into svc.audit_logs ("timestamp", table_name, table_oid, record_id, operation, label)
 select now() - n * interval '1 minute', case when n % 2 = 0 then 'public.t' else 'svc.audit_logs' end, 0,
@@ -96,11 +99,17 @@ def _postponed(*_: object) -> Iterator[Any]:
     yield from ()
 
 
+def served_to(conninfo: str) -> list[str]:
+    findings = asyncio.run(StateReader(Conninfo.parse(conninfo)).open_findings())
+    text = exposition(Statistics(), DatabaseState(None), (), findings, accept="")[0].decode()
+    return [line for line in text.splitlines() if line.startswith((METRIC, READABLE))]
+
+
 def test_metrics_have_the_tables_that_differ_alone(conn: psycopg.Connection[Any], database: str) -> None:
     def served() -> list[str]:
-        findings = asyncio.run(StateReader(Conninfo.parse(database)).open_findings())
-        text = exposition(Statistics(), None, (), findings, accept="")[0].decode()
-        return [line for line in text.splitlines() if line.startswith(METRIC)]
+        *_, readable = lines = served_to(database)
+        assert readable == f"{READABLE} 1.0"
+        return lines[:-1]
 
     assert served() == []
     unseen(conn, "delete from t where id < 3")
@@ -108,6 +117,15 @@ def test_metrics_have_the_tables_that_differ_alone(conn: psycopg.Connection[Any]
     assert served() == [f'{METRIC}{{table="public.t"}} 2.0']
     audit.reconcile(conn, CONFIG, repair=True)
     assert served() == []
+
+
+def test_a_role_that_may_not_read_them_does_not_pass_for_one_that_finds_none(
+    conn: psycopg.Connection[Any], database: str, postgres: str
+) -> None:
+    unseen(conn, "delete from t where id < 3")
+    audit.reconcile(conn, CONFIG)
+    with new_role(postgres) as name:
+        assert served_to(make_conninfo(database, user=name)) == [f"{READABLE} 0.0"]
 
 
 def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None:
@@ -123,5 +141,60 @@ def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None
     assert left(conn) == [("public.t", 2, 0, 0, 2)]
 
 
-def test_a_database_without_svc_pg_has_none_and_does_not_fail_the_metrics(empty_database: str) -> None:
-    assert asyncio.run(StateReader(Conninfo.parse(empty_database)).open_findings()) == []
+def record(conn: psycopg.Connection[Any], table: str, facts: str, days_ago: int = 0) -> None:
+    conn.execute(
+        """
+        insert into svc.audit_logs ("timestamp", table_name, table_oid, record_id, operation, label, after_data)
+        values (now() - %s * interval '1 day', 'svc.audit_logs', 0, %s, 'SNAPSHOT', 'audit log reconciled', %s)
+        """,
+        (days_ago, table, facts),
+    )
+
+
+def test_an_old_comparison_is_told_no_longer_and_its_partitions_are_not_read(conn: psycopg.Connection[Any]) -> None:
+    for year in (2001, 2002):
+        conn.execute(
+            f"create table svc.audit_logs_{year} partition of svc.audit_logs"
+            f" for values from ('{year}-01-01') to ('{year + 1}-01-01')".encode()
+        )
+    record(conn, "public.t", '{"unrepaired": 1}', DAYS + 1)
+    record(conn, "public.u", '{"unrepaired": 1}', DAYS - 1)
+    assert left(conn) == [("public.u", 1, 0, 0, 0)]
+    with conn.transaction():
+        conn.execute(BY_INDEXES)
+        query = open_findings()
+        plan = str(conn.execute(f"explain (costs off) {query.text}".encode(), query.params).fetchall())
+    assert "on audit_logs_" in plan
+    assert not any(f"audit_logs_{year}" in plan for year in (2001, 2002))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '{"unrepaired": "x"}',
+        '{"unrepaired": 1e30}',
+        '{"unrepaired": -1e30}',
+        '{"unrepaired": null}',
+        '{"unrepaired": {"a": 1}}',
+        '{"unrepaired": [1]}',
+        '{"unrepaired": true}',
+        "{}",
+        "[]",
+        "7",
+    ],
+)
+def test_an_entry_of_odd_facts_neither_fails_nor_hides_the_one_before(conn: psycopg.Connection[Any], odd: str) -> None:
+    record(conn, "public.t", '{"unrepaired": 2, "missing": 2}', 1)
+    record(conn, "public.t", odd)
+    assert left(conn) == [("public.t", 2, 2, 0, 0)]
+
+
+@pytest.mark.postgres
+def test_odd_numbers_beside_it_count_as_none(conn: psycopg.Connection[Any]) -> None:
+    record(conn, "public.t", '{"unrepaired": 1.5, "missing": "x", "differing": 1e30, "gone": [1]}')
+    assert left(conn) == [("public.t", 2, 0, 0, 0)]
+
+
+def test_a_database_without_svc_pg_has_nothing_to_read_and_does_not_fail_the_metrics(empty_database: str) -> None:
+    assert asyncio.run(StateReader(Conninfo.parse(empty_database)).open_findings()) is None

@@ -170,6 +170,35 @@ def test_a_field_that_is_left_keeps_no_later_change_from_being_safe(db: Connecti
     assert db.execute("select * from t").fetchall() == [(1, 1, 2, 4)]
 
 
+@pytest.mark.parametrize(
+    ("fields", "leave", "later"),
+    [
+        (None, [], 2),
+        ([], [], 2),
+        (["a"], [], 2),
+        (None, ["touched"], 2),
+        (["touched"], ["touched"], None),
+        (["a", "touched"], ["touched"], 2),
+    ],
+)
+def test_a_later_entry_counts_though_it_names_no_fields(
+    db: Connection, fields: list[str] | None, leave: list[str], later: int | None
+) -> None:
+    install(db, "create table t (id int primary key, a int, touched int)", "t")
+    number = done(db, "insert into t values (1, 1, 1)")
+    db.execute(
+        """
+        insert into svc.audit_logs
+               (table_name, table_oid, record_id, operation, before_data, after_data, changed_fields)
+        values ('public.t', 't'::regclass, '1', 'UPDATE', '{"id": 1, "a": 1, "touched": 1}',
+                '{"id": 1, "a": 2, "touched": 2}', %s)
+        """,
+        (fields,),
+    )
+    found = db.execute("select later_entry from svc.audit_net_changes(%s, null, %s)", (number, leave)).fetchall()
+    assert found == [(later,)]
+
+
 def test_a_row_whose_left_fields_changed_since_it_came_may_go(db: Connection) -> None:
     install(db, "create table t (id int primary key, a int, touched int)", "t")
     number = done(db, "insert into t values (1, 1, 1)")

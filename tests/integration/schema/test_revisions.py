@@ -46,6 +46,7 @@ select c.relname, pg_get_indexdef(i.indexrelid)
  where c.relnamespace = 'svc'::regnamespace
  order by 1, 2
 """
+REFUSED = "cannot act as svc_owner and svc_writer"
 TABLE = "create table customer (id int primary key, email text, tags text[], price numeric(10, 2) not null default 1)"
 
 
@@ -345,6 +346,23 @@ def test_a_table_of_another_owner_is_named_before_a_revision_begins(shop: str, r
         config.audit.table("customer")
         run(conn, ConfigurationChange(NEWEST, None, document_of(parts_of(config))))
         assert differing(conn, config) == []
+
+
+def test_a_role_that_may_not_install_need_not_if_somebody_has(shop: str, role: str) -> None:
+    config = configuration()
+    change = ConfigurationChange(NEWEST, None, document_of(parts_of(config)))
+    with psycopg.connect(shop) as conn:
+        schema.install(conn, config)
+    with as_role(shop, role) as conn, pytest.raises(InstallError, match=REFUSED):  # it cannot see that all is there
+        run(conn, change)
+    execute(shop, "grant svc_admin to {}", role)
+    with as_role(shop, role) as conn:
+        conn.autocommit = True
+        assert run(conn, change) == []
+        with pytest.raises(InstallError, match=REFUSED):
+            run(conn, ConfigurationChange(NEWEST, {}, {"audit": {"retention_days": 30}}))
+        with pytest.raises(InstallError, match=REFUSED):
+            run(conn, change, backwards=True)
 
 
 def test_a_revision_is_printed_for_somebody_who_may_run_it(shop: str, role: str) -> None:
