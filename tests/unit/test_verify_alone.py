@@ -74,6 +74,22 @@ def test_it_needs_the_standard_library_alone() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_no_module_beside_the_evidence_is_imported(copied: Path) -> None:
+    program = Path(shutil.copy(PROGRAM, copied / PROGRAM.name))
+    taken_over = "import sys; sys.stdout.write('taken over'); sys.stdout.flush(); import os; os._exit(0)"
+    for name in ("argparse", "cryptography", "json", "sqlite3"):
+        (copied / f"{name}.py").write_text(taken_over)
+    for flags in ([], ["-I"], ["-P"]):
+        command = [sys.executable, *flags, program.name, "export.ndjson", "seals.ndjson", str(VECTORS / "key")]
+        done = subprocess.run(command, cwd=copied, capture_output=True, text=True, timeout=100)
+        assert (done.returncode, done.stderr, "14 entries as sealed" in done.stdout) == (0, "", True), flags
+    (copied / "sys.path.py").write_text(f"import sys; sys.path.insert(0, {str(copied)!r}); import json")
+    assert (
+        "taken over"
+        in subprocess.run([sys.executable, "-I", "sys.path.py"], cwd=copied, capture_output=True, text=True).stdout
+    )  # as it would be
+
+
 def test_a_person_reads_a_line_for_each_difference() -> None:
     done = run_alone(VECTORS / "re-dated")
     assert done.returncode == 3

@@ -1,6 +1,6 @@
 """Verify an export of an audit log of svc-pg by its seals. It needs Python 3.11 and this file alone.
 
-python verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--since TIME] [--until TIME] [--json]
+python -I verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--since TIME] [--until TIME] [--json]
 
 ``svc-pg evidence`` writes both files. KEY is a file with the public key: PEM, or ``s1:BASE64`` as ``svc-pg keys new
 seal`` prints it; several keys follow each other. ``--copies`` has seals that were kept outside the database, the later
@@ -12,14 +12,24 @@ Exit code 3: something differs, a line each. Exit code 1: the files cannot be re
 The file has six parts: signatures, input, entries, seals, removals, comparison. Entries are sorted in a temporary
 file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an export
 without svc-pg" of the documentation has the format.
+
+``-I`` keeps Python from taking modules from the folder of the program, where whoever wrote the evidence could have put
+a ``json.py``. Without it, the program itself takes that folder away before it imports anything.
 """
+
+import sys
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # noqa: UP036 - the program is run by any Python that its reader has
+        sys.exit("error: verify_svc_pg.py needs Python 3.11")
+    if not sys.flags.safe_path:
+        del sys.path[0]
 
 import argparse
 import base64
 import json
 import re
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
