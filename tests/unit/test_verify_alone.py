@@ -1,11 +1,14 @@
 """The verifier in one file runs without svc-pg and without any package, and names each forgery of tests/vectors/."""
 
 import ast
+import base64
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +25,7 @@ from tests.support.evidence import PROGRAM, VECTORS, result_of, run_alone
 
 CASES: Final = sorted(folder.name for folder in VECTORS.iterdir() if folder.is_dir())
 INTACT: Final = VECTORS / "intact"
+OWNER: Final = SealKey("s1", b"k" * 32)
 RFC_8032: Final = [  # section 7.1: the public key, the message, the signature
     (
         "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
@@ -238,6 +242,46 @@ def test_control_characters_of_a_forged_seal_do_not_reach_the_terminal(copied: P
     done = run_alone(copied)
     assert "\x1b" not in done.stdout
     assert 'signed with the key "?[2J"' in done.stdout
+
+
+def with_seals(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change each seal of a folder, and sign it again."""
+    before, lines = "0" * 64, []
+    for line in (folder / "seals.ndjson").read_text(encoding="utf-8").splitlines():
+        values = json.loads(line)
+        if "text" in values:
+            seal = json.loads(values["text"]) | {"previous": before}
+            change(seal)
+            values["text"] = json.dumps(seal, separators=(",", ":"), sort_keys=True)
+            values["signature"] = base64.b64encode(OWNER.sign(values["text"])).decode()
+            before = sha256(values["text"].encode()).hexdigest()
+        lines.append(json.dumps(values, separators=(",", ":")) + "\n")
+    (folder / "seals.ndjson").write_text("".join(lines), encoding="utf-8")
+
+
+def test_seals_of_version_1_alone_verify_nothing(copied: Path) -> None:
+    with_seals(copied, lambda seal: seal.update(version=2))
+    assert run_alone(copied).returncode == 0
+    with_seals(copied, lambda seal: seal.update(version=1))
+    done = run_alone(copied)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has no seal of version 2, so nothing can be verified" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("after_id", "until_id", "index"),
+    [(None, None, "entry_xact"), (None, 9, "entry_xact"), (9, None, "entry_xact"), (9, 12, "entry_id")],
+)
+def test_a_seal_reads_its_own_entries_alone(
+    copied: Path, after_id: int | None, until_id: int | None, index: str
+) -> None:
+    with_seals(copied, lambda seal: seal.update(after_id=after_id, until_id=until_id))
+    seal, _ = next(alone.seals_of(copied / "seals.ndjson"))
+    store = sqlite3.connect(":memory:")
+    store.executescript(alone._TABLES + alone._INDEXES)
+    text, values = alone._Comparison(store, alone.Removals(), [], alone.LOWEST, alone.HIGHEST)._stretch(seal)
+    [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
+    assert f"USING INDEX {index} " in first[3]
 
 
 def line_with(record: str) -> str:

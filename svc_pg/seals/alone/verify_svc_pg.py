@@ -683,6 +683,7 @@ class _Comparison:
     extra: list[tuple[bytes, int]] = field(default_factory=list)
     found: list[Finding] = field(default_factory=list)
     compared: int = 0
+    seals: int = 0
 
     def all(self, seals: Path, chain: Chain) -> Verification:
         """Compare each signed seal, then name what differs."""
@@ -694,6 +695,9 @@ class _Comparison:
             last = seal if seal.version == 2 else last
             if seal.number not in chain.unsigned and seal.version == 2:
                 self._compare(seal, leaves)
+                self.seals += 1
+        if not self.seals and not chain.findings:
+            raise UnreadableError(f"{seals} has no seal of version 2, so nothing can be verified")
         self._rest(last, has_chain=not chain.findings)
         self.found += self._names()
         if result.is_complete and chain.last is not None:
@@ -764,9 +768,12 @@ class _Comparison:
             end if value is None else value
             for value, end in zip(bounds, (LOWEST, HIGHEST, LOWEST, HIGHEST), strict=True)
         )
+        index = (
+            "entry_xact" if seal.after_id is None or seal.until_id is None else "entry_id"
+        )  # parts of a stretch have ids
         text = (
-            "select id, time, digest, erased from entry where xact >= ? and xact < ? and id > ? and id <= ?"
-            " and time >= ? and time <= ? order by id"
+            f"select id, time, digest, erased from entry indexed by {index}"  # noqa: S608 - one of two names
+            " where xact >= ? and xact < ? and id > ? and id <= ? and time >= ? and time <= ? order by id"
         )
         return text, (low, high, after, until, began, ended)
 
