@@ -97,9 +97,11 @@ def test_no_module_beside_the_evidence_is_imported(copied: Path) -> None:
 def test_a_person_reads_a_line_for_each_difference() -> None:
     done = run_alone(VECTORS / "re-dated")
     assert done.returncode == 3
-    first, last = done.stdout.splitlines()
+    first, counts, seal, unsealed = done.stdout.splitlines()
     assert first.startswith("entry 3 was re-dated: its time was 20")
-    assert "entries as sealed by 3 seals; 1 are newer than the last seal, and nothing proves them." in last
+    assert "entries as sealed by 3 seals; 1 are newer than the last seal, and nothing proves them." in counts
+    assert seal.startswith("The last seal is 3, of 20")
+    assert unsealed.startswith("Without a seal: 17 (line 15); from 20")
 
 
 @pytest.mark.parametrize(("key", "message", "signature"), RFC_8032)
@@ -268,6 +270,41 @@ def test_seals_of_version_1_alone_verify_nothing(copied: Path) -> None:
     assert "has no seal of version 2, so nothing can be verified" in done.stderr
 
 
+def test_entries_without_a_seal_are_named_and_no_period_may_have_any(copied: Path) -> None:
+    export = copied / "export.ndjson"
+    lines = export.read_text(encoding="utf-8").splitlines(keepends=True)
+    times = [json.loads(line)["timestamp"] for line in lines]
+    [seal] = [json.loads(json.loads(line)["text"]) for line in SEALS.splitlines()[-1:]]
+    for key in range(30, 55):  # dated back to the first entry, in a transaction after the seals
+        line = line_with(str(key)).replace('"1"', f'"{key}"', 1).replace('"2"', '"4000000000000"', 1)
+        lines.append(line.replace("2026-01-05T09:30:00.000000Z", times[0]) + "\n")
+    export.write_text("".join(lines), encoding="utf-8")
+    done = run_alone(copied)
+    assert (done.returncode, "; 26 are newer than the last seal" in done.stdout) == (0, True)
+    assert "Without a seal: 30 (line 16), 31 (line 17), " in done.stdout
+    assert f", 49 (line 35) and 6 more; from {times[0].replace('T', ' ')} to " in done.stdout
+    assert "25 of these have a time before the last seal: their transactions ended after it, or" in done.stdout
+    found = json.loads(run_alone(copied, "--json").stdout)
+    assert (found["last_seal"], found["unsealed_early"], found["is_behind"]) == (3, 25, False)
+    assert (found["unsealed_first"][:1], len(found["unsealed_first"])) == ([{"entry": 30, "line": 16}], 20)
+    assert found["sealed_at"] == seal["sealed_at"].replace("T", " ")
+    done = run_alone(copied, "--until", seal["sealed_at"])
+    assert done.returncode == 3
+    assert "not proven, because 25 entries of that time have no seal: seal, and write anew." in done.stdout
+
+
+def test_a_period_needs_a_seal_after_it(copied: Path) -> None:
+    export = copied / "export.ndjson"
+    export.write_text("".join(LINES[number] for number in SEALED), encoding="utf-8")
+    [seal] = [json.loads(json.loads(line)["text"]) for line in SEALS.splitlines()[-1:]]
+    assert run_alone(copied, "--until", seal["sealed_at"]).returncode == 0
+    done = run_alone(copied, "--until", seal["sealed_at"].replace("Z", "1Z").replace("2026", "2036"))
+    assert done.returncode == 3
+    assert "not proven, because the last seal is older than --until: seal, and write anew." in done.stdout
+    done = run_alone(copied, "--since", seal["sealed_at"], "--until", seal["sealed_at"])
+    assert (done.returncode, "--until must be after --since" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("after_id", "until_id", "index"),
     [(None, None, "entry_xact"), (None, 9, "entry_xact"), (9, None, "entry_xact"), (9, 12, "entry_id")],
@@ -279,7 +316,7 @@ def test_a_seal_reads_its_own_entries_alone(
     seal, _ = next(alone.seals_of(copied / "seals.ndjson"))
     store = sqlite3.connect(":memory:")
     store.executescript(alone._TABLES + alone._INDEXES)
-    text, values = alone._Comparison(store, alone.Removals(), [], alone.LOWEST, alone.HIGHEST)._stretch(seal)
+    text, values = alone._Comparison(store, alone.Removals(), [], range(0))._stretch(seal)
     [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
     assert f"USING INDEX {index} " in first[3]
 

@@ -6,8 +6,10 @@ python -I verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--sin
 seal`` prints it; several keys follow each other. ``--copies`` has seals that were kept outside the database, the later
 word about seals. With ``--since`` and ``--until``, only the entries between must be in the export.
 
-Exit code 0: each sealed entry is there as it was sealed, or the log's own sealed entries explain why it is not.
-Exit code 3: something differs, a line each. Exit code 1: the files cannot be read, or nothing is sealed.
+Exit code 0: each sealed entry is there as it was sealed, or the log's own sealed entries explain why it is not. Entries
+without a seal are not proven; they are named, and with ``--until`` there are none of that time, and a seal after it.
+Exit code 3: something differs, a line each, or the seals do not reach to ``--until``. Exit code 1: the files cannot be
+read, or nothing is sealed.
 
 The file has six parts: signatures, input, entries, seals, removals, comparison. Entries are sorted in a temporary
 file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an export
@@ -42,6 +44,8 @@ LEAF: Final = 48
 """The bytes of a leaf: id, time in microseconds since 2000, and the digest of the entry."""
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 MOST_FINDINGS: Final = 1000
+MOST_NAMED: Final = 20
+"""The most entries without a seal that are named."""
 LONGEST_LINE: Final = 1 << 30
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -323,6 +327,7 @@ class Seal:
     number: int
     previous: str
     root: str
+    sealed_at: int
     until_id: int | None
     until_xact_id: int | None
     version: int
@@ -337,7 +342,7 @@ class Seal:
             raise ValueError("text")
         if values.pop("kind") != "svc-pg audit seal" or values["version"] not in (1, 2):
             raise ValueError("kind")
-        microseconds(values.pop("sealed_at"))
+        values["sealed_at"] = microseconds(values["sealed_at"])
         began = values["epoch_began_at"]
         values["epoch_began_at"] = None if began is None else microseconds(began)
         found = cls(**values, text=text, signature=base64.b64decode(copy["signature"], validate=True))
@@ -347,6 +352,21 @@ class Seal:
             raise ValueError("number")
         bytes.fromhex(found.root), bytes.fromhex(found.previous), found.key_id.encode(), found.epoch.encode()
         return found
+
+    def is_before(self, xact: int, key: int, time: int) -> bool:
+        """True if an entry with this transaction, id and time is newer than this seal, which is the last."""
+        began, until, start, until_id = self.ends
+        return time >= began and (xact >= until or (xact >= start and key > until_id))
+
+    @property
+    def ends(self) -> tuple[int, int, int, int]:
+        """The time when its epoch began, the transaction that ends it, the first one, and the last id."""
+        return (
+            LOWEST if self.epoch_began_at is None else self.epoch_began_at,
+            HIGHEST if self.until_xact_id is None else self.until_xact_id,
+            LOWEST if self.from_xact_id is None else self.from_xact_id,
+            HIGHEST if self.until_id is None else self.until_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +419,7 @@ class Chain:
     copies: Iterator[tuple[Seal, bytes | None]]
     findings: list[Finding] = field(default_factory=list)
     last: Seal | None = None
+    newest: Seal | None = None  # the last of version 2
     unsigned: set[int] = field(default_factory=set)
     taken: int = 0
     _copy: Seal | None = None
@@ -423,6 +444,7 @@ class Chain:
         if self._copy is not None and self._copy.number == seal.number and self._copy.text != seal.text:
             self._add("seal_replaced", seal.number, f"seal {seal.number} is not the one of the copies")
         self.last, self._has_followed, self.taken = seal, is_signed, self.taken + 1
+        self.newest = seal if seal.version == 2 else self.newest
         return is_signed
 
     def end(self) -> None:
@@ -490,7 +512,8 @@ class Removals:
     """The removals that an entry of the log proves, or the seal of a purged one.
 
     ``dropped`` has dropped partitions: two times between which entries below an id are gone. ``lists`` has the digest
-    of each other removal's list; ``changed`` are those whose list has another one and so explains nothing.
+    of each other removal's list; ``changed`` are those whose list has another one and so explains nothing. ``later``
+    are newer than the last seal and not of the time of the export.
     """
 
     dropped: list[tuple[int, int, int]] = field(default_factory=list)
@@ -498,6 +521,7 @@ class Removals:
     erasures: set[int] = field(default_factory=set)
     changed: list[int] = field(default_factory=list)
     disproved: list[int] = field(default_factory=list)
+    later: int = 0
 
     def add(self, key: int, who: str, content: str) -> None:
         """Take the removal that an entry tells of. One that cannot be read explains nothing."""
@@ -569,21 +593,38 @@ def _is_tombstone(content: str, erasure: int) -> bool:
 class Verification:
     """The result: ``entries`` are as they were sealed, ``unsealed`` ones are newer than the last seal.
 
-    ``unproven`` of the latter tell of a purge or an erasure: whoever handed the files over can have written them.
+    Of the latter, ``unsealed_first`` has the ids and the lines of the oldest, ``unsealed_times`` the least and the
+    greatest time, ``unsealed_early`` the number of those with a time before that seal, and ``unsealed_of_period`` the
+    number of those of the export's time. ``unproven`` is the number of purges and erasures that no seal has, which
+    whoever handed the files over can have written; ``unproven_later`` of these are after the export's time.
+    ``is_behind`` is true if the export has an end and the seals do not reach to it.
     """
 
     seals: int = 0
+    last_seal: int = 0
+    sealed_at: str | None = None
     entries: int = 0
     unsealed: int = 0
+    unsealed_first: list[dict[str, int]] = field(default_factory=list)
+    unsealed_times: list[str] = field(default_factory=list)
+    unsealed_early: int = 0
+    unsealed_of_period: int = 0
+    is_behind: bool = False
     unproven: int = 0
+    unproven_later: int = 0
     purged: int = 0
     erased: int = 0
     findings: list[Finding] = field(default_factory=list)
     is_complete: bool = True
 
+    @property
+    def is_proven(self) -> bool:
+        """True if nothing differs and no seal is wanting: the exit code 0."""
+        return self.is_complete and not (self.findings or self.unproven or self.is_behind)
+
 
 def verify(
-    export: Path, seals: Path, key: Path, *, copies: Path | None = None, since: int = LOWEST, until: int = HIGHEST
+    export: Path, seals: Path, key: Path, *, copies: Path | None = None, since: int = LOWEST, until: int = HIGHEST + 1
 ) -> Verification:
     """Compare the entries of an export with the seals. Raises UnreadableError."""
     chain = Chain(read_keys(key), iter(()) if copies is None else seals_of(copies))
@@ -600,12 +641,13 @@ def verify(
             else:
                 chain.unsigned.add(seal.number)
             if len(chain.findings) > MOST_FINDINGS:
-                return Verification(chain.taken, findings=chain.findings[:MOST_FINDINGS], is_complete=False)
+                return Verification(seals=chain.taken, findings=chain.findings[:MOST_FINDINGS], is_complete=False)
         chain.end()
         if not chain.taken and not chain.findings:
             raise UnreadableError(f"{seals} has no seals, so nothing can be verified")
-        removals = _removals(store, seals, chain)
-        return _Comparison(store, removals, sorted(time for time in began if time is not None), since, until).all(
+        period = range(since, until)
+        removals = _removals(store, seals, chain, period)
+        return _Comparison(store, removals, sorted(time for time in began if time is not None), period).all(
             seals, chain
         )
     finally:
@@ -647,7 +689,7 @@ def _load_removals(store: sqlite3.Connection, seals: Path) -> None:
             raise UnreadableError(f"{seals} is damaged: line {number} is no removal") from error
 
 
-def _removals(store: sqlite3.Connection, seals: Path, chain: Chain) -> Removals:
+def _removals(store: sqlite3.Connection, seals: Path, chain: Chain, period: range) -> Removals:
     """Those that the export tells of, and those kept beside the log whose entry is sealed."""
     found, gone = Removals(), {}
     for key, who, content in store.execute("select id, who, content from told"):
@@ -662,12 +704,32 @@ def _removals(store: sqlite3.Connection, seals: Path, chain: Chain) -> Removals:
         hits = [leaf for leaf in split(leaves or b"") if leaf in gone]
         if hits and seal.number not in chain.unsigned and seal.version == 2 and is_sealed(seal, leaves or b""):
             for leaf in hits:
-                key = gone.pop(leaf)
-                [row] = store.execute("select who, content from kept where id = ?", (key,))
-                found.add(key, *row)
+                key = gone.pop(leaf, None)
+                if key is not None:
+                    found.add(key, *_kept(store, key))
+    for leaf, key in [*gone.items()]:
+        who, content = _kept(store, key)
+        time = _parts(leaf)[1]
+        if time not in period and chain.newest is not None and chain.newest.is_before(_xact_of(who), key, time):
+            found.add(key, who, content)
+            found.later += 1
+            del gone[leaf]
     found.disproved += sorted(gone.values())
     found.compare_lists(store)
     return found
+
+
+def _kept(store: sqlite3.Connection, key: int) -> tuple[str, str]:
+    [(who, content)] = store.execute("select who, content from kept where id = ?", (key,))
+    return who, content
+
+
+def _xact_of(who: str) -> int:
+    try:
+        found = json.loads(who)[1]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return LOWEST
+    return found if isinstance(found, int) else LOWEST
 
 
 @dataclass(slots=True)
@@ -675,8 +737,7 @@ class _Comparison:
     store: sqlite3.Connection
     removals: Removals
     began: list[int]
-    since: int
-    until: int
+    period: range
     result: Verification = field(default_factory=Verification)
     changed: list[tuple[bytes, bytes, int]] = field(default_factory=list)
     missing: list[tuple[bytes, int]] = field(default_factory=list)
@@ -687,18 +748,17 @@ class _Comparison:
 
     def all(self, seals: Path, chain: Chain) -> Verification:
         """Compare each signed seal, then name what differs."""
-        result, last = self.result, None
+        result = self.result
         for seal, leaves in seals_of(seals):
             if len(self.changed) + len(self.missing) + len(self.extra) + len(self.found) > MOST_FINDINGS:
                 result.is_complete = False
                 break
-            last = seal if seal.version == 2 else last
             if seal.number not in chain.unsigned and seal.version == 2:
                 self._compare(seal, leaves)
                 self.seals += 1
         if not self.seals and not chain.findings:
             raise UnreadableError(f"{seals} has no seal of version 2, so nothing can be verified")
-        self._rest(last, has_chain=not chain.findings)
+        self._rest(chain.newest, has_chain=not chain.findings)
         self.found += self._names()
         if result.is_complete and chain.last is not None:
             self.found += self._returned(chain.last.number)
@@ -756,7 +816,7 @@ class _Comparison:
         for leaf in [leaf for leaves in missing.values() for leaf in leaves]:
             if self.removals.has_removed(self.store, leaf):
                 self.result.purged += 1
-            elif self.since <= _parts(leaf)[1] < self.until:
+            elif _parts(leaf)[1] in self.period:
                 self.missing.append((leaf, seal.number))
         return differing
 
@@ -781,17 +841,27 @@ class _Comparison:
         """Count the entries after the last seal. There are no others, unless seals are missing too."""
         if last is None or not self.result.is_complete:
             return
-        began = LOWEST if last.epoch_began_at is None else last.epoch_began_at
-        until_id, until = last.until_id, HIGHEST if last.until_xact_id is None else last.until_xact_id
-        start = LOWEST if last.from_xact_id is None else last.from_xact_id
-        values = (began, until, start, HIGHEST if until_id is None else until_id)
+        result, until = self.result, self.period.stop
         newer = "from entry e where e.time >= ? and (e.xact >= ? or (e.xact >= ? and e.id > ?))"
-        [(self.result.unsealed,)] = self.store.execute("select count(*) " + newer, values)
+        facts = (
+            "select count(*), min(time), max(time), count(*) filter (where time < ?),"
+            " count(*) filter (where time >= ? and time < ?) "
+        )
+        limits = (last.sealed_at, self.period.start, min(until, HIGHEST))
+        [(result.unsealed, *times, early, of_period)] = self.store.execute(facts + newer, (*limits, *last.ends))
+        result.unsealed_early, result.unsealed_of_period = early, of_period
+        if result.unsealed:
+            result.unsealed_times = [shown(time) for time in times]
+        first = f"select id, line {newer} order by time, id limit {MOST_NAMED}"
+        result.unsealed_first = [{"entry": key, "line": line} for key, line in self.store.execute(first, last.ends)]
+        result.last_seal, result.sealed_at = last.number, shown(last.sealed_at)
+        result.is_behind = until <= HIGHEST and (of_period > 0 or last.sealed_at < until)
         of_told = "select count(*) " + newer + " and e.id in (select id from told)"  # noqa: S608 - constants
-        [(self.result.unproven,)] = self.store.execute(of_told, values)
+        [(told,)] = self.store.execute(of_told, last.ends)
+        result.unproven, result.unproven_later = told + self.removals.later, self.removals.later
         [(entries,)] = self.store.execute("select count(*) from entry")
-        if has_chain and entries != self.compared + self.result.unsealed:
-            message = f"{entries - self.compared - self.result.unsealed} entries are in the part of no seal"
+        if has_chain and entries != self.compared + result.unsealed:
+            message = f"{entries - self.compared - result.unsealed} entries are in the part of no seal"
             self.found.append(Finding("outside", last.number, None, message))
 
     def _names(self) -> Iterator[Finding]:
@@ -884,6 +954,8 @@ def main(arguments: list[str]) -> int:
     times = {name: getattr(wanted, name) for name in ("since", "until") if getattr(wanted, name) is not None}
     if any(time.tzinfo is None for time in times.values()):
         parser.error("a time needs its zone: 2026-11-01T00:00:00Z")
+    if len(times) == 2 and times["since"] >= times["until"]:
+        parser.error("--until must be after --since")
     bounds = {name: (time - _EPOCH) // timedelta(microseconds=1) for name, time in times.items()}
     try:
         found = verify(wanted.export, wanted.seals, wanted.key, copies=wanted.copies, **bounds)
@@ -894,7 +966,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(json.dumps({name: getattr(found, name) for name in found.__slots__}, default=_plain) + "\n")
     else:
         _tell(found)
-    return 3 if found.findings or found.unproven or not found.is_complete else 0
+    return 0 if found.is_proven else 3
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -911,10 +983,32 @@ def _tell(found: Verification) -> None:
         f"{found.entries} entries as sealed by {found.seals} seals; {found.unsealed} are newer than the last seal, and"
         f" nothing proves them. {found.purged} were purged, and the contents of {found.erased} erased.\n"
     )
-    if found.unproven:
-        sys.stdout.write(f"{found.unproven} of the newer ones tell of a purge or an erasure: seal, and write anew.\n")
+    _tell_of_seals(found)
     if not found.is_complete:
         sys.stdout.write("There are too many differences; the rest was not compared.\n")
+
+
+def _tell_of_seals(found: Verification) -> None:
+    """Name the last seal, and what no seal has."""
+    lines = [f"The last seal is {found.last_seal}, of {found.sealed_at}."] if found.sealed_at else []
+    if found.unsealed:
+        named = ", ".join(f"{each['entry']} (line {each['line']})" for each in found.unsealed_first)
+        more = f" and {found.unsealed - len(found.unsealed_first)} more" if found.unsealed > MOST_NAMED else ""
+        lines.append(f"Without a seal: {named}{more}; from {found.unsealed_times[0]} to {found.unsealed_times[1]}.")
+    if found.unsealed_early:
+        why = "their transactions ended after it, or somebody dated them back"
+        lines.append(f"{found.unsealed_early} of these have a time before the last seal: {why}.")
+    told = found.unproven - found.unproven_later
+    if told:
+        lines.append(f"{told} of the newer ones tell of a purge or an erasure: seal, and write anew.")
+    if found.unproven_later:
+        words = "purges or erasures outside of that time are newer than the last seal: seal, and write anew"
+        lines.append(f"{found.unproven_later} {words}.")
+    if found.is_behind:
+        wanting = f"{found.unsealed_of_period} entries of that time have no seal"
+        wanting = wanting if found.unsealed_of_period else "the last seal is older than --until"
+        lines.append(f"The time until --until is not proven, because {wanting}: seal, and write anew.")
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":
