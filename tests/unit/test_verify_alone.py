@@ -3,13 +3,16 @@
 import ast
 import base64
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -160,6 +163,11 @@ def cut(text: str) -> str:
         ("export.ndjson", lambda text: text.replace('{"id":"', '{"id":"0', 1), "line 1 is no entry"),
         ("export.ndjson", lambda text: text.replace('}\n', ',"label":1}\n', 1), "line 1 is no entry"),
         ("export.ndjson", lambda _: '{"id":' + '"\\"' * 10 + "\n", "line 1 is no entry"),
+        ("export.ndjson", lambda text: re.sub('"timestamp":"(.*?)"', r'"timestamp":[\1]', text, count=1), "is no entry"),
+        ("export.ndjson", lambda text: re.sub('"timestamp":"(.*?)"', r'"timestamp":1\g<1>1', text, count=1), "is no entry"),
+        ("seals.ndjson", lambda text: text.replace('"digest":"', '"digest":"00', 1), "is no removal"),
+        ("seals.ndjson", lambda text: text.replace('root\\":\\"', 'root\\":\\"00', 1), "is no seal"),
+        ("seals.ndjson", lambda text: "x" * alone.LONGEST_SEAL + text, "line 1 is longer than 4194304 bytes"),
         ("seals.ndjson", lambda _: "", "has no seals, so nothing can be verified"),
         ("seals.ndjson", lambda text: text.replace("audit seal", "audit sael"), "is no seal"),
         ("seals.ndjson", lambda text: text.replace('"number', '"nomber'), "is no seal"),
@@ -185,6 +193,74 @@ def test_a_file_that_is_not_there_or_no_text_is_refused_in_words(copied: Path) -
     assert "line 1 is not UTF-8" in run_alone(copied).stderr
     (copied / "export.ndjson").unlink()
     assert "export.ndjson cannot be read: No such file" in run_alone(copied).stderr
+
+
+def test_a_file_of_copies_has_copies(copied: Path) -> None:
+    (copied / "copies").touch()
+    done = run_alone(copied, "--copies", str(copied / "copies"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "copies has no copies of seals" in done.stderr
+
+
+def test_a_file_of_seals_that_changes_meanwhile_is_refused(copied: Path) -> None:
+    file = copied / "seals.ndjson"
+    lines = alone.Seals(file)
+    assert [*lines] == [*lines]
+    file.write_text(file.read_text(encoding="utf-8").replace("mOo", "nOo", 1), encoding="utf-8")
+    with pytest.raises(UnreadableError, match="was changed while it was read"):
+        [*lines]
+
+
+def test_what_verifies_no_entry_says_so(copied: Path) -> None:
+    (copied / "export.ndjson").write_text("")
+    done = run_alone(copied, "--since", "2099-01-01T00:00:00Z")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        "The files have no entry of that time that has a seal, so none was verified.",
+    )
+
+
+def test_a_damaged_package_of_signatures_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Damaged(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", Damaged("cryptography.exceptions"))
+    assert alone.has_signed(OWNER.public.keys["s1"], "text", OWNER.sign("text"))
+    assert not alone.has_signed(OWNER.public.keys["s1"], "texts", OWNER.sign("text"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [
+        ("RLIMIT_FSIZE, (0, 0)", "; SQLITE_TMPDIR names another folder for it"),
+        ("RLIMIT_AS, (1 << 29, 1 << 29)", "error: the memory is too small for these files"),
+    ],
+)
+def test_a_machine_that_is_too_small_is_told_in_words(copied: Path, limit: str, error: str) -> None:
+    with (copied / "export.ndjson").open("r+") as file:
+        if "AS" in limit:
+            file.truncate(1 << 30)  # a line without end, of holes
+        else:
+            file.writelines(line_with(str(key)) + "\n" for key in range(50_000))
+    code = f"import resource, runpy, sys; resource.setrlimit(resource.{limit}); sys.argv = sys.argv[1:];" + (
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    files = [copied / "export.ndjson", copied / "seals.ndjson", VECTORS / "key"]
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, PROGRAM, *files], capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert error in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_keys_that_nobody_gave_are_named_up_to_a_bound() -> None:
+    chain = alone.Chain([("s1", b"k" * 32)], iter(()))
+    seal, _ = next(alone.seals_of(alone.Seals(INTACT / "seals.ndjson")))
+    for number in range(1, 1500):
+        chain.take(replace(seal, key_id=f"m{number}", number=number))
+    assert (len(chain._unknown), len(chain.findings)) == (1000, 499)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +389,7 @@ def test_a_seal_reads_its_own_entries_alone(
     copied: Path, after_id: int | None, until_id: int | None, index: str
 ) -> None:
     with_seals(copied, lambda seal: seal.update(after_id=after_id, until_id=until_id))
-    seal, _ = next(alone.seals_of(copied / "seals.ndjson"))
+    seal, _ = next(alone.seals_of(alone.Seals(copied / "seals.ndjson")))
     store = sqlite3.connect(":memory:")
     store.executescript(alone._TABLES + alone._INDEXES)
     text, values = alone._Comparison(store, alone.Removals(), [], range(0))._stretch(seal)
@@ -433,8 +509,24 @@ def test_no_exchange_of_values_and_no_other_number_of_lines_is_accepted(
 def test_a_changed_file_of_seals_raises_nothing_but_its_error(
     folder: Path, position: int, character: str, *, cut: bool
 ) -> None:
-    rest = "" if cut else SEALS[position + 1 :]
-    is_accepted(folder, "".join(LINES), SEALS[:position] + character + rest)
+    changed = SEALS[:position] + character + ("" if cut else SEALS[position + 1 :])
+    if is_accepted(folder, "".join(LINES), changed):  # the newest seals may be gone, and leaves that entries prove
+        for before, now in zip(signed(SEALS), signed(changed), strict=False):
+            assert now[:2] == before[:2]
+            assert now[2] in (None, before[2])
+
+
+def signed(seals: str) -> list[tuple[str, bytes, bytes | None]]:
+    """The text, the signature and the leaves of each seal."""
+    values = [json.loads(line) for line in seals.splitlines() if not line.startswith('{"removal":')]
+    return [
+        (
+            each["text"],
+            base64.b64decode(each["signature"]),
+            base64.b64decode(each["leaves"]) if "leaves" in each else None,
+        )
+        for each in values
+    ]
 
 
 @given(number=st.integers(1, 3), position=st.integers(0, 2000), character=st.sampled_from("0123456789abcdef"))

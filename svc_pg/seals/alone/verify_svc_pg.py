@@ -47,6 +47,8 @@ MOST_FINDINGS: Final = 1000
 MOST_NAMED: Final = 20
 """The most entries without a seal that are named."""
 LONGEST_LINE: Final = 1 << 30
+LONGEST_SEAL: Final = 1 << 22
+"""The most bytes of a line of seals or copies: a seal has up to 32,768 entries, of 64 bytes each."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -68,7 +70,7 @@ def has_signed(public_key: bytes, text: str, signature: bytes) -> bool:
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    except ImportError:
+    except Exception:  # noqa: BLE001 - a package that is damaged or too old raises anything
         return verify_ed25519(public_key, text.encode(), signature)
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, text.encode())
@@ -157,13 +159,15 @@ def read_keys(file: Path) -> list[tuple[str | None, bytes]]:
     return keys
 
 
-def lines_of(file: Path) -> Iterator[tuple[int, str]]:
+def lines_of(file: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, one at a time."""
     try:
         with file.open("rb") as opened:
             number = 0
-            while line := opened.readline(LONGEST_LINE):
+            while line := opened.readline(longest):
                 number += 1
+                if len(line) == longest and not line.endswith(b"\n"):
+                    raise UnreadableError(f"{file} cannot be verified: line {number} is longer than {longest} bytes")
                 if not line.endswith(b"\n"):
                     raise UnreadableError(f"{file} is cut: its line {number} does not end")
                 yield number, line[:-1].decode()
@@ -171,6 +175,24 @@ def lines_of(file: Path) -> Iterator[tuple[int, str]]:
         raise UnreadableError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnreadableError(f"{file} is damaged: line {number} is not UTF-8") from error
+
+
+@dataclass(slots=True)
+class Seals:
+    """The lines of a file of seals, which is read several times and must be the same each time."""
+
+    file: Path
+    digest: bytes | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """The lines with their numbers. Raises UnreadableError at the end if they are not those of the last time."""
+        hashed = sha256()
+        for number, line in lines_of(self.file, LONGEST_SEAL):
+            hashed.update(line.encode() + b"\n")
+            yield number, line
+        if self.digest is not None and self.digest != hashed.digest():
+            raise UnreadableError(f"{self.file} was changed while it was read")
+        self.digest = hashed.digest()
 
 
 def microseconds(time: str) -> int:
@@ -257,7 +279,7 @@ def read_entry(line: str) -> Entry:
     content = bytes.fromhex(erased[1:-1]) if len(erased) == 66 else sha256(second.encode()).digest()
     return Entry(
         id=_number(raw["id"]),
-        time=HIGHEST if raw["timestamp"] == '"null"' else microseconds(raw["timestamp"][1:-1]),  # or infinity
+        time=_time(raw["timestamp"]),
         xact=_number(raw["xactId"]),
         who=first,
         content=second,
@@ -299,6 +321,12 @@ def _number(text: str) -> int:
     if found is None or not LOWEST <= int(found[1]) <= HIGHEST:
         raise ValueError(text)
     return int(found[1])
+
+
+def _time(text: str) -> int:
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        raise ValueError(text)
+    return HIGHEST if text == '"null"' else microseconds(text[1:-1])  # or infinity
 
 
 def _anonymous(key: str) -> str:
@@ -350,7 +378,9 @@ class Seal:
         given = (found.entries, found.number, found.version, *(each for each in numbers if each is not None))
         if any(type(each) is not int or not LOWEST <= each <= HIGHEST for each in given):
             raise ValueError("number")
-        bytes.fromhex(found.root), bytes.fromhex(found.previous), found.key_id.encode(), found.epoch.encode()
+        if any(_HASH.fullmatch(f'"{each}"') is None or not each for each in (found.root, found.previous)):
+            raise ValueError("digest")
+        found.key_id.encode(), found.epoch.encode()
         return found
 
     def is_before(self, xact: int, key: int, time: int) -> bool:
@@ -393,10 +423,19 @@ def is_sealed(seal: Seal, leaves: bytes) -> bool:
     return len(leaves) == seal.entries * LEAF and root_of(split(leaves)).hex() == seal.root
 
 
-def seals_of(file: Path) -> Iterator[tuple[Seal, bytes | None]]:
+def copies_of(file: Path) -> Iterator[tuple[Seal, bytes | None]]:
+    """The seals of a file of copies, which has at least one."""
+    found = None
+    for found in seals_of(Seals(file)):
+        yield found
+    if found is None:
+        raise UnreadableError(f"{file} has no copies of seals")
+
+
+def seals_of(seals: Seals) -> Iterator[tuple[Seal, bytes | None]]:
     """The seals of a file, in the order of their numbers, with their leaves; None in a file of copies."""
-    before = 0
-    for number, line in lines_of(file):
+    before, file = 0, seals.file
+    for number, line in seals:
         if line.startswith(_REMOVAL):
             continue
         try:
@@ -461,6 +500,9 @@ class Chain:
 
     def _is_signed(self, seal: Seal) -> bool:
         keys = [key for key_id, key in self.keys if key_id in (None, seal.key_id)]
+        if not keys and seal.key_id not in self._unknown and len(self._unknown) >= MOST_FINDINGS:
+            self._add("seal_of_unknown_key", seal.number, f"seal {seal.number} is signed with a key that is not given")
+            return False
         if not keys:
             self._unknown[seal.key_id] = (self._unknown.get(seal.key_id, (seal.number, 0))[0], seal.number)
             return False
@@ -627,15 +669,16 @@ def verify(
     export: Path, seals: Path, key: Path, *, copies: Path | None = None, since: int = LOWEST, until: int = HIGHEST + 1
 ) -> Verification:
     """Compare the entries of an export with the seals. Raises UnreadableError."""
-    chain = Chain(read_keys(key), iter(()) if copies is None else seals_of(copies))
+    chain = Chain(read_keys(key), iter(()) if copies is None else copies_of(copies))
+    lines = Seals(seals)
     store = sqlite3.connect("", isolation_level=None)  # a file of its own, which goes with it
     try:
         store.executescript(_TABLES + "begin;")
         _load(store, export)
-        _load_removals(store, seals)
+        _load_removals(store, lines)
         store.executescript(_INDEXES)
         began = set()
-        for seal, _ in seals_of(seals):
+        for seal, _ in seals_of(lines):
             if chain.take(seal):
                 began.add(seal.epoch_began_at)
             else:
@@ -646,9 +689,9 @@ def verify(
         if not chain.taken and not chain.findings:
             raise UnreadableError(f"{seals} has no seals, so nothing can be verified")
         period = range(since, until)
-        removals = _removals(store, seals, chain, period)
+        removals = _removals(store, lines, chain, period)
         return _Comparison(store, removals, sorted(time for time in began if time is not None), period).all(
-            seals, chain
+            lines, chain
         )
     finally:
         store.close()
@@ -671,8 +714,8 @@ def _load(store: sqlite3.Connection, export: Path) -> None:
             store.execute("insert into told values (?, ?, ?, ?)", told)
 
 
-def _load_removals(store: sqlite3.Connection, seals: Path) -> None:
-    for number, line in lines_of(seals):
+def _load_removals(store: sqlite3.Connection, seals: Seals) -> None:
+    for number, line in seals:
         if not line.startswith(_REMOVAL):
             continue
         try:
@@ -683,13 +726,16 @@ def _load_removals(store: sqlite3.Connection, seals: Path) -> None:
                 leaf = leaf_of(key, time, digest_of(who, sha256(content.encode()).digest()))
                 store.execute("insert or replace into kept values (?, ?, ?, ?)", (key, leaf, who, content))
             else:
-                row = (int(values["entry"]), key, time, bytes.fromhex(values["digest"]))
+                digest = bytes.fromhex(values["digest"])
+                if len(digest) != 32:
+                    raise ValueError("digest")
+                row = (int(values["entry"]), key, time, digest)
                 store.execute("insert into removed values (?, ?, ?, ?)", row)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-            raise UnreadableError(f"{seals} is damaged: line {number} is no removal") from error
+            raise UnreadableError(f"{seals.file} is damaged: line {number} is no removal") from error
 
 
-def _removals(store: sqlite3.Connection, seals: Path, chain: Chain, period: range) -> Removals:
+def _removals(store: sqlite3.Connection, seals: Seals, chain: Chain, period: range) -> Removals:
     """Those that the export tells of, and those kept beside the log whose entry is sealed."""
     found, gone = Removals(), {}
     for key, who, content in store.execute("select id, who, content from told"):
@@ -701,8 +747,10 @@ def _removals(store: sqlite3.Connection, seals: Path, chain: Chain, period: rang
         elif told != kept:
             found.disproved.append(key)
     for seal, leaves in seals_of(seals) if gone else ():
-        hits = [leaf for leaf in split(leaves or b"") if leaf in gone]
-        if hits and seal.number not in chain.unsigned and seal.version == 2 and is_sealed(seal, leaves or b""):
+        if leaves is None or seal.number in chain.unsigned or seal.version != 2 or len(leaves) != seal.entries * LEAF:
+            continue
+        hits = [leaf for leaf in split(leaves) if leaf in gone]
+        if hits and is_sealed(seal, leaves):
             for leaf in hits:
                 key = gone.pop(leaf, None)
                 if key is not None:
@@ -746,7 +794,7 @@ class _Comparison:
     compared: int = 0
     seals: int = 0
 
-    def all(self, seals: Path, chain: Chain) -> Verification:
+    def all(self, seals: Seals, chain: Chain) -> Verification:
         """Compare each signed seal, then name what differs."""
         result = self.result
         for seal, leaves in seals_of(seals):
@@ -757,7 +805,7 @@ class _Comparison:
                 self._compare(seal, leaves)
                 self.seals += 1
         if not self.seals and not chain.findings:
-            raise UnreadableError(f"{seals} has no seal of version 2, so nothing can be verified")
+            raise UnreadableError(f"{seals.file} has no seal of version 2, so nothing can be verified")
         self._rest(chain.newest, has_chain=not chain.findings)
         self.found += self._names()
         if result.is_complete and chain.last is not None:
@@ -833,9 +881,9 @@ class _Comparison:
         )  # parts of a stretch have ids
         text = (
             f"select id, time, digest, erased from entry indexed by {index}"  # noqa: S608 - one of two names
-            " where xact >= ? and xact < ? and id > ? and id <= ? and time >= ? and time <= ? order by id"
+            " where xact >= ? and xact < ? and id > ? and id <= ? and time >= ? and time <= ? order by id limit ?"
         )
-        return text, (low, high, after, until, began, ended)
+        return text, (low, high, after, until, began, ended, min(seal.entries + MOST_FINDINGS + 1, HIGHEST))
 
     def _rest(self, last: Seal | None, *, has_chain: bool) -> None:
         """Count the entries after the last seal. There are no others, unless seals are missing too."""
@@ -962,6 +1010,12 @@ def main(arguments: list[str]) -> int:
     except UnreadableError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
+    except sqlite3.Error as error:
+        sys.stderr.write(f"error: the temporary file failed: {error}; SQLITE_TMPDIR names another folder for it\n")
+        return 1
+    except MemoryError:
+        sys.stderr.write("error: the memory is too small for these files\n")
+        return 1
     if wanted.json:
         sys.stdout.write(json.dumps({name: getattr(found, name) for name in found.__slots__}, default=_plain) + "\n")
     else:
@@ -979,6 +1033,8 @@ def _tell(found: Verification) -> None:
         sys.stdout.write(words.encode("ascii", "backslashreplace").decode() + "\n")
     if not found.entries and any(each.kind == "inserted" for each in found.findings):
         sys.stdout.write("No entry is as it was sealed: are the export and the seals of one database?\n")
+    elif not found.entries and not found.findings:
+        sys.stdout.write("The files have no entry of that time that has a seal, so none was verified.\n")
     sys.stdout.write(
         f"{found.entries} entries as sealed by {found.seals} seals; {found.unsealed} are newer than the last seal, and"
         f" nothing proves them. {found.purged} were purged, and the contents of {found.erased} erased.\n"
