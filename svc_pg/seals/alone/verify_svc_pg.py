@@ -876,9 +876,8 @@ class _Comparison:
             end if value is None else value
             for value, end in zip(bounds, (LOWEST, HIGHEST, LOWEST, HIGHEST), strict=True)
         )
-        index = (
-            "entry_xact" if seal.after_id is None or seal.until_id is None else "entry_id"
-        )  # parts of a stretch have ids
+        has_ids = seal.after_id is not None and seal.until_id is not None  # a part between the first and the last
+        index = "entry_id" if has_ids else "entry_xact"
         text = (
             f"select id, time, digest, erased from entry indexed by {index}"  # noqa: S608 - one of two names
             " where xact >= ? and xact < ? and id > ? and id <= ? and time >= ? and time <= ? order by id limit ?"
