@@ -58,5 +58,5 @@ def _tell(folder: Path, report: EvidenceReport, start: datetime | None, end: dat
     ]
     output.words(
         f"Wrote {counted(report.entries, 'entry')} and {counted(report.seals, 'seal')} to {folder}. With the public key"
-        f" in a file: python verify_svc_pg.py export.ndjson seals.ndjson KEY{''.join(times)}"
+        f" in a file: python -I verify_svc_pg.py export.ndjson seals.ndjson KEY{''.join(times)}"
     )

@@ -94,6 +94,16 @@ def claim_a_purge(conn: Connection) -> None:
     conn.execute("insert into svc.audit_removals values (4711, now(), %s, %s)", (json.dumps(who), json.dumps(content)))
 
 
+def delete_without_end(conn: Connection) -> None:
+    """Delete an entry with an infinite time, which a seal has."""
+    conn.execute(
+        "insert into svc.audit_logs (table_name, table_oid, operation, timestamp)"
+        " values ('public.customer', 0, 'DELETE', 'infinity')"
+    )
+    audit.seal(conn, key=KEY)
+    conn.execute("delete from svc.audit_logs where timestamp = 'infinity'")
+
+
 FORGERIES: Final = [
     Forgery("intact", "", []),
     Forgery("intact-with-copies", "", [], has_copies=True),
@@ -109,6 +119,7 @@ FORGERIES: Final = [
         "delete from svc.audit_logs where id = (select max(id) - 1 from svc.audit_logs)",
         [("deleted", None)],
     ),
+    Forgery("deleted-without-end", "", [("deleted", None)]),
     Forgery(
         "deleted-without-a-seal",  # the limit of seals: nothing proves what is newer
         "delete from svc.audit_logs where id = (select max(id) from svc.audit_logs)",
@@ -219,5 +230,7 @@ def forge(conn: Connection, forgery: Forgery) -> None:
             sign_again(conn, 3, KEY)
         case "purge-claimed":
             claim_a_purge(conn)
+        case "deleted-without-end":
+            delete_without_end(conn)
         case _:
             conn.execute(forgery.script)

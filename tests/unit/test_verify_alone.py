@@ -1,12 +1,18 @@
 """The verifier in one file runs without svc-pg and without any package, and names each forgery of tests/vectors/."""
 
 import ast
+import base64
 import json
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -22,6 +28,7 @@ from tests.support.evidence import PROGRAM, VECTORS, result_of, run_alone
 
 CASES: Final = sorted(folder.name for folder in VECTORS.iterdir() if folder.is_dir())
 INTACT: Final = VECTORS / "intact"
+OWNER: Final = SealKey("s1", b"k" * 32)
 RFC_8032: Final = [  # section 7.1: the public key, the message, the signature
     (
         "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
@@ -74,12 +81,30 @@ def test_it_needs_the_standard_library_alone() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_no_module_beside_the_evidence_is_imported(copied: Path) -> None:
+    program = Path(shutil.copy(PROGRAM, copied / PROGRAM.name))
+    taken_over = "import sys; sys.stdout.write('taken over'); sys.stdout.flush(); import os; os._exit(0)"
+    for name in ("argparse", "cryptography", "json", "sqlite3"):
+        (copied / f"{name}.py").write_text(taken_over)
+    for flags in ([], ["-I"], ["-P"]):
+        command = [sys.executable, *flags, program.name, "export.ndjson", "seals.ndjson", str(VECTORS / "key")]
+        done = subprocess.run(command, cwd=copied, capture_output=True, text=True, timeout=100)
+        assert (done.returncode, done.stderr, "14 entries as sealed" in done.stdout) == (0, "", True), flags
+    (copied / "sys.path.py").write_text(f"import sys; sys.path.insert(0, {str(copied)!r}); import json")
+    assert (
+        "taken over"
+        in subprocess.run([sys.executable, "-I", "sys.path.py"], cwd=copied, capture_output=True, text=True).stdout
+    )  # as it would be
+
+
 def test_a_person_reads_a_line_for_each_difference() -> None:
     done = run_alone(VECTORS / "re-dated")
     assert done.returncode == 3
-    first, last = done.stdout.splitlines()
+    first, counts, seal, unsealed = done.stdout.splitlines()
     assert first.startswith("entry 3 was re-dated: its time was 20")
-    assert "entries as sealed by 3 seals; 1 are newer than the last seal, and nothing proves them." in last
+    assert "entries as sealed by 3 seals; 1 are newer than the last seal, and nothing proves them." in counts
+    assert seal.startswith("The last seal is 3, of 20")
+    assert unsealed.startswith("Without a seal: 17 (line 15); from 20")
 
 
 @pytest.mark.parametrize(("key", "message", "signature"), RFC_8032)
@@ -138,6 +163,11 @@ def cut(text: str) -> str:
         ("export.ndjson", lambda text: text.replace('{"id":"', '{"id":"0', 1), "line 1 is no entry"),
         ("export.ndjson", lambda text: text.replace('}\n', ',"label":1}\n', 1), "line 1 is no entry"),
         ("export.ndjson", lambda _: '{"id":' + '"\\"' * 10 + "\n", "line 1 is no entry"),
+        ("export.ndjson", lambda text: re.sub('(mp":)"(.*?)"', r'\1[\2]', text, count=1), "is no entry"),
+        ("export.ndjson", lambda text: re.sub('(mp":)"(.*?)"', r'\g<1>1\g<2>1', text, count=1), "is no entry"),
+        ("seals.ndjson", lambda text: text.replace('"digest":"', '"digest":"00', 1), "is no removal"),
+        ("seals.ndjson", lambda text: text.replace('root\\":\\"', 'root\\":\\"00', 1), "is no seal"),
+        ("seals.ndjson", lambda text: "x" * alone.LONGEST_SEAL + text, "line 1 is longer than 4194304 bytes"),
         ("seals.ndjson", lambda _: "", "has no seals, so nothing can be verified"),
         ("seals.ndjson", lambda text: text.replace("audit seal", "audit sael"), "is no seal"),
         ("seals.ndjson", lambda text: text.replace('"number', '"nomber'), "is no seal"),
@@ -163,6 +193,74 @@ def test_a_file_that_is_not_there_or_no_text_is_refused_in_words(copied: Path) -
     assert "line 1 is not UTF-8" in run_alone(copied).stderr
     (copied / "export.ndjson").unlink()
     assert "export.ndjson cannot be read: No such file" in run_alone(copied).stderr
+
+
+def test_a_file_of_copies_has_copies(copied: Path) -> None:
+    (copied / "copies").touch()
+    done = run_alone(copied, "--copies", str(copied / "copies"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "copies has no copies of seals" in done.stderr
+
+
+def test_a_file_of_seals_that_changes_meanwhile_is_refused(copied: Path) -> None:
+    file = copied / "seals.ndjson"
+    lines = alone.Seals(file)
+    assert [*lines] == [*lines]
+    file.write_text(file.read_text(encoding="utf-8").replace("audit seal", "audit sael", 1), encoding="utf-8")
+    with pytest.raises(UnreadableError, match="was changed while it was read"):
+        list(lines)
+
+
+def test_what_verifies_no_entry_says_so(copied: Path) -> None:
+    (copied / "export.ndjson").write_text("")
+    done = run_alone(copied, "--since", "2099-01-01T00:00:00Z")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        "The files have no entry of that time that has a seal, so none was verified.",
+    )
+
+
+def test_a_damaged_package_of_signatures_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Damaged(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", Damaged("cryptography.exceptions"))
+    assert alone.has_signed(OWNER.public.keys["s1"], "text", OWNER.sign("text"))
+    assert not alone.has_signed(OWNER.public.keys["s1"], "texts", OWNER.sign("text"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [
+        ("RLIMIT_FSIZE, (0, 0)", "; SQLITE_TMPDIR names another folder for it"),
+        ("RLIMIT_AS, (1 << 29, 1 << 29)", "error: the memory is too small for these files"),
+    ],
+)
+def test_a_machine_that_is_too_small_is_told_in_words(copied: Path, limit: str, error: str) -> None:
+    with (copied / "export.ndjson").open("r+") as file:
+        if "AS" in limit:
+            file.truncate(1 << 30)  # a line without end, of holes
+        else:
+            file.writelines(line_with(str(key)) + "\n" for key in range(50_000))
+    code = f"import resource, runpy, sys; resource.setrlimit(resource.{limit}); sys.argv = sys.argv[1:];" + (
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    files = [copied / "export.ndjson", copied / "seals.ndjson", VECTORS / "key"]
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, PROGRAM, *files], capture_output=True, text=True, timeout=100
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert error in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_keys_that_nobody_gave_are_named_up_to_a_bound() -> None:
+    chain = alone.Chain([("s1", b"k" * 32)], iter(()))
+    seal, _ = next(alone.seals_of(alone.Seals(INTACT / "seals.ndjson")))
+    for number in range(1, 1500):
+        chain.take(replace(seal, key_id=f"m{number}", number=number))
+    assert (len(chain._unknown), len(chain.findings)) == (1000, 499)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +320,81 @@ def test_control_characters_of_a_forged_seal_do_not_reach_the_terminal(copied: P
     done = run_alone(copied)
     assert "\x1b" not in done.stdout
     assert 'signed with the key "?[2J"' in done.stdout
+
+
+def with_seals(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change each seal of a folder, and sign it again."""
+    before, lines = "0" * 64, []
+    for line in (folder / "seals.ndjson").read_text(encoding="utf-8").splitlines():
+        values = json.loads(line)
+        if "text" in values:
+            seal = json.loads(values["text"]) | {"previous": before}
+            change(seal)
+            values["text"] = json.dumps(seal, separators=(",", ":"), sort_keys=True)
+            values["signature"] = base64.b64encode(OWNER.sign(values["text"])).decode()
+            before = sha256(values["text"].encode()).hexdigest()
+        lines.append(json.dumps(values, separators=(",", ":")) + "\n")
+    (folder / "seals.ndjson").write_text("".join(lines), encoding="utf-8")
+
+
+def test_seals_of_version_1_alone_verify_nothing(copied: Path) -> None:
+    with_seals(copied, lambda seal: seal.update(version=2))
+    assert run_alone(copied).returncode == 0
+    with_seals(copied, lambda seal: seal.update(version=1))
+    done = run_alone(copied)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has no seal of version 2, so nothing can be verified" in done.stderr
+
+
+def test_entries_without_a_seal_are_named_and_no_period_may_have_any(copied: Path) -> None:
+    export = copied / "export.ndjson"
+    lines = export.read_text(encoding="utf-8").splitlines(keepends=True)
+    times = [json.loads(line)["timestamp"] for line in lines]
+    [seal] = [json.loads(json.loads(line)["text"]) for line in SEALS.splitlines()[-1:]]
+    for key in range(30, 55):  # dated back to the first entry, in a transaction after the seals
+        line = line_with(str(key)).replace('"1"', f'"{key}"', 1).replace('"2"', '"4000000000000"', 1)
+        lines.append(line.replace("2026-01-05T09:30:00.000000Z", times[0]) + "\n")
+    export.write_text("".join(lines), encoding="utf-8")
+    done = run_alone(copied)
+    assert (done.returncode, "; 26 are newer than the last seal" in done.stdout) == (0, True)
+    assert "Without a seal: 30 (line 16), 31 (line 17), " in done.stdout
+    assert f", 49 (line 35) and 6 more; from {times[0].replace('T', ' ')} to " in done.stdout
+    assert "25 of these have a time before the last seal: their transactions ended after it, or" in done.stdout
+    found = json.loads(run_alone(copied, "--json").stdout)
+    assert (found["last_seal"], found["unsealed_early"], found["is_behind"]) == (3, 25, False)
+    assert (found["unsealed_first"][:1], len(found["unsealed_first"])) == ([{"entry": 30, "line": 16}], 20)
+    assert found["sealed_at"] == seal["sealed_at"].replace("T", " ")
+    done = run_alone(copied, "--until", seal["sealed_at"])
+    assert done.returncode == 3
+    assert "not proven, because 25 entries of that time have no seal: seal, and write anew." in done.stdout
+
+
+def test_a_period_needs_a_seal_after_it(copied: Path) -> None:
+    export = copied / "export.ndjson"
+    export.write_text("".join(LINES[number] for number in SEALED), encoding="utf-8")
+    [seal] = [json.loads(json.loads(line)["text"]) for line in SEALS.splitlines()[-1:]]
+    assert run_alone(copied, "--until", seal["sealed_at"]).returncode == 0
+    done = run_alone(copied, "--until", seal["sealed_at"].replace("Z", "1Z").replace("2026", "2036"))
+    assert done.returncode == 3
+    assert "not proven, because the last seal is older than --until: seal, and write anew." in done.stdout
+    done = run_alone(copied, "--since", seal["sealed_at"], "--until", seal["sealed_at"])
+    assert (done.returncode, "--until must be after --since" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("after_id", "until_id", "index"),
+    [(None, None, "entry_xact"), (None, 9, "entry_xact"), (9, None, "entry_xact"), (9, 12, "entry_id")],
+)
+def test_a_seal_reads_its_own_entries_alone(
+    copied: Path, after_id: int | None, until_id: int | None, index: str
+) -> None:
+    with_seals(copied, lambda seal: seal.update(after_id=after_id, until_id=until_id))
+    seal, _ = next(alone.seals_of(alone.Seals(copied / "seals.ndjson")))
+    store = sqlite3.connect(":memory:")
+    store.executescript(alone._TABLES + alone._INDEXES)
+    text, values = alone._Comparison(store, alone.Removals(), [], range(0))._stretch(seal)
+    [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
+    assert f"USING INDEX {index} " in first[3]
 
 
 def line_with(record: str) -> str:
@@ -336,8 +509,19 @@ def test_no_exchange_of_values_and_no_other_number_of_lines_is_accepted(
 def test_a_changed_file_of_seals_raises_nothing_but_its_error(
     folder: Path, position: int, character: str, *, cut: bool
 ) -> None:
-    rest = "" if cut else SEALS[position + 1 :]
-    is_accepted(folder, "".join(LINES), SEALS[:position] + character + rest)
+    changed = SEALS[:position] + character + ("" if cut else SEALS[position + 1 :])
+    if is_accepted(folder, "".join(LINES), changed):  # the newest seals may be gone, and leaves that entries prove
+        for before, now in zip(signed(SEALS), signed(changed), strict=False):
+            assert now[:2] == before[:2]
+            assert now[2] in (None, before[2])
+
+
+def signed(seals: str) -> list[tuple[str, bytes, bytes | None]]:
+    """The text, the signature and the leaves of each seal."""
+    values = [json.loads(line) for line in seals.splitlines() if not line.startswith('{"removal":')]
+    parts = [[each.get(name) for name in ("text", "signature", "leaves")] for each in values]
+    decoded = base64.b64decode
+    return [(text, decoded(sign), None if leaves is None else decoded(leaves)) for text, sign, leaves in parts]
 
 
 @given(number=st.integers(1, 3), position=st.integers(0, 2000), character=st.sampled_from("0123456789abcdef"))

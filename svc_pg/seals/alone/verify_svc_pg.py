@@ -1,25 +1,37 @@
 """Verify an export of an audit log of svc-pg by its seals. It needs Python 3.11 and this file alone.
 
-python verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--since TIME] [--until TIME] [--json]
+python -I verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--since TIME] [--until TIME] [--json]
 
 ``svc-pg evidence`` writes both files. KEY is a file with the public key: PEM, or ``s1:BASE64`` as ``svc-pg keys new
 seal`` prints it; several keys follow each other. ``--copies`` has seals that were kept outside the database, the later
 word about seals. With ``--since`` and ``--until``, only the entries between must be in the export.
 
-Exit code 0: each sealed entry is there as it was sealed, or the log's own sealed entries explain why it is not.
-Exit code 3: something differs, a line each. Exit code 1: the files cannot be read, or nothing is sealed.
+Exit code 0: each sealed entry is there as it was sealed, or the log's own sealed entries explain why it is not. Entries
+without a seal are not proven; they are named, and with ``--until`` there are none of that time, and a seal after it.
+Exit code 3: something differs, a line each, or the seals do not reach to ``--until``. Exit code 1: the files cannot be
+read, or nothing is sealed.
 
 The file has six parts: signatures, input, entries, seals, removals, comparison. Entries are sorted in a temporary
 file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an export
 without svc-pg" of the documentation has the format.
+
+``-I`` keeps Python from taking modules from the folder of the program, where whoever wrote the evidence could have put
+a ``json.py``. Without it, the program itself takes that folder away before it imports anything.
 """
+
+import sys
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # noqa: UP036 - the program is run by any Python that its reader has
+        sys.exit("error: verify_svc_pg.py needs Python 3.11")
+    if not sys.flags.safe_path:
+        del sys.path[0]
 
 import argparse
 import base64
 import json
 import re
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,7 +44,11 @@ LEAF: Final = 48
 """The bytes of a leaf: id, time in microseconds since 2000, and the digest of the entry."""
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 MOST_FINDINGS: Final = 1000
+MOST_NAMED: Final = 20
+"""The most entries without a seal that are named."""
 LONGEST_LINE: Final = 1 << 30
+LONGEST_SEAL: Final = 1 << 22
+"""The most bytes of a line of seals or copies: a seal has up to 32,768 entries, of 64 bytes each."""
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -54,7 +70,7 @@ def has_signed(public_key: bytes, text: str, signature: bytes) -> bool:
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    except ImportError:
+    except Exception:  # noqa: BLE001 - a package that is damaged or too old raises anything
         return verify_ed25519(public_key, text.encode(), signature)
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, text.encode())
@@ -143,13 +159,15 @@ def read_keys(file: Path) -> list[tuple[str | None, bytes]]:
     return keys
 
 
-def lines_of(file: Path) -> Iterator[tuple[int, str]]:
+def lines_of(file: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, one at a time."""
     try:
         with file.open("rb") as opened:
             number = 0
-            while line := opened.readline(LONGEST_LINE):
+            while line := opened.readline(longest):
                 number += 1
+                if len(line) == longest and not line.endswith(b"\n"):
+                    raise UnreadableError(f"{file} cannot be verified: line {number} is longer than {longest} bytes")
                 if not line.endswith(b"\n"):
                     raise UnreadableError(f"{file} is cut: its line {number} does not end")
                 yield number, line[:-1].decode()
@@ -157,6 +175,24 @@ def lines_of(file: Path) -> Iterator[tuple[int, str]]:
         raise UnreadableError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnreadableError(f"{file} is damaged: line {number} is not UTF-8") from error
+
+
+@dataclass(slots=True)
+class Seals:
+    """The lines of a file of seals, which is read several times and must be the same each time."""
+
+    file: Path
+    digest: bytes | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """The lines with their numbers. Raises UnreadableError at the end if they are not those of the last time."""
+        hashed = sha256()
+        for number, line in lines_of(self.file, LONGEST_SEAL):
+            hashed.update(line.encode() + b"\n")
+            yield number, line
+        if self.digest is not None and self.digest != hashed.digest():
+            raise UnreadableError(f"{self.file} was changed while it was read")
+        self.digest = hashed.digest()
 
 
 def microseconds(time: str) -> int:
@@ -243,7 +279,7 @@ def read_entry(line: str) -> Entry:
     content = bytes.fromhex(erased[1:-1]) if len(erased) == 66 else sha256(second.encode()).digest()
     return Entry(
         id=_number(raw["id"]),
-        time=HIGHEST if raw["timestamp"] == '"null"' else microseconds(raw["timestamp"][1:-1]),  # or infinity
+        time=_time(raw["timestamp"]),
         xact=_number(raw["xactId"]),
         who=first,
         content=second,
@@ -287,6 +323,12 @@ def _number(text: str) -> int:
     return int(found[1])
 
 
+def _time(text: str) -> int:
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        raise ValueError(text)
+    return HIGHEST if text == '"null"' else microseconds(text[1:-1])  # or infinity
+
+
 def _anonymous(key: str) -> str:
     """The key if it is one of numbers and UUIDs, which an erasure leaves; else null."""
     if key != "null" and not key.startswith('"'):
@@ -313,6 +355,7 @@ class Seal:
     number: int
     previous: str
     root: str
+    sealed_at: int
     until_id: int | None
     until_xact_id: int | None
     version: int
@@ -327,7 +370,7 @@ class Seal:
             raise ValueError("text")
         if values.pop("kind") != "svc-pg audit seal" or values["version"] not in (1, 2):
             raise ValueError("kind")
-        microseconds(values.pop("sealed_at"))
+        values["sealed_at"] = microseconds(values["sealed_at"])
         began = values["epoch_began_at"]
         values["epoch_began_at"] = None if began is None else microseconds(began)
         found = cls(**values, text=text, signature=base64.b64decode(copy["signature"], validate=True))
@@ -335,8 +378,25 @@ class Seal:
         given = (found.entries, found.number, found.version, *(each for each in numbers if each is not None))
         if any(type(each) is not int or not LOWEST <= each <= HIGHEST for each in given):
             raise ValueError("number")
-        bytes.fromhex(found.root), bytes.fromhex(found.previous), found.key_id.encode(), found.epoch.encode()
+        if any(_HASH.fullmatch(f'"{each}"') is None or not each for each in (found.root, found.previous)):
+            raise ValueError("digest")
+        found.key_id.encode(), found.epoch.encode()
         return found
+
+    def is_before(self, xact: int, key: int, time: int) -> bool:
+        """True if an entry with this transaction, id and time is newer than this seal, which is the last."""
+        began, until, start, until_id = self.ends
+        return time >= began and (xact >= until or (xact >= start and key > until_id))
+
+    @property
+    def ends(self) -> tuple[int, int, int, int]:
+        """The time when its epoch began, the transaction that ends it, the first one, and the last id."""
+        return (
+            LOWEST if self.epoch_began_at is None else self.epoch_began_at,
+            HIGHEST if self.until_xact_id is None else self.until_xact_id,
+            LOWEST if self.from_xact_id is None else self.from_xact_id,
+            HIGHEST if self.until_id is None else self.until_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,10 +423,19 @@ def is_sealed(seal: Seal, leaves: bytes) -> bool:
     return len(leaves) == seal.entries * LEAF and root_of(split(leaves)).hex() == seal.root
 
 
-def seals_of(file: Path) -> Iterator[tuple[Seal, bytes | None]]:
+def copies_of(file: Path) -> Iterator[tuple[Seal, bytes | None]]:
+    """The seals of a file of copies, which has at least one."""
+    found = None
+    for found in seals_of(Seals(file)):
+        yield found
+    if found is None:
+        raise UnreadableError(f"{file} has no copies of seals")
+
+
+def seals_of(seals: Seals) -> Iterator[tuple[Seal, bytes | None]]:
     """The seals of a file, in the order of their numbers, with their leaves; None in a file of copies."""
-    before = 0
-    for number, line in lines_of(file):
+    before, file = 0, seals.file
+    for number, line in seals:
         if line.startswith(_REMOVAL):
             continue
         try:
@@ -389,6 +458,7 @@ class Chain:
     copies: Iterator[tuple[Seal, bytes | None]]
     findings: list[Finding] = field(default_factory=list)
     last: Seal | None = None
+    newest: Seal | None = None  # the last of version 2
     unsigned: set[int] = field(default_factory=set)
     taken: int = 0
     _copy: Seal | None = None
@@ -413,6 +483,7 @@ class Chain:
         if self._copy is not None and self._copy.number == seal.number and self._copy.text != seal.text:
             self._add("seal_replaced", seal.number, f"seal {seal.number} is not the one of the copies")
         self.last, self._has_followed, self.taken = seal, is_signed, self.taken + 1
+        self.newest = seal if seal.version == 2 else self.newest
         return is_signed
 
     def end(self) -> None:
@@ -429,6 +500,9 @@ class Chain:
 
     def _is_signed(self, seal: Seal) -> bool:
         keys = [key for key_id, key in self.keys if key_id in (None, seal.key_id)]
+        if not keys and seal.key_id not in self._unknown and len(self._unknown) >= MOST_FINDINGS:
+            self._add("seal_of_unknown_key", seal.number, f"seal {seal.number} is signed with a key that is not given")
+            return False
         if not keys:
             self._unknown[seal.key_id] = (self._unknown.get(seal.key_id, (seal.number, 0))[0], seal.number)
             return False
@@ -480,7 +554,8 @@ class Removals:
     """The removals that an entry of the log proves, or the seal of a purged one.
 
     ``dropped`` has dropped partitions: two times between which entries below an id are gone. ``lists`` has the digest
-    of each other removal's list; ``changed`` are those whose list has another one and so explains nothing.
+    of each other removal's list; ``changed`` are those whose list has another one and so explains nothing. ``later``
+    are newer than the last seal and not of the time of the export.
     """
 
     dropped: list[tuple[int, int, int]] = field(default_factory=list)
@@ -488,6 +563,7 @@ class Removals:
     erasures: set[int] = field(default_factory=set)
     changed: list[int] = field(default_factory=list)
     disproved: list[int] = field(default_factory=list)
+    later: int = 0
 
     def add(self, key: int, who: str, content: str) -> None:
         """Take the removal that an entry tells of. One that cannot be read explains nothing."""
@@ -559,44 +635,63 @@ def _is_tombstone(content: str, erasure: int) -> bool:
 class Verification:
     """The result: ``entries`` are as they were sealed, ``unsealed`` ones are newer than the last seal.
 
-    ``unproven`` of the latter tell of a purge or an erasure: whoever handed the files over can have written them.
+    Of the latter, ``unsealed_first`` has the ids and the lines of the oldest, ``unsealed_times`` the least and the
+    greatest time, ``unsealed_early`` the number of those with a time before that seal, and ``unsealed_of_period`` the
+    number of those of the export's time. ``unproven`` is the number of purges and erasures that no seal has, which
+    whoever handed the files over can have written; ``unproven_later`` of these are after the export's time.
+    ``is_behind`` is true if the export has an end and the seals do not reach to it.
     """
 
     seals: int = 0
+    last_seal: int = 0
+    sealed_at: str | None = None
     entries: int = 0
     unsealed: int = 0
+    unsealed_first: list[dict[str, int]] = field(default_factory=list)
+    unsealed_times: list[str] = field(default_factory=list)
+    unsealed_early: int = 0
+    unsealed_of_period: int = 0
+    is_behind: bool = False
     unproven: int = 0
+    unproven_later: int = 0
     purged: int = 0
     erased: int = 0
     findings: list[Finding] = field(default_factory=list)
     is_complete: bool = True
 
+    @property
+    def is_proven(self) -> bool:
+        """True if nothing differs and no seal is wanting: the exit code 0."""
+        return self.is_complete and not (self.findings or self.unproven or self.is_behind)
+
 
 def verify(
-    export: Path, seals: Path, key: Path, *, copies: Path | None = None, since: int = LOWEST, until: int = HIGHEST
+    export: Path, seals: Path, key: Path, *, copies: Path | None = None, since: int = LOWEST, until: int = HIGHEST + 1
 ) -> Verification:
     """Compare the entries of an export with the seals. Raises UnreadableError."""
-    chain = Chain(read_keys(key), iter(()) if copies is None else seals_of(copies))
+    chain = Chain(read_keys(key), iter(()) if copies is None else copies_of(copies))
+    lines = Seals(seals)
     store = sqlite3.connect("", isolation_level=None)  # a file of its own, which goes with it
     try:
         store.executescript(_TABLES + "begin;")
         _load(store, export)
-        _load_removals(store, seals)
+        _load_removals(store, lines)
         store.executescript(_INDEXES)
         began = set()
-        for seal, _ in seals_of(seals):
+        for seal, _ in seals_of(lines):
             if chain.take(seal):
                 began.add(seal.epoch_began_at)
             else:
                 chain.unsigned.add(seal.number)
             if len(chain.findings) > MOST_FINDINGS:
-                return Verification(chain.taken, findings=chain.findings[:MOST_FINDINGS], is_complete=False)
+                return Verification(seals=chain.taken, findings=chain.findings[:MOST_FINDINGS], is_complete=False)
         chain.end()
         if not chain.taken and not chain.findings:
             raise UnreadableError(f"{seals} has no seals, so nothing can be verified")
-        removals = _removals(store, seals, chain)
-        return _Comparison(store, removals, sorted(time for time in began if time is not None), since, until).all(
-            seals, chain
+        period = range(since, until)
+        removals = _removals(store, lines, chain, period)
+        return _Comparison(store, removals, sorted(time for time in began if time is not None), period).all(
+            lines, chain
         )
     finally:
         store.close()
@@ -619,8 +714,8 @@ def _load(store: sqlite3.Connection, export: Path) -> None:
             store.execute("insert into told values (?, ?, ?, ?)", told)
 
 
-def _load_removals(store: sqlite3.Connection, seals: Path) -> None:
-    for number, line in lines_of(seals):
+def _load_removals(store: sqlite3.Connection, seals: Seals) -> None:
+    for number, line in seals:
         if not line.startswith(_REMOVAL):
             continue
         try:
@@ -631,13 +726,16 @@ def _load_removals(store: sqlite3.Connection, seals: Path) -> None:
                 leaf = leaf_of(key, time, digest_of(who, sha256(content.encode()).digest()))
                 store.execute("insert or replace into kept values (?, ?, ?, ?)", (key, leaf, who, content))
             else:
-                row = (int(values["entry"]), key, time, bytes.fromhex(values["digest"]))
+                digest = bytes.fromhex(values["digest"])
+                if len(digest) != 32:
+                    raise ValueError("digest")
+                row = (int(values["entry"]), key, time, digest)
                 store.execute("insert into removed values (?, ?, ?, ?)", row)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-            raise UnreadableError(f"{seals} is damaged: line {number} is no removal") from error
+            raise UnreadableError(f"{seals.file} is damaged: line {number} is no removal") from error
 
 
-def _removals(store: sqlite3.Connection, seals: Path, chain: Chain) -> Removals:
+def _removals(store: sqlite3.Connection, seals: Seals, chain: Chain, period: range) -> Removals:
     """Those that the export tells of, and those kept beside the log whose entry is sealed."""
     found, gone = Removals(), {}
     for key, who, content in store.execute("select id, who, content from told"):
@@ -649,15 +747,37 @@ def _removals(store: sqlite3.Connection, seals: Path, chain: Chain) -> Removals:
         elif told != kept:
             found.disproved.append(key)
     for seal, leaves in seals_of(seals) if gone else ():
-        hits = [leaf for leaf in split(leaves or b"") if leaf in gone]
-        if hits and seal.number not in chain.unsigned and seal.version == 2 and is_sealed(seal, leaves or b""):
+        if leaves is None or seal.number in chain.unsigned or seal.version != 2 or len(leaves) != seal.entries * LEAF:
+            continue
+        hits = [leaf for leaf in split(leaves) if leaf in gone]
+        if hits and is_sealed(seal, leaves):
             for leaf in hits:
-                key = gone.pop(leaf)
-                [row] = store.execute("select who, content from kept where id = ?", (key,))
-                found.add(key, *row)
+                key = gone.pop(leaf, None)
+                if key is not None:
+                    found.add(key, *_kept(store, key))
+    for leaf, key in [*gone.items()]:
+        who, content = _kept(store, key)
+        time = _parts(leaf)[1]
+        if time not in period and chain.newest is not None and chain.newest.is_before(_xact_of(who), key, time):
+            found.add(key, who, content)
+            found.later += 1
+            del gone[leaf]
     found.disproved += sorted(gone.values())
     found.compare_lists(store)
     return found
+
+
+def _kept(store: sqlite3.Connection, key: int) -> tuple[str, str]:
+    [(who, content)] = store.execute("select who, content from kept where id = ?", (key,))
+    return who, content
+
+
+def _xact_of(who: str) -> int:
+    try:
+        found = json.loads(who)[1]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return LOWEST
+    return found if isinstance(found, int) else LOWEST
 
 
 @dataclass(slots=True)
@@ -665,26 +785,28 @@ class _Comparison:
     store: sqlite3.Connection
     removals: Removals
     began: list[int]
-    since: int
-    until: int
+    period: range
     result: Verification = field(default_factory=Verification)
     changed: list[tuple[bytes, bytes, int]] = field(default_factory=list)
     missing: list[tuple[bytes, int]] = field(default_factory=list)
     extra: list[tuple[bytes, int]] = field(default_factory=list)
     found: list[Finding] = field(default_factory=list)
     compared: int = 0
+    seals: int = 0
 
-    def all(self, seals: Path, chain: Chain) -> Verification:
+    def all(self, seals: Seals, chain: Chain) -> Verification:
         """Compare each signed seal, then name what differs."""
-        result, last = self.result, None
+        result = self.result
         for seal, leaves in seals_of(seals):
             if len(self.changed) + len(self.missing) + len(self.extra) + len(self.found) > MOST_FINDINGS:
                 result.is_complete = False
                 break
-            last = seal if seal.version == 2 else last
             if seal.number not in chain.unsigned and seal.version == 2:
                 self._compare(seal, leaves)
-        self._rest(last, has_chain=not chain.findings)
+                self.seals += 1
+        if not self.seals and not chain.findings:
+            raise UnreadableError(f"{seals.file} has no seal of version 2, so nothing can be verified")
+        self._rest(chain.newest, has_chain=not chain.findings)
         self.found += self._names()
         if result.is_complete and chain.last is not None:
             self.found += self._returned(chain.last.number)
@@ -742,7 +864,7 @@ class _Comparison:
         for leaf in [leaf for leaves in missing.values() for leaf in leaves]:
             if self.removals.has_removed(self.store, leaf):
                 self.result.purged += 1
-            elif self.since <= _parts(leaf)[1] < self.until:
+            elif _parts(leaf)[1] in self.period:
                 self.missing.append((leaf, seal.number))
         return differing
 
@@ -754,27 +876,39 @@ class _Comparison:
             end if value is None else value
             for value, end in zip(bounds, (LOWEST, HIGHEST, LOWEST, HIGHEST), strict=True)
         )
+        has_ids = seal.after_id is not None and seal.until_id is not None  # a part between the first and the last
+        index = "entry_id" if has_ids else "entry_xact"
         text = (
-            "select id, time, digest, erased from entry where xact >= ? and xact < ? and id > ? and id <= ?"
-            " and time >= ? and time <= ? order by id"
+            f"select id, time, digest, erased from entry indexed by {index}"  # noqa: S608 - one of two names
+            " where xact >= ? and xact < ? and id > ? and id <= ? and time >= ? and time <= ? order by id limit ?"
         )
-        return text, (low, high, after, until, began, ended)
+        return text, (low, high, after, until, began, ended, min(seal.entries + MOST_FINDINGS + 1, HIGHEST))
 
     def _rest(self, last: Seal | None, *, has_chain: bool) -> None:
         """Count the entries after the last seal. There are no others, unless seals are missing too."""
         if last is None or not self.result.is_complete:
             return
-        began = LOWEST if last.epoch_began_at is None else last.epoch_began_at
-        until_id, until = last.until_id, HIGHEST if last.until_xact_id is None else last.until_xact_id
-        start = LOWEST if last.from_xact_id is None else last.from_xact_id
-        values = (began, until, start, HIGHEST if until_id is None else until_id)
+        result, until = self.result, self.period.stop
         newer = "from entry e where e.time >= ? and (e.xact >= ? or (e.xact >= ? and e.id > ?))"
-        [(self.result.unsealed,)] = self.store.execute("select count(*) " + newer, values)
+        facts = (
+            "select count(*), min(time), max(time), count(*) filter (where time < ?),"
+            " count(*) filter (where time >= ? and time < ?) "
+        )
+        limits = (last.sealed_at, self.period.start, min(until, HIGHEST))
+        [(result.unsealed, *times, early, of_period)] = self.store.execute(facts + newer, (*limits, *last.ends))
+        result.unsealed_early, result.unsealed_of_period = early, of_period
+        if result.unsealed:
+            result.unsealed_times = [shown(time) for time in times]
+        first = f"select id, line {newer} order by time, id limit {MOST_NAMED}"
+        result.unsealed_first = [{"entry": key, "line": line} for key, line in self.store.execute(first, last.ends)]
+        result.last_seal, result.sealed_at = last.number, shown(last.sealed_at)
+        result.is_behind = until <= HIGHEST and (of_period > 0 or last.sealed_at < until)
         of_told = "select count(*) " + newer + " and e.id in (select id from told)"  # noqa: S608 - constants
-        [(self.result.unproven,)] = self.store.execute(of_told, values)
+        [(told,)] = self.store.execute(of_told, last.ends)
+        result.unproven, result.unproven_later = told + self.removals.later, self.removals.later
         [(entries,)] = self.store.execute("select count(*) from entry")
-        if has_chain and entries != self.compared + self.result.unsealed:
-            message = f"{entries - self.compared - self.result.unsealed} entries are in the part of no seal"
+        if has_chain and entries != self.compared + result.unsealed:
+            message = f"{entries - self.compared - result.unsealed} entries are in the part of no seal"
             self.found.append(Finding("outside", last.number, None, message))
 
     def _names(self) -> Iterator[Finding]:
@@ -867,17 +1001,25 @@ def main(arguments: list[str]) -> int:
     times = {name: getattr(wanted, name) for name in ("since", "until") if getattr(wanted, name) is not None}
     if any(time.tzinfo is None for time in times.values()):
         parser.error("a time needs its zone: 2026-11-01T00:00:00Z")
+    if len(times) == 2 and times["since"] >= times["until"]:
+        parser.error("--until must be after --since")
     bounds = {name: (time - _EPOCH) // timedelta(microseconds=1) for name, time in times.items()}
     try:
         found = verify(wanted.export, wanted.seals, wanted.key, copies=wanted.copies, **bounds)
     except UnreadableError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
+    except sqlite3.Error as error:
+        sys.stderr.write(f"error: the temporary file failed: {error}; SQLITE_TMPDIR names another folder for it\n")
+        return 1
+    except MemoryError:
+        sys.stderr.write("error: the memory is too small for these files\n")
+        return 1
     if wanted.json:
         sys.stdout.write(json.dumps({name: getattr(found, name) for name in found.__slots__}, default=_plain) + "\n")
     else:
         _tell(found)
-    return 3 if found.findings or found.unproven or not found.is_complete else 0
+    return 0 if found.is_proven else 3
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -890,14 +1032,38 @@ def _tell(found: Verification) -> None:
         sys.stdout.write(words.encode("ascii", "backslashreplace").decode() + "\n")
     if not found.entries and any(each.kind == "inserted" for each in found.findings):
         sys.stdout.write("No entry is as it was sealed: are the export and the seals of one database?\n")
+    elif not found.entries and not found.findings:
+        sys.stdout.write("The files have no entry of that time that has a seal, so none was verified.\n")
     sys.stdout.write(
         f"{found.entries} entries as sealed by {found.seals} seals; {found.unsealed} are newer than the last seal, and"
         f" nothing proves them. {found.purged} were purged, and the contents of {found.erased} erased.\n"
     )
-    if found.unproven:
-        sys.stdout.write(f"{found.unproven} of the newer ones tell of a purge or an erasure: seal, and write anew.\n")
+    _tell_of_seals(found)
     if not found.is_complete:
         sys.stdout.write("There are too many differences; the rest was not compared.\n")
+
+
+def _tell_of_seals(found: Verification) -> None:
+    """Name the last seal, and what no seal has."""
+    lines = [f"The last seal is {found.last_seal}, of {found.sealed_at}."] if found.sealed_at else []
+    if found.unsealed:
+        named = ", ".join(f"{each['entry']} (line {each['line']})" for each in found.unsealed_first)
+        more = f" and {found.unsealed - len(found.unsealed_first)} more" if found.unsealed > MOST_NAMED else ""
+        lines.append(f"Without a seal: {named}{more}; from {found.unsealed_times[0]} to {found.unsealed_times[1]}.")
+    if found.unsealed_early:
+        why = "their transactions ended after it, or somebody dated them back"
+        lines.append(f"{found.unsealed_early} of these have a time before the last seal: {why}.")
+    told = found.unproven - found.unproven_later
+    if told:
+        lines.append(f"{told} of the newer ones tell of a purge or an erasure: seal, and write anew.")
+    if found.unproven_later:
+        words = "purges or erasures outside of that time are newer than the last seal: seal, and write anew"
+        lines.append(f"{found.unproven_later} {words}.")
+    if found.is_behind:
+        wanting = f"{found.unsealed_of_period} entries of that time have no seal"
+        wanting = wanting if found.unsealed_of_period else "the last seal is older than --until"
+        lines.append(f"The time until --until is not proven, because {wanting}: seal, and write anew.")
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":

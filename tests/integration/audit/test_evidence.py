@@ -151,6 +151,25 @@ def test_a_purge_that_no_seal_has_yet_explains_nothing_for_sure(db: Connection, 
     assert run_alone(tmp_path, key=key).returncode == 0
 
 
+def test_a_purge_or_an_erasure_after_the_period_is_not_called_claimed(
+    db: Connection, tmp_path: Path, key: Path
+) -> None:
+    db.execute("insert into customer (id) values ('ann'), ('bob')")
+    audit.seal(db, key=KEY)
+    end = scalar(db, "select clock_timestamp()")
+    audit.erase(db, "customer", "bob")
+    write(db, tmp_path, until=end)
+    done = run_alone(tmp_path, "--until", end.isoformat(), key=key)
+    assert done.returncode == 3
+    assert "is said to tell of" not in done.stdout
+    words = "1 purges or erasures outside of that time are newer than the last seal: seal, and write anew."
+    assert words in done.stdout
+    assert "entry 3 is said to tell of a purge or an erasure" in run_alone(tmp_path, key=key).stdout
+    audit.seal(db, key=KEY)
+    write(db, tmp_path, until=end)
+    assert run_alone(tmp_path, "--until", end.isoformat(), key=key).returncode == 0
+
+
 def test_async_calls_write_the_same(db: Connection, database: str, tmp_path: Path) -> None:
     sealed_log(db)
     write(db, tmp_path)
