@@ -14,6 +14,8 @@ from svc_pg.schema.status import State, Status
 KIND: Final = "event trigger"
 LACKING: Final = "needs a superuser, or the role that a managed server has in its place"
 """The reason for which an install does not make them."""
+_FEW: Final = 5
+_MANAGERS: Final = ("rds_superuser", "cloudsqlsuperuser", "alloydbsuperuser", "azure_pg_admin", "neon_superuser")
 
 _TAGS: Final = (
     "ALTER INDEX",  # by which a table can be renamed
@@ -60,6 +62,11 @@ class _Found:
     is_disabled: bool
     is_right: bool
     is_ours: bool
+    is_superuser: bool
+    is_manager: bool
+    acting: list[str]
+    acting_past_me: list[str]
+    acting_past_owner: list[str]
 
 
 _TRIGGERS: Final = (
@@ -70,19 +77,25 @@ DROP: Final = "\n".join(trigger.sql(is_wanted=False, has_shapes=False).strip() f
 """Drop those that are there."""
 
 
-def compare(conn: Connection[Any], *, is_wanted: bool) -> list[Status]:
-    """The state of each, if it is wanted or there. One that this role may neither make nor drop is ``is_foreign``."""
+def compare(conn: Connection[Any], *, is_wanted: bool, has_roles: bool) -> list[Status]:
+    """The state of each, if it is wanted or there.
+
+    One that this role may neither make nor drop is ``is_foreign``; so is one by which a role that can act as the owner
+    of its function, with ``has_roles`` that is svc_owner, would get the rights of others. That one has no SQL.
+    """
     params = {
         "names": [each.name for each in _TRIGGERS],
         "events": [each.event for each in _TRIGGERS],
         "functions": [each.function for each in _TRIGGERS],
         "tags": ["{" + ",".join(f'"{tag}"' for tag in each.tags) + "}" for each in _TRIGGERS],
+        "has_roles": has_roles,
+        "managers": list(_MANAGERS),
     }
     found = fetch(conn, Query(_FOUND, params, _Found))
     states = [_state(each, is_wanted=is_wanted) for each in found]
     may_make = is_wanted and any(state != "ok" for state in states) and _may_make(conn)
     return [
-        _status(trigger, state, is_allowed=each.is_ours and (may_make or not is_wanted), is_wanted=is_wanted)
+        _status(trigger, each, state, may_make=may_make)
         for trigger, each, state in zip(_TRIGGERS, found, states, strict=True)
         if is_wanted or each.is_there
     ]
@@ -99,15 +112,26 @@ def _may_make(conn: Connection[Any]) -> bool:
     return False
 
 
-def _status(trigger: _EventTrigger, state: State, *, is_allowed: bool, is_wanted: bool) -> Status:
-    is_foreign = state != "ok" and not is_allowed
-    return Status(
-        KIND,
-        trigger.name,
-        state,
-        trigger.sql(is_wanted=is_wanted),
-        is_foreign=is_foreign,
-        note=LACKING if is_foreign else None,
+def _status(trigger: _EventTrigger, found: _Found, state: State, *, may_make: bool) -> Status:
+    sql = trigger.sql(is_wanted=state != "orphan")
+    if state == "ok":
+        return Status(KIND, trigger.name, state, sql, note=_danger(found.acting_past_owner))
+    is_allowed = found.is_ours and (may_make or state == "orphan")
+    danger = None if state == "orphan" else _danger(found.acting_past_me if is_allowed else found.acting)
+    if danger:
+        return Status(KIND, trigger.name, state, "", is_foreign=True, note=danger)
+    return Status(KIND, trigger.name, state, sql, is_foreign=not is_allowed, note=None if is_allowed else LACKING)
+
+
+def _danger(roles: list[str]) -> str | None:
+    """The reason for which nobody with more rights should make one, if these roles can replace its function."""
+    if not roles:
+        return None
+    more = f" and {len(roles) - _FEW} more" if len(roles) > _FEW else ""
+    return (
+        "its function would run in the DDL of every role, superusers too, and can be replaced by"
+        f" {', '.join(roles[:_FEW])}{more}. The functions of svc must belong to a superuser, or to a role without"
+        " login and without members"
     )
 
 

@@ -68,7 +68,7 @@ def _look(
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
-    recording = ddl_triggers.compare(conn, is_wanted=target.has_ddl)
+    recording = ddl_triggers.compare(conn, is_wanted=target.has_ddl, has_roles=target.access.has_roles)
     found += [trigger for trigger in recording if trigger.action == "remove"]
     made = _explained(conn, present, objects(conn, present, target))
     found += [entry for entry in made if not entry.audited_table]

@@ -1,0 +1,105 @@
+"""The event triggers that record DDL are made, and dropped, by roles that may, and give nobody more rights."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from svc_pg import Config, schema
+from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.database.query import scalar
+from svc_pg.schema import Status
+from tests.support.roles import as_role, new_role
+from tests.support.tables import audited
+
+
+def with_ddl(*names: str) -> Config:
+    tables = [AuditedTable(name=name) for name in names]
+    return Config(audit=AuditConfig(ddl=True, tables=tables))
+
+
+CONFIG = with_ddl("mine.t")
+WITHOUT = audited("mine.t")
+
+
+@pytest.fixture
+def db(empty_database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        yield conn
+
+
+@pytest.fixture
+def role(postgres: str, db: psycopg.Connection[Any]) -> Iterator[str]:
+    """A role that may install without roles, with a table of its own."""
+    with new_role(postgres) as name:
+        who = sql.Identifier(name)
+        db.execute(sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), who))
+        db.execute(sql.SQL("create schema mine authorization {}").format(who))
+        db.execute("create table mine.t (id int primary key)")
+        db.execute(sql.SQL("alter table mine.t owner to {}").format(who))
+        yield name
+        schema.uninstall(db, drop_data=True)
+        db.execute(sql.SQL("drop owned by {} cascade").format(who))
+
+
+@contextmanager
+def acting(database: str, role: str) -> Iterator[psycopg.Connection[Any]]:
+    with as_role(database, role) as conn:
+        conn.autocommit = True
+        yield conn
+
+
+def event_triggers(conn: psycopg.Connection[Any], config: Config = CONFIG) -> list[Status]:
+    return [entry for entry in schema.status(conn, config) if entry.kind == "event trigger"]
+
+
+def number(conn: psycopg.Connection[Any]) -> int:
+    found: int = scalar(conn, "select count(*) from pg_event_trigger where evtname ^@ 'svc_audit_'")
+    return found
+
+
+def test_no_superuser_is_given_sql_that_would_run_the_code_of_another_role(
+    empty_database: str, db: psycopg.Connection[Any], role: str
+) -> None:
+    with acting(empty_database, role) as conn:
+        schema.install(conn, CONFIG, roles=False)
+        of_role = event_triggers(conn)
+    for found in (of_role, event_triggers(db)):
+        assert [(entry.state, entry.sql, entry.action) for entry in found] == [("missing", "", "keep")] * 2
+        assert all(role in (entry.note or "") for entry in found)
+    schema.install(db, CONFIG)
+    assert number(db) == 0
+    assert [step for step in schema.plan(db, CONFIG) if step.kind == "event trigger"] == []
+
+
+def test_a_member_of_the_owner_keeps_a_superuser_from_making_them(db: psycopg.Connection[Any], role: str) -> None:
+    schema.install(db, WITHOUT, roles=True)
+    db.execute(sql.SQL("grant svc_owner to {}").format(sql.Identifier(role)))
+    schema.install(db, CONFIG)
+    assert number(db) == 0
+    assert all(role in (entry.note or "") and not entry.sql for entry in event_triggers(db))
+    db.execute(sql.SQL("revoke svc_owner from {}").format(sql.Identifier(role)))
+    schema.install(db, CONFIG)
+    assert [(entry.state, entry.note) for entry in event_triggers(db)] == [("ok", None)] * 2
+    db.execute(sql.SQL("grant svc_owner to {}").format(sql.Identifier(role)))
+    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 2
+    assert all(role in (entry.note or "") for entry in event_triggers(db))
+    db.execute(sql.SQL("revoke svc_owner from {}").format(sql.Identifier(role)))
+
+
+def test_a_role_without_the_right_is_given_the_sql_if_the_functions_belong_to_a_superuser(
+    empty_database: str, db: psycopg.Connection[Any], role: str
+) -> None:
+    schema.install(db, WITHOUT, roles=False)
+    db.execute(sql.SQL("grant usage on schema svc to {}").format(sql.Identifier(role)))
+    db.execute(sql.SQL("grant select on all tables in schema svc to {}").format(sql.Identifier(role)))
+    with acting(empty_database, role) as conn:
+        found = event_triggers(conn)
+    assert [entry.is_foreign for entry in found] == [True, True]
+    assert all("needs a superuser" in (entry.note or "") for entry in found)
+    for entry in found:
+        db.execute(entry.sql.encode())
+    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 2
