@@ -8,6 +8,7 @@ from psycopg.errors import InsufficientPrivilege, UndefinedFunction
 
 from svc_pg.database.query import Query, fetch
 from svc_pg.database.statements import statement
+from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import render
 from svc_pg.schema.status import State, Status
 
@@ -69,12 +70,26 @@ class _Found:
     acting_past_owner: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _OfOthers:
+    name: str
+    owner: str
+    me: str
+
+
 _TRIGGERS: Final = (
     _EventTrigger("svc_audit_ddl", "ddl_command_end", "svc.audit_on_ddl", _TAGS),
     _EventTrigger("svc_audit_drop", "sql_drop", "svc.audit_on_drop"),
 )
+_OF_OTHERS: Final = """
+select e.evtname::text as name, pg_get_userbyid(e.evtowner)::text as owner, current_user::text as me
+  from pg_event_trigger e
+ where e.evtname = any(%(names)s) and not pg_has_role(e.evtowner, 'USAGE')
+ order by e.evtname
+"""
 DROP: Final = "\n".join(trigger.sql(is_wanted=False, has_shapes=False).strip() for trigger in _TRIGGERS)
 """Drop those that are there."""
+NAMES: Final = tuple(trigger.name for trigger in _TRIGGERS)
 
 
 def compare(conn: Connection[Any], *, is_wanted: bool, has_roles: bool) -> list[Status]:
@@ -99,6 +114,18 @@ def compare(conn: Connection[Any], *, is_wanted: bool, has_roles: bool) -> list[
         for trigger, each, state in zip(_TRIGGERS, found, states, strict=True)
         if is_wanted or each.is_there
     ]
+
+
+def refuse_others(conn: Connection[Any]) -> None:
+    """Raise InstallError if one is there that this role may not drop, which keeps our functions from being dropped."""
+    found = fetch(conn, Query(_OF_OTHERS, {"names": [each.name for each in _TRIGGERS]}, _OfOthers))
+    if found:
+        first = found[0]
+        raise InstallError(
+            f'event trigger {first.name} belongs to role "{first.owner}", and you are "{first.me}"',
+            hint=f"Let {first.owner} or a superuser execute:"
+            f" {' '.join(f'drop event trigger {each.name};' for each in found)}",
+        )
 
 
 def _may_make(conn: Connection[Any]) -> bool:

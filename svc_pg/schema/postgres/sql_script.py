@@ -167,6 +167,7 @@ def removal(made: list[str], *, configuration: str | None, is_all: bool, has_ddl
         is_all=is_all,
         drop_indexes=SQL(log_indexes.DROP),
         drop_ddl_triggers=SQL(ddl_triggers.DROP) if has_ddl else None,
+        ddl_triggers=list(ddl_triggers.NAMES),
     )
     return "\n".join([render("script/begin.sql.j2"), text, render("script/end.sql")])
 

@@ -11,7 +11,9 @@ from psycopg import sql
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
+from svc_pg.errors import InstallError
 from svc_pg.schema import Status
+from svc_pg.schema.postgres import sql_script
 from tests.support.roles import as_role, new_role
 from tests.support.tables import audited
 
@@ -23,6 +25,12 @@ def with_ddl(*names: str) -> Config:
 
 CONFIG = with_ddl("mine.t")
 WITHOUT = audited("mine.t")
+
+
+TRIGGERS: list[tuple[str, str, str]] = [
+    ("svc_audit_ddl", "ddl_command_end", "audit_on_ddl"),
+    ("svc_audit_drop", "sql_drop", "audit_on_drop"),
+]
 
 
 @pytest.fixture
@@ -103,3 +111,28 @@ def test_a_role_without_the_right_is_given_the_sql_if_the_functions_belong_to_a_
     for entry in found:
         db.execute(entry.sql.encode())
     assert [entry.state for entry in event_triggers(db)] == ["ok"] * 2
+
+
+def test_a_role_that_may_not_drop_them_removes_nothing_and_is_told_the_sql(
+    empty_database: str, db: psycopg.Connection[Any], role: str
+) -> None:
+    with acting(empty_database, role) as conn:
+        made = sql_script.script(conn, CONFIG, roles=False)
+        assert made is not None
+        schema.install(conn, CONFIG, roles=False)
+        for name, event, function in TRIGGERS:  # as by hand, or before the owner of the functions counted
+            text = "create event trigger {} on {} execute function {}()"
+            parts = sql.Identifier(name), sql.Identifier(event), sql.Identifier("svc", function)
+            db.execute(sql.SQL(text).format(*parts))
+        before = scalar(db, "select count(*) from svc.installed_objects")
+        for drop_data in (False, True):
+            with pytest.raises(InstallError, match="belongs to role") as refused:
+                schema.uninstall(conn, drop_data=drop_data)
+        drops = "drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop;"
+        assert drops in str(refused.value.hint)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="belong to role") as raised, conn.transaction():
+            conn.execute(made.downgrade.encode())
+        assert drops in str(raised.value.diag.message_hint)
+        assert scalar(db, "select count(*) from svc.installed_objects") == before
+        db.execute("drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop")
+        assert schema.uninstall(conn)
