@@ -17,6 +17,7 @@ from svc_pg.errors import ConfigError, InstallError, UnknownTableError
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.postgres import (
     access,
+    ddl_triggers,
     gaps,
     index_builder,
     installation,
@@ -122,15 +123,23 @@ def install_schema(
     check_partition_keys(conn, tables_with_triggers(plan.steps))
     own = [str(table.name) for table, _ in OWN_TABLES] if present.version is None else []
     steps = [step for table in (None, *own) for step in plan.by_table.get(table, [])]
-    done = take(conn, [step for step in steps if step.action != "remove" or step.is_stray_overload])
+    steps = [step for step in steps if step.action != "remove" or step.is_stray_overload]
+    event_triggers = [step for step in steps if step.kind == ddl_triggers.KIND]
+    done = take(conn, [step for step in steps if step.kind != ddl_triggers.KIND])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
-    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
+    revision = _finish_schema(conn, present, plan, done, event_triggers)
+    return replace(plan, by_table=left, revision=revision), done + event_triggers
 
 
-def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status]) -> int:
-    """Correct rights and partitions, and record the install; return the revision."""
+def _finish_schema(
+    conn: Connection[Any], present: Installation, plan: Plan, done: list[Status], event_triggers: list[Status]
+) -> int:
+    """Correct rights and partitions, make the event triggers, and record the install; return the revision.
+
+    Without the rights an event trigger would fail to record the grants.
+    """
     wanted = plan.target.access
     if wanted.has_roles and (done or present.around.lacking):
         join(conn, look_around(conn))
@@ -139,13 +148,14 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
     if not any(step.is_left_out for step in plan.steps):
         inventory.forget_dropped(conn, present, plan.target.products)
     conn.execute((partitions.REPAIR + partitions.EPOCH + inventory.RENEW + gaps.keep_sql(plan.steps)).encode())
+    take(conn, event_triggers)
     return installation.record_install(
         conn,
         present,
         plan.target.configuration,
         has_roles=wanted.has_roles,
         access_sha256=access.fingerprint(wanted),
-        is_changed=bool(done),
+        is_changed=bool(done or event_triggers),
     )
 
 

@@ -136,3 +136,27 @@ def test_a_role_that_may_not_drop_them_removes_nothing_and_is_told_the_sql(
         assert scalar(db, "select count(*) from svc.installed_objects") == before
         db.execute("drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop")
         assert schema.uninstall(conn)
+
+
+@pytest.mark.parametrize("roles", [True, False])
+def test_an_install_gives_no_notice(db: psycopg.Connection[Any], *, roles: bool) -> None:
+    db.execute("create schema mine; create table mine.t (id int primary key); create table mine.u (id int primary key)")
+    notices: list[str | None] = []
+    db.add_notice_handler(lambda diagnostic: notices.append(diagnostic.message_primary))
+    for config in (CONFIG, with_ddl("mine.t", "mine.u"), with_ddl("mine.t", "mine.u")):
+        schema.install(db, config, roles=roles)
+        assert [notice for notice in notices if "on record" in (notice or "")] == []
+    schema.uninstall(db, drop_data=True)
+
+
+def test_a_script_gives_no_notice_and_makes_them_last(db: psycopg.Connection[Any]) -> None:
+    db.execute("create schema mine; create table mine.t (id int primary key)")
+    notices: list[str | None] = []
+    db.add_notice_handler(lambda diagnostic: notices.append(diagnostic.message_primary))
+    made = sql_script.script(db, CONFIG)
+    assert made is not None
+    with db.transaction():
+        db.execute(made.upgrade.encode())
+    assert number(db) == 2
+    assert [notice for notice in notices if "on record" in (notice or "")] == []
+    schema.uninstall(db, drop_data=True)
