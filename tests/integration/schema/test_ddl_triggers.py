@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from cli.known_tables import warn_of_no_records
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
@@ -159,4 +160,17 @@ def test_a_script_gives_no_notice_and_makes_them_last(db: psycopg.Connection[Any
         db.execute(made.upgrade.encode())
     assert number(db) == 2
     assert [notice for notice in notices if "on record" in (notice or "")] == []
+    schema.uninstall(db, drop_data=True)
+
+
+def test_entries_about_ddl_do_not_mean_that_a_table_has_no_key(
+    db: psycopg.Connection[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    db.execute("create schema mine; create table mine.t (id int primary key); create table mine.bare (v int)")
+    schema.install(db, with_ddl("mine.t", "mine.bare"))
+    db.execute("alter table mine.t add v int; insert into mine.bare values (1)")
+    warn_of_no_records(db, "mine.t")
+    assert capsys.readouterr().err == ""
+    warn_of_no_records(db, "mine.bare")
+    assert "has no key" in capsys.readouterr().err
     schema.uninstall(db, drop_data=True)
