@@ -29,7 +29,7 @@ acting as (
                                         and not exists (select from pg_namespace where nspname = 'svc')
 )
 select w.name, e.oid is not null as is_there, coalesce(e.evtenabled in ('D', 'R'), false) as is_disabled,
-       coalesce(e.evtevent = w.event and e.evtenabled = 'O' and e.evtfoid = to_regproc(w.function)
+       coalesce(e.evtevent = w.event and e.evtenabled in ('O', 'A') and e.evtfoid = to_regproc(w.function)
                 and array(select unnest(e.evttags) order by 1) = array(
                     select unnest(nullif(w.tags, '')::text[]) order by 1), false) as is_right,
        e.oid is null or pg_has_role(e.evtowner, 'USAGE') as is_ours,
