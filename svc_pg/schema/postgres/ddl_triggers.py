@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import Connection, InternalError, NotSupportedError
-from psycopg.errors import InsufficientPrivilege, UndefinedFunction
+from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction, UndefinedFunction
 
 from svc_pg.database.query import Query, fetch
 from svc_pg.database.statements import statement
@@ -33,6 +33,7 @@ _TAGS: Final = (
     "SELECT INTO",
 )
 # Which roles of a managed server may make one is its own affair. Rights are checked before the function is looked up.
+# The server logs a refusal, so only roles are tried that administrate.
 _PROBE: Final = "create event trigger svc_audit_probe on ddl_command_end execute function pg_catalog.svc_none()"
 _FOUND: Final = statement("queries/schema/ddl_triggers.sql")
 
@@ -108,7 +109,7 @@ def compare(conn: Connection[Any], *, is_wanted: bool, has_roles: bool) -> list[
     }
     found = fetch(conn, Query(_FOUND, params, _Found))
     states = [_state(each, is_wanted=is_wanted) for each in found]
-    may_make = is_wanted and any(state != "ok" for state in states) and _may_make(conn)
+    may_make = _may_make(conn, found[0]) if is_wanted and any(state != "ok" for state in states) else None
     return [
         _status(trigger, each, state, may_make=may_make)
         for trigger, each, state in zip(_TRIGGERS, found, states, strict=True)
@@ -128,22 +129,27 @@ def refuse_others(conn: Connection[Any]) -> None:
         )
 
 
-def _may_make(conn: Connection[Any]) -> bool:
+def _may_make(conn: Connection[Any], found: _Found) -> bool | None:
+    """None if that is not known, because nothing can be made in a transaction that reads only."""
+    if found.is_superuser or not found.is_manager:
+        return found.is_superuser
     try:
         with conn.transaction():
             conn.execute(_PROBE)
     except UndefinedFunction:
         return True
-    except (InsufficientPrivilege, InternalError, NotSupportedError):  # the second in a read-only transaction
+    except ReadOnlySqlTransaction:
+        return None
+    except (InsufficientPrivilege, InternalError, NotSupportedError):
         return False
     return False
 
 
-def _status(trigger: _EventTrigger, found: _Found, state: State, *, may_make: bool) -> Status:
+def _status(trigger: _EventTrigger, found: _Found, state: State, *, may_make: bool | None) -> Status:
     sql = trigger.sql(is_wanted=state != "orphan")
     if state == "ok":
         return Status(KIND, trigger.name, state, sql, note=_danger(found.acting_past_owner))
-    is_allowed = found.is_ours and (may_make or state == "orphan")
+    is_allowed = found.is_ours and may_make is not False
     danger = None if state == "orphan" else _danger(found.acting_past_me if is_allowed else found.acting)
     if danger:
         return Status(KIND, trigger.name, state, "", is_foreign=True, note=danger)

@@ -174,3 +174,34 @@ def test_entries_about_ddl_do_not_mean_that_a_table_has_no_key(
     warn_of_no_records(db, "mine.bare")
     assert "has no key" in capsys.readouterr().err
     schema.uninstall(db, drop_data=True)
+
+
+def test_a_status_that_reads_only_does_not_guess_at_rights(
+    empty_database: str, db: psycopg.Connection[Any], role: str
+) -> None:
+    schema.install(db, WITHOUT, roles=False)
+    who = sql.Identifier(role)
+    db.execute(sql.SQL("grant usage on schema svc to {}").format(who))
+    db.execute(sql.SQL("grant select on all tables in schema svc to {}").format(who))
+    db.execute("set default_transaction_read_only = on")
+    assert [(entry.state, entry.action, entry.note) for entry in event_triggers(db)] == [
+        ("missing", "create", None)
+    ] * 2
+    db.execute("set default_transaction_read_only = off")
+    with acting(empty_database, role) as conn:
+        conn.execute("set default_transaction_read_only = on")  # in which a role that is tried is not refused
+        assert all("needs a superuser" in (entry.note or "") for entry in event_triggers(conn))
+        db.execute(sql.SQL("alter role {} createrole").format(who))
+        assert [entry.note for entry in event_triggers(conn)] == [None, None]
+        conn.execute("set default_transaction_read_only = off")
+        assert all("needs a superuser" in (entry.note or "") for entry in event_triggers(conn))
+
+
+def test_event_triggers_that_also_fire_for_replication_are_right(db: psycopg.Connection[Any]) -> None:
+    db.execute("create schema mine; create table mine.t (id int primary key)")
+    schema.install(db, CONFIG)
+    db.execute("alter event trigger svc_audit_ddl enable always; alter event trigger svc_audit_drop enable always")
+    assert [entry.state for entry in event_triggers(db)] == ["ok", "ok"]
+    db.execute("alter event trigger svc_audit_ddl enable replica")
+    assert [entry.state for entry in event_triggers(db)] == ["disabled", "ok"]
+    schema.uninstall(db, drop_data=True)
