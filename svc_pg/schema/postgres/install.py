@@ -53,8 +53,8 @@ def install(
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
-    One transaction for the schema, then those of the audited tables, one that notes the names of all of them, and one
-    for removals. New tables are installed together, unless one of them is in use; each other one in a transaction of
+    One transaction for the schema, then those of the audited tables, one for removals, and one that notes the names of
+    all of them. New tables are installed together, unless one of them is in use; each other one in a transaction of
     its own. ``conn`` must be outside a transaction and is left so. Two installs at a time wait for each other. Objects
     that the configuration no longer names are removed only with ``prune``. The lock of a table is tried three times,
     ``wait_for_table`` each.
@@ -91,15 +91,25 @@ def install(
         else:
             done += taken
             left.remove(table)
-    if any(step.kind == "trigger" for step in done) and not conn.closed:
-        unit(lambda: conn.execute(partitions.NOTE_NAMES))
     if failures:
+        if not conn.closed:
+            _note_names(conn, plan, done, patience)
         raise unfinished(left, failures)
     is_replaced = any(step.kind == "function" and step.audited_table and step.state != "missing" for step in done)
     if is_replaced or plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
+    _note_names(conn, plan, done, patience)
     later = index_builder.ensure(conn, plan.target.indexes, prune=prune) if plan.has_other_indexes else []
     return done + rights + later
+
+
+def _note_names(conn: Connection[Any], plan: Plan, done: Sequence[Status], patience: Patience) -> None:
+    """Note the names of the tables that are audited now, and their forms, as far as the steps can have changed them.
+
+    With no step there is none that the schema's transaction has not noted already.
+    """
+    if any((step.kind == "trigger" and step.action != "remove") or plan.target.has_ddl for step in done):
+        in_unit(conn, patience, lambda: conn.execute(partitions.NOTE_NAMES))
 
 
 def install_schema(

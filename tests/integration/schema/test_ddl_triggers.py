@@ -205,3 +205,17 @@ def test_event_triggers_that_also_fire_for_replication_are_right(db: psycopg.Con
     db.execute("alter event trigger svc_audit_ddl enable replica")
     assert [entry.state for entry in event_triggers(db)] == ["disabled", "ok"]
     schema.uninstall(db, drop_data=True)
+
+
+@pytest.mark.parametrize("is_pruned", [True, False])
+def test_each_install_notes_the_forms_that_are_missing(db: psycopg.Connection[Any], *, is_pruned: bool) -> None:
+    db.execute("create schema mine; create table mine.t (id int primary key); create table mine.u (id int primary key)")
+    both = with_ddl("mine.t", "mine.u")
+    schema.install(db, both)
+    db.execute("delete from svc.audit_shapes")
+    schema.install(db, CONFIG if is_pruned else both, prune=is_pruned)
+    assert scalar(db, "select count(*) from svc.audit_shapes where relation = 'mine.t'::regclass") == 1
+    db.execute("alter table mine.t add v int")
+    found = "select after_data from svc.audit_logs where operation = 'DDL' and table_name = 'mine.t'"
+    assert scalar(db, found) == {"column v": "integer"}
+    schema.uninstall(db, drop_data=True)
