@@ -9,9 +9,7 @@ from svc_pg.status.ddl_recorded import ddl_recorded
 from . import output
 from .optional_read import optional_read
 
-_WORDS: Final = (
-    "DDL is not recorded: this role may not make event triggers. svc-pg status prints the SQL for one that may."
-)
+_WORDS: Final = "DDL is not recorded, for lack of the event triggers. svc-pg status says why."
 
 
 def tell(conn: Any, config: Config) -> None:

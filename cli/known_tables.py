@@ -32,7 +32,8 @@ select exists (select from pg_class c join pg_namespace n on n.oid = c.relnamesp
                 where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p'))
 """
 _IS_KEYLESS: Final = """
-select exists (select from svc.audit_logs where table_name = %s and record_id is null and operation <> 'TRUNCATE')
+select exists (select from svc.audit_logs
+                where table_name = %s and record_id is null and operation not in ('TRUNCATE', 'DDL'))
        and not exists (select from svc.audit_logs where table_name = %s and record_id is not null)
 """
 _IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"

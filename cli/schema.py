@@ -180,7 +180,8 @@ def status(
                     output.words(f"{table} is now {now}. To go on recording it, name it so.")
             for entry in differing:
                 if entry.is_foreign and entry.kind != "gap":
-                    output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
+                    how = f" To change it: {entry.sql}" if entry.sql else ""
+                    output.words(f"An install keeps {entry.kind} {entry.identity}.{how}")
             if any(entry.kind == "gap" for entry in differing):
                 output.words(
                     "Changes of incomplete tables may have no entry. To record what their rows are now:"

@@ -68,7 +68,7 @@ def _look(
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present, target.products)]
     found += numbered
-    recording = ddl_triggers.compare(conn, is_wanted=target.has_ddl)
+    recording = ddl_triggers.compare(conn, is_wanted=target.has_ddl, has_roles=target.access.has_roles)
     found += [trigger for trigger in recording if trigger.action == "remove"]
     made = _explained(conn, present, objects(conn, present, target))
     found += [entry for entry in made if not entry.audited_table]
@@ -79,7 +79,6 @@ def _look(
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
-    found += [trigger for trigger in recording if trigger.action != "remove"]
     differing = list(log_indexes.compare(present.around.log_indexes, target.indexes))
     found += [index for index in differing if not index.is_later]
     found += [
@@ -92,6 +91,7 @@ def _look(
     ]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
+    found += [trigger for trigger in recording if trigger.action != "remove"]
     found += [index for index in differing if index.is_later]
     return found
 

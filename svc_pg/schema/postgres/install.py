@@ -17,6 +17,7 @@ from svc_pg.errors import ConfigError, InstallError, UnknownTableError
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.postgres import (
     access,
+    ddl_triggers,
     gaps,
     index_builder,
     installation,
@@ -52,8 +53,8 @@ def install(
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
-    One transaction for the schema, then those of the audited tables, one that notes the names of all of them, and one
-    for removals. New tables are installed together, unless one of them is in use; each other one in a transaction of
+    One transaction for the schema, then those of the audited tables, one for removals, and one that notes the names of
+    all of them. New tables are installed together, unless one of them is in use; each other one in a transaction of
     its own. ``conn`` must be outside a transaction and is left so. Two installs at a time wait for each other. Objects
     that the configuration no longer names are removed only with ``prune``. The lock of a table is tried three times,
     ``wait_for_table`` each.
@@ -90,15 +91,25 @@ def install(
         else:
             done += taken
             left.remove(table)
-    if any(step.kind == "trigger" for step in done) and not conn.closed:
-        unit(lambda: conn.execute(partitions.NOTE_NAMES))
     if failures:
+        if not conn.closed:
+            _note_names(conn, plan, done, patience)
         raise unfinished(left, failures)
     is_replaced = any(step.kind == "function" and step.audited_table and step.state != "missing" for step in done)
     if is_replaced or plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
+    _note_names(conn, plan, done, patience)
     later = index_builder.ensure(conn, plan.target.indexes, prune=prune) if plan.has_other_indexes else []
     return done + rights + later
+
+
+def _note_names(conn: Connection[Any], plan: Plan, done: Sequence[Status], patience: Patience) -> None:
+    """Note the names of the tables that are audited now, and their forms, as far as the steps can have changed them.
+
+    With no step there is none that the schema's transaction has not noted already.
+    """
+    if any((step.kind == "trigger" and step.action != "remove") or plan.target.has_ddl for step in done):
+        in_unit(conn, patience, lambda: conn.execute(partitions.NOTE_NAMES))
 
 
 def install_schema(
@@ -122,15 +133,23 @@ def install_schema(
     check_partition_keys(conn, tables_with_triggers(plan.steps))
     own = [str(table.name) for table, _ in OWN_TABLES] if present.version is None else []
     steps = [step for table in (None, *own) for step in plan.by_table.get(table, [])]
-    done = take(conn, [step for step in steps if step.action != "remove" or step.is_stray_overload])
+    steps = [step for step in steps if step.action != "remove" or step.is_stray_overload]
+    event_triggers = [step for step in steps if step.kind == ddl_triggers.KIND]
+    done = take(conn, [step for step in steps if step.kind != ddl_triggers.KIND])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
-    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
+    revision = _finish_schema(conn, present, plan, done, event_triggers)
+    return replace(plan, by_table=left, revision=revision), done + event_triggers
 
 
-def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status]) -> int:
-    """Correct rights and partitions, and record the install; return the revision."""
+def _finish_schema(
+    conn: Connection[Any], present: Installation, plan: Plan, done: list[Status], event_triggers: list[Status]
+) -> int:
+    """Correct rights and partitions, make the event triggers, and record the install; return the revision.
+
+    Without the rights an event trigger would fail to record the grants.
+    """
     wanted = plan.target.access
     if wanted.has_roles and (done or present.around.lacking):
         join(conn, look_around(conn))
@@ -139,13 +158,14 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
     if not any(step.is_left_out for step in plan.steps):
         inventory.forget_dropped(conn, present, plan.target.products)
     conn.execute((partitions.REPAIR + partitions.EPOCH + inventory.RENEW + gaps.keep_sql(plan.steps)).encode())
+    take(conn, event_triggers)
     return installation.record_install(
         conn,
         present,
         plan.target.configuration,
         has_roles=wanted.has_roles,
         access_sha256=access.fingerprint(wanted),
-        is_changed=bool(done),
+        is_changed=bool(done or event_triggers),
     )
 
 

@@ -63,21 +63,25 @@ def script(
     if not steps:
         return None
     objects, parts = [step for step in steps if step.kind in OBJECT_KINDS], target.configuration
+    event_triggers = [step for step in steps if step.kind == ddl_triggers.KIND and step.action != "remove"]
     texts = [
         render("script/begin.sql.j2"),
         *_check(steps, notes),
         *_roles(target.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
-        *_steps(step for step in steps if step.kind not in ("role", "partition", "access")),
+        *_steps(
+            step for step in steps if step.kind not in ("role", "partition", "access") and step not in event_triggers
+        ),
         *([inventory.RECORD] if any(step.kind == "migration" for step in steps) else []),
         *_record([step.item for step in objects if step.item is not None]),
         gaps.note_sql(keeps=False) + ";",
         access_sql(target.access),
         _finish(target.access, parts),
+        *(_step(step) for step in event_triggers),
         render("script/end.sql"),
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
     state = sha256(json.dumps([present.revision, sorted(notes.items())]).encode()).hexdigest()
-    makes_ddl = any(step.kind == ddl_triggers.KIND and step.action == "create" for step in steps)
+    makes_ddl = any(step.action == "create" for step in event_triggers)
     downgrade = _downgrade(objects, present, is_first=not notes, makes_ddl=makes_ddl)
     change = change_between(
         present.configuration if notes else None,
@@ -167,6 +171,7 @@ def removal(made: list[str], *, configuration: str | None, is_all: bool, has_ddl
         is_all=is_all,
         drop_indexes=SQL(log_indexes.DROP),
         drop_ddl_triggers=SQL(ddl_triggers.DROP) if has_ddl else None,
+        ddl_triggers=list(ddl_triggers.NAMES),
     )
     return "\n".join([render("script/begin.sql.j2"), text, render("script/end.sql")])
 

@@ -10,7 +10,7 @@ from svc_pg.database.query import scalar
 from svc_pg.database.statements import statement
 from svc_pg.errors import InstallError
 from svc_pg.schema.patience import FOR_TABLE
-from svc_pg.schema.postgres import installation, log_indexes, preflight
+from svc_pg.schema.postgres import ddl_triggers, installation, log_indexes, preflight
 from svc_pg.schema.postgres.installation import look_around
 from svc_pg.schema.postgres.roles import drop_unused
 from svc_pg.schema.postgres.steps import removal_plan, tables_with_triggers, take
@@ -27,7 +27,7 @@ def uninstall(conn: Connection[Any], *, drop_data: bool = False, wait_for_table:
     Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install continues
     with them. With it, roles that no database of the cluster needs go too. Returns the steps taken: none if svc-pg is
     not installed. ``conn`` must be outside a transaction. Raises InstallError if views outside ``svc`` depend on its
-    tables, a right is missing or a table stays locked.
+    tables, a right is missing, an event trigger belongs to another role or a table stays locked.
     """
     return in_unit(conn, Patience(for_table=wait_for_table), lambda: _uninstall(conn, drop_data=drop_data))
 
@@ -40,6 +40,7 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     present = installation.read_installation(conn, around)
     if not present.has("installed_objects"):
         return []
+    ddl_triggers.refuse_others(conn)
     kept, steps = removal_plan(conn, present)
     check_partition_keys(conn, tables_with_triggers(steps))
     if present.has("audit_logs"):

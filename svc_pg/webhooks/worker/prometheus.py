@@ -156,7 +156,8 @@ def _of_backlog(backlog: Backlog) -> Iterator[Metric]:
 def _of_log(attributed: Sequence[Attribution]) -> Metric:
     shares = GaugeMetricFamily(
         "svc_audit_entries_without_actor_ratio",
-        "Part of the newest entries of the last day that have no actor, 1,000 at most of each table, no SNAPSHOT.",
+        "Part of the newest entries of the last day that have no actor, 1,000 at most of each table;"
+        " none of the operations SNAPSHOT, GONE and DDL.",
         labels=["table"],
     )
     for each in attributed:

@@ -84,4 +84,4 @@ def test_an_uninstall_takes_few_statements(db: psycopg.Connection[Any]) -> None:
     schema.install(db, tables(db, 12))
     with counting(db) as traffic:
         assert schema.uninstall(db)
-    assert traffic.statements <= 27
+    assert traffic.statements <= 28
