@@ -4,7 +4,7 @@
 create or replace function svc.audit_on_drop() returns event_trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '1s'
+set lock_timeout = '200ms'  -- below deadlock_timeout: no statement of others is cancelled
 as $svc$
 declare
     v_most constant integer := 100;
