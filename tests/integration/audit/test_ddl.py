@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
-from svc_pg.errors import RemovalRefusedError
+from svc_pg.errors import QueryError, RemovalRefusedError
 from svc_pg.schema.postgres import sql_script
 from tests.support.postgres import Prepare, embedded_programs
 from tests.support.roles import as_role, new_role
@@ -159,6 +159,22 @@ def test_an_attached_partition_is_named_though_its_statement_reports_the_parent_
     assert [(entry["before_data"], entry["after_data"]) for entry in entries(db)] == [
         (None, {"partition public.p2": "attached"}),
         ({"partition public.p2": "attached"}, None),
+    ]
+
+
+def test_partitions_that_others_have_locked_hold_nobody_up(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with owning(database, owner) as conn, psycopg.connect(database) as holder:
+        conn.execute("create table p2 (id int not null primary key, v int)")
+        holder.execute("lock table only p1 in access exclusive mode")
+        conn.execute("alter table p attach partition p2 for values from (10) to (20)")
+        conn.execute("grant select on p to public")
+        conn.execute("alter table p2 enable row level security")
+    assert [(entry["label"], entry["partition"], entry["after_data"]) for entry in entries(db)] == [
+        ("ALTER TABLE", None, {"partition public.p2": "attached"}),
+        ("GRANT", None, {"rights of public": "SELECT"}),
+        ("ALTER TABLE", "public.p2", {"row security": "on"}),
     ]
 
 
@@ -447,3 +463,14 @@ def test_readers_of_rows_pass_over_ddl(db: psycopg.Connection[Any]) -> None:
     assert db.execute("select * from svc.audit_net_changes(%s)", (alone,)).fetchall() == []
     assert audit.reconcile(db, config, table="public.w").is_whole
     assert [entry.label for entry in audit.query().operation("DDL").resource("w").list(db).data] == ["ALTER TABLE"]
+
+
+def test_rows_as_of_a_time_are_refused_if_the_log_has_only_ddl_of_the_table(db: psycopg.Connection[Any]) -> None:
+    db.execute("alter table w add d int")
+    with pytest.raises(QueryError, match='the log has no entry of "public.w"'):
+        audit.as_of("w", datetime.now(UTC)).list(db)
+    altered = scalar(db, "select now()")
+    db.execute("insert into w (id, v) values (1, 1)")
+    with pytest.raises(QueryError, match='"public.w" is not known before'):
+        audit.as_of("w", altered).list(db)
+    assert [row.values["v"] for row in audit.as_of("w", datetime.now(UTC)).list(db).data] == [1]
