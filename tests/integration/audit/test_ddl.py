@@ -272,17 +272,17 @@ def test_a_hostile_owner_neither_runs_code_nor_escapes(database: str, db: psycop
     assert len(renamed["actor_id"]) < 1000
 
 
-UNRECORDED: list[tuple[LiteralString, int]] = [
-    ("alter table w add d int", 1),
-    ("drop table w", 1),
-    ("drop type mood cascade", 1),
-    ("drop table w, g, m, p", 3),  # a wait each, so no more than three
+UNRECORDED: list[tuple[LiteralString, int, list[Image]]] = [
+    ("alter table w add d int", 1, []),
+    ("drop table w", 1, []),
+    ("drop type mood cascade", 1, []),
+    ("drop table w, g, m, p", 3, [{"more tables": "2"}]),  # a wait each, so no more than three
 ]
 
 
-@pytest.mark.parametrize(("statement", "number"), UNRECORDED)
+@pytest.mark.parametrize(("statement", "number", "rest"), UNRECORDED)
 def test_a_statement_succeeds_with_a_warning_if_it_cannot_be_recorded(
-    database: str, db: psycopg.Connection[Any], owner: str, statement: LiteralString, number: int
+    database: str, db: psycopg.Connection[Any], owner: str, statement: LiteralString, number: int, rest: list[Image]
 ) -> None:
     with owning(database, owner) as conn, psycopg.connect(database) as holder:
         notices: list[str] = []
@@ -293,8 +293,55 @@ def test_a_statement_succeeds_with_a_warning_if_it_cannot_be_recorded(
         assert len(told) == number
         holder.rollback()
     found = entries(db)
-    assert len(found) == number
-    assert all("what changed is not known" in entry["description"] for entry in found)
+    assert all("what changed is not known" in entry["description"] for entry in found[:number])
+    assert [entry["after_data"] for entry in found[number:]] == rest
+
+
+def test_what_was_missed_is_told_as_of_no_actor(database: str, db: psycopg.Connection[Any], owner: str) -> None:
+    db.execute("set session_replication_role = replica; alter table w add missed int, drop c, alter v type bigint")
+    db.execute("reset session_replication_role")
+    with owning(database, owner) as conn, conn.transaction():
+        conn.execute("savepoint a; alter table w add own int; release savepoint a; select pg_current_xact_id()")
+        conn.execute("alter table w add own_2 int")
+    entry, next_entry = entries(db)
+    assert (entry["before_data"], entry["after_data"]) == (None, {"column own": "integer"})
+    assert "found, not of this statement: column c is gone, column missed is integer, column v is bigint" in (
+        entry["description"]
+    )
+    assert next_entry["description"] == "column own_2 is new: integer"
+
+
+def test_after_a_failure_the_next_entry_lists_nothing_as_its_own(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    db.execute("create function fails() returns trigger language plpgsql as $$ begin raise 'fails'; end $$")
+    db.execute("create trigger fails before insert on svc.audit_shapes for each row execute function public.fails()")
+    with owning(database, owner) as conn:
+        conn.execute("alter table w add d int")
+        db.execute("drop trigger fails on svc.audit_shapes")
+        conn.execute("alter table w add e int")
+        conn.execute("alter table w add f int")
+    failed, unknown, known = entries(db)
+    assert "what changed is not known" in failed["description"]
+    assert unknown["description"] == "its form before is not known"
+    assert (unknown["before_data"], unknown["after_data"]) == (None, None)
+    assert known["after_data"] == {"column f": "integer"}
+
+
+def test_an_entry_that_fails_takes_none_of_the_others_with_it(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    db.execute("create function fails() returns trigger language plpgsql as $$ begin raise 'fails'; end $$")
+    db.execute(
+        "create trigger fails before insert on svc.audit_logs for each row"
+        " when (new.table_name = 'public.p') execute function public.fails()"
+    )
+    with owning(database, owner) as conn:
+        conn.execute("drop table g, p, w")
+    assert [entry["before_data"] for entry in entries(db)] == [
+        {"table name": "public.g"},
+        {"table name": "public.w"},
+    ]
 
 
 def test_a_statement_about_many_tables_has_a_bounded_number_of_entries(empty_database: str) -> None:
@@ -332,7 +379,9 @@ def test_an_install_is_no_entry_and_what_a_migration_does_beside_it_is_one(db: p
     with db.transaction():
         db.execute("lock table svc.installation in share update exclusive mode; alter table w disable trigger user")
         db.execute("alter table w add d int")
-    [entry] = entries(db)
+    silenced, entry = entries(db)
+    assert silenced["severity"] == "high"  # which no install does
+    assert set(silenced["after_data"].values()) == {"disabled"}
     assert entry["after_data"] == {"column d": "integer"}
 
 
