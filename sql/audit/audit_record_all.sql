@@ -14,7 +14,7 @@ declare
     v_number integer := 0;
     v_tried integer := 0;
     v_failures integer := 0;  -- each of which may be a wait for a lock
-    v_rest oid[] := '{}';
+    v_rest oid[] := array[]::oid[];
 begin
     begin
         foreach v_relation in array p_relations loop
