@@ -20,10 +20,10 @@ begin
     end;
     select jsonb_object_agg(d.part, left(d.before, 300))
                filter (where d.before is not null and d.n <= v_most) as before,
-           jsonb_object_agg(d.part, left(d.after, 300))
-               filter (where d.after is not null and d.n <= v_most)
-               || case when count(*) <= v_most then '{}'
-                       else jsonb_build_object('more', (count(*) - v_most)::text) end as after,
+           nullif(coalesce(jsonb_object_agg(d.part, left(d.after, 300))
+                           filter (where d.after is not null and d.n <= v_most), '{}')
+                  || case when count(*) <= v_most then '{}'
+                          else jsonb_build_object('more', (count(*) - v_most)::text) end, '{}') as after,
            array_agg(d.part order by d.n) filter (where d.n <= v_most) as parts,
            string_agg(case when d.before is null then d.part || ' is new: ' || d.after
                            when d.after is null then d.part || ' is gone'

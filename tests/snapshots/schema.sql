@@ -1080,6 +1080,10 @@ create function svc.audit_image(p_row record, p_table oid, p_is_plain boolean DE
     set bytea_output=hex
     set lc_monetary=C;
 
+create function svc.audit_is_change_of_now(p_relation oid, p_columns jsonb, p_part text)
+    returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_is_continuous(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb)
     returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -1201,12 +1205,12 @@ create function svc.audit_note_shapes()
 create function svc.audit_on_ddl()
     returns event_trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
-    set lock_timeout=1s;
+    set lock_timeout=200ms;
 
 create function svc.audit_on_drop()
     returns event_trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
-    set lock_timeout=1s;
+    set lock_timeout=200ms;
 
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
@@ -1233,6 +1237,10 @@ create function svc.audit_partition_start(p_partition oid)
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
     set DateStyle=ISO, YMD;
+
+create function svc.audit_partition_tree(p_root oid)
+    returns SETOF oid language sql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_period(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_xact_id bigint, OUT entry_id bigint, OUT entry_timestamp timestamp with time zone, OUT valid_to timestamp with time zone)
     returns record language plpgsql stable
@@ -1290,12 +1298,24 @@ create function svc.audit_purge_whole(p_partition oid, p_before timestamp with t
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_record_all(p_relations oid[], p_tag text)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_record_ddl(p_relation oid, p_tag text, p_is_quiet boolean)
     returns text language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_record_dropped(p_known svc.audit_shapes, p_tag text, p_is_quiet boolean)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_record_id(p_table oid, p_row jsonb)
     returns text language sql stable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_record_rest(p_relations oid[], p_tag text)
+    returns void language sql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_record_unknown(p_relation oid, p_tag text, p_error text)

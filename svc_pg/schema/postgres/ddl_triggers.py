@@ -23,6 +23,7 @@ _TAGS: Final = (
     "ALTER SCHEMA",
     "ALTER TABLE",
     "ALTER TRIGGER",
+    "ALTER TYPE",
     "CREATE SCHEMA",
     "CREATE TABLE",
     "CREATE TABLE AS",

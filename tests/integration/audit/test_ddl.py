@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
-from svc_pg.errors import RemovalRefusedError
+from svc_pg.errors import QueryError, RemovalRefusedError
 from svc_pg.schema.postgres import sql_script
 from tests.support.postgres import Prepare, embedded_programs
 from tests.support.roles import as_role, new_role
@@ -146,7 +146,10 @@ def test_each_kind_of_ddl_is_an_entry(
     assert entry["changed_fields"] == [*{**(before or {}), **(after or {})}]
     assert (entry["actor_id"], entry["db_user"], entry["xact_id"]) == ("ann", owner, xact_id)
     assert entry["record_id"] is None
-    assert (entry["partition"] or "public.p1") in ("public.p1", "public.p2")
+    created = statement.startswith("create table p2")
+    assert entry["partition"] == ("public.p2" if created else "public.p1" if statement == "drop table p1" else None)
+    if created:
+        assert entry["description"] == "partition public.p2 is new: attached"
 
 
 def test_an_attached_partition_is_named_though_its_statement_reports_the_parent_alone(
@@ -159,6 +162,49 @@ def test_an_attached_partition_is_named_though_its_statement_reports_the_parent_
     assert [(entry["before_data"], entry["after_data"]) for entry in entries(db)] == [
         (None, {"partition public.p2": "attached"}),
         ({"partition public.p2": "attached"}, None),
+    ]
+
+
+def test_partitions_that_others_have_locked_hold_nobody_up(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with owning(database, owner) as conn, psycopg.connect(database) as holder:
+        conn.execute("create table p2 (id int not null primary key, v int)")
+        holder.execute("lock table only p1 in access exclusive mode")
+        conn.execute("alter table p attach partition p2 for values from (10) to (20)")
+        conn.execute("grant select on p to public")
+        conn.execute("alter table p2 enable row level security")
+    assert [(entry["label"], entry["partition"], entry["after_data"]) for entry in entries(db)] == [
+        ("ALTER TABLE", None, {"partition public.p2": "attached"}),
+        ("GRANT", None, {"rights of public": "SELECT"}),
+        ("ALTER TABLE", "public.p2", {"row security": "on"}),
+    ]
+
+
+@pytest.mark.usefixtures("owner")
+def test_what_a_parent_or_a_type_passes_on_is_on_record(db: psycopg.Connection[Any]) -> None:
+    db.execute("create table parent ()")
+    db.execute("alter table w inherit parent")
+    db.execute("alter table parent add handed_down int")
+    db.execute("alter type mood rename to humour")
+    down, renamed = entries(db)
+    assert (down["table_name"], down["after_data"]) == ("public.w", {"column handed_down": "integer"})
+    assert (renamed["table_name"], renamed["label"]) == ("public.m", "ALTER TYPE")
+    assert renamed["after_data"] == {"column is_in": "public.humour"}
+
+
+@pytest.mark.usefixtures("owner")
+def test_after_an_install_entries_have_the_new_name_and_none_are_of_tables_no_longer_audited(
+    db: psycopg.Connection[Any],
+) -> None:
+    db.execute("alter table w rename to ww; alter table p rename to pp; truncate marks")
+    db.execute("insert into marks select max(id) from svc.audit_logs")
+    schema.install(db, with_ddl("ww", "pp", "m"), prune=True)
+    assert entries(db) == []
+    db.execute("alter table ww add d int; alter table g add d int; alter table p1 enable row level security")
+    assert [(entry["table_name"], entry["partition"]) for entry in entries(db)] == [
+        ("public.ww", None),
+        ("public.pp", "public.p1"),
     ]
 
 
@@ -201,12 +247,16 @@ def test_nothing_but_audited_tables_is_on_record(database: str, db: psycopg.Conn
         conn.execute(
             "alter table pg_temp.w add d int; drop table pg_temp.w; analyze w; grant select on g to current_user"
         )
-    assert entries(db) == []
+        assert entries(db) == []
+        conn.execute("alter table public.w add d int")
+    assert [entry["table_name"] for entry in entries(db)] == ["public.w"]
 
 
 def test_the_text_of_a_statement_is_not_on_record(database: str, db: psycopg.Connection[Any], owner: str) -> None:
     with owning(database, owner) as conn:
         conn.execute("alter table w add token text default 'a-secret'")
+    [entry] = entries(db)
+    assert entry["after_data"] == {"column token": "text"}
     assert "a-secret" not in scalar(db, "select json_agg(l)::text from svc.audit_logs l")
 
 
@@ -256,17 +306,17 @@ def test_a_hostile_owner_neither_runs_code_nor_escapes(database: str, db: psycop
     assert len(renamed["actor_id"]) < 1000
 
 
-UNRECORDED: list[tuple[LiteralString, int]] = [
-    ("alter table w add d int", 1),
-    ("drop table w", 1),
-    ("drop type mood cascade", 1),
-    ("drop table w, g, m, p", 3),  # a wait each, so no more than three
+UNRECORDED: list[tuple[LiteralString, int, list[Image]]] = [
+    ("alter table w add d int", 1, []),
+    ("drop table w", 1, []),
+    ("drop type mood cascade", 1, []),
+    ("drop table w, g, m, p", 3, [{"more tables": "2"}]),  # a wait each, so no more than three
 ]
 
 
-@pytest.mark.parametrize(("statement", "number"), UNRECORDED)
+@pytest.mark.parametrize(("statement", "number", "rest"), UNRECORDED)
 def test_a_statement_succeeds_with_a_warning_if_it_cannot_be_recorded(
-    database: str, db: psycopg.Connection[Any], owner: str, statement: LiteralString, number: int
+    database: str, db: psycopg.Connection[Any], owner: str, statement: LiteralString, number: int, rest: list[Image]
 ) -> None:
     with owning(database, owner) as conn, psycopg.connect(database) as holder:
         notices: list[str] = []
@@ -277,8 +327,56 @@ def test_a_statement_succeeds_with_a_warning_if_it_cannot_be_recorded(
         assert len(told) == number
         holder.rollback()
     found = entries(db)
-    assert len(found) == number
-    assert all("what changed is not known" in entry["description"] for entry in found)
+    assert all("what changed is not known" in entry["description"] for entry in found[:number])
+    assert [entry["after_data"] for entry in found[number:]] == rest
+
+
+def test_what_was_missed_is_told_as_of_no_actor(database: str, db: psycopg.Connection[Any], owner: str) -> None:
+    db.execute("set session_replication_role = replica; alter table w add missed int, drop c, alter v type bigint")
+    db.execute("reset session_replication_role")
+    with owning(database, owner) as conn, conn.transaction():
+        conn.execute("savepoint a; alter table w add own int; release savepoint a; select pg_current_xact_id()")
+        conn.execute("alter table w add own_2 int")
+    entry, next_entry = entries(db)
+    assert (entry["before_data"], entry["after_data"]) == (None, {"column own": "integer"})
+    assert (
+        "found, not of this statement: column c is gone, column missed is integer, column v is bigint"
+        in (entry["description"])
+    )
+    assert next_entry["description"] == "column own_2 is new: integer"
+
+
+def test_after_a_failure_the_next_entry_lists_nothing_as_its_own(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    db.execute("create function fails() returns trigger language plpgsql as $$ begin raise 'fails'; end $$")
+    db.execute("create trigger fails before insert on svc.audit_shapes for each row execute function public.fails()")
+    with owning(database, owner) as conn:
+        conn.execute("alter table w add d int")
+        db.execute("drop trigger fails on svc.audit_shapes")
+        conn.execute("alter table w add e int")
+        conn.execute("alter table w add f int")
+    failed, unknown, known = entries(db)
+    assert "what changed is not known" in failed["description"]
+    assert unknown["description"] == "its form before is not known"
+    assert (unknown["before_data"], unknown["after_data"]) == (None, None)
+    assert known["after_data"] == {"column f": "integer"}
+
+
+def test_an_entry_that_fails_takes_none_of_the_others_with_it(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    db.execute("create function fails() returns trigger language plpgsql as $$ begin raise 'fails'; end $$")
+    db.execute(
+        "create trigger fails before insert on svc.audit_logs for each row"
+        " when (new.table_name = 'public.p') execute function public.fails()"
+    )
+    with owning(database, owner) as conn:
+        conn.execute("drop table g, p, w")
+    assert [entry["before_data"] for entry in entries(db)] == [
+        {"table name": "public.g"},
+        {"table name": "public.w"},
+    ]
 
 
 def test_a_statement_about_many_tables_has_a_bounded_number_of_entries(empty_database: str) -> None:
@@ -292,6 +390,8 @@ def test_a_statement_about_many_tables_has_a_bounded_number_of_entries(empty_dat
         granted = entries(conn)
         assert len(granted) == 101
         assert granted[-1]["after_data"] == {"more tables": "20"}
+        # more than 64 subtransactions slow down all sessions
+        assert scalar(conn, "select count(distinct xmin::text) from svc.audit_logs where operation = 'DDL'") == 1
         conn.execute("grant select on all tables in schema many to public")
         assert len(entries(conn)) == 101  # the others are known, too
         conn.execute("drop schema many cascade")
@@ -300,12 +400,34 @@ def test_a_statement_about_many_tables_has_a_bounded_number_of_entries(empty_dat
         assert (dropped[-1]["label"], dropped[-1]["after_data"]) == ("DROP SCHEMA", {"more tables": "20"})
 
 
+def test_if_one_of_many_tables_fails_thirty_are_recorded_alone(empty_database: str) -> None:
+    names = [f"many.t{number:02}" for number in range(40)]
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute("create schema many; create table marks as select 0 as id")
+        for name in names:
+            conn.execute(f"create table {name} (id int primary key)".encode())
+        schema.install(conn, with_ddl(*names))
+        conn.execute("create function fails() returns trigger language plpgsql as $$ begin raise 'fails'; end $$")
+        conn.execute(
+            "create trigger fails before insert on svc.audit_logs for each row"
+            " when (new.table_name = 'many.t05') execute function public.fails()"
+        )
+        conn.execute("grant select on all tables in schema many to public")
+        granted = entries(conn)
+    assert [entry["table_name"] for entry in granted] == [name for name in names[:31] if name != "many.t05"]
+    assert granted[-1]["after_data"] == {"more tables": "10"}
+
+
 def test_an_entry_has_a_bounded_number_of_parts(database: str, db: psycopg.Connection[Any], owner: str) -> None:
     with owning(database, owner) as conn:
         conn.execute(("alter table w " + ", ".join(f"add c{number} int" for number in range(80))).encode())
     [entry] = entries(db)
     assert len(entry["changed_fields"]) == 50
     assert entry["after_data"]["more"] == "30"
+    with owning(database, owner) as conn:
+        conn.execute(("alter table w " + ", ".join(f"drop c{number}" for number in range(80))).encode())
+    gone = entries(db)[1]
+    assert (len(gone["before_data"]), gone["after_data"]) == (50, {"more": "30"})
 
 
 def test_an_install_is_no_entry_and_what_a_migration_does_beside_it_is_one(db: psycopg.Connection[Any]) -> None:
@@ -316,7 +438,9 @@ def test_an_install_is_no_entry_and_what_a_migration_does_beside_it_is_one(db: p
     with db.transaction():
         db.execute("lock table svc.installation in share update exclusive mode; alter table w disable trigger user")
         db.execute("alter table w add d int")
-    [entry] = entries(db)
+    silenced, entry = entries(db)
+    assert silenced["severity"] == "high"  # which no install does
+    assert set(silenced["after_data"].values()) == {"disabled"}
     assert entry["after_data"] == {"column d": "integer"}
 
 
@@ -358,6 +482,8 @@ def test_a_session_that_replicates_is_not_on_record(db: psycopg.Connection[Any])
     db.execute("create table marks as select 0 as id")
     db.execute("set session_replication_role = replica; alter table w add d int; reset session_replication_role")
     assert entries(db) == []
+    db.execute("alter table w add e int")
+    assert [entry["after_data"] for entry in entries(db)] == [{"column e": "integer"}]
 
 
 def test_a_role_without_the_right_installs_all_but_the_event_triggers(postgres: str, empty_database: str) -> None:
@@ -443,7 +569,20 @@ def test_readers_of_rows_pass_over_ddl(db: psycopg.Connection[Any]) -> None:
     assert [state.operation for state in audit.history("w", "1").list(db).data] == ["UPDATE", "INSERT"]
     assert [row.values["v"] for row in audit.as_of("w", datetime.now(UTC)).list(db).data] == [2]
     assert scalar(db, "select count(*) from svc.audit_changes where operation = 'DDL'") == 0
-    assert "update" in str(audit.revert(db, transaction=str(xact_id))).lower()
+    with db.transaction(force_rollback=True):
+        db.execute(audit.revert(db, transaction=str(xact_id)).encode())
+        assert db.execute("select id, v from w").fetchall() == [(1, 1)]
     assert db.execute("select * from svc.audit_net_changes(%s)", (alone,)).fetchall() == []
     assert audit.reconcile(db, config, table="public.w").is_whole
     assert [entry.label for entry in audit.query().operation("DDL").resource("w").list(db).data] == ["ALTER TABLE"]
+
+
+def test_rows_as_of_a_time_are_refused_if_the_log_has_only_ddl_of_the_table(db: psycopg.Connection[Any]) -> None:
+    db.execute("alter table w add d int")
+    with pytest.raises(QueryError, match=r'the log has no entry of "public.w"'):
+        audit.as_of("w", datetime.now(UTC)).list(db)
+    altered = scalar(db, "select now()")
+    db.execute("insert into w (id, v) values (1, 1)")
+    with pytest.raises(QueryError, match=r'"public.w" is not known before'):
+        audit.as_of("w", altered).list(db)
+    assert [row.values["v"] for row in audit.as_of("w", datetime.now(UTC)).list(db).data] == [1]
