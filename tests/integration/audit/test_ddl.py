@@ -503,11 +503,7 @@ def test_a_role_without_the_right_installs_all_but_the_event_triggers(postgres: 
                 ("svc_audit_drop", "missing", "keep"),
             ]
         with psycopg.connect(empty_database, autocommit=True) as conn:
-            for entry in differing:
-                conn.execute(entry.sql.encode())
-            assert [entry for entry in schema.status(conn, config) if entry.state != "ok"] == []
-            conn.execute("create table marks as select 0 as id; alter table mine.t add v int")
-            assert [entry["label"] for entry in entries(conn)] == ["ALTER TABLE"]
+            assert [entry.sql for entry in differing] == ["", ""]  # it could put code into a superuser's statements
             schema.uninstall(conn, drop_data=True)
             conn.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(role)))
 
