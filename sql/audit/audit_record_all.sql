@@ -1,6 +1,6 @@
--- Record the DDL of one statement on tables, in one subtransaction: more than 64 of them in a transaction slow down all
--- sessions. If that fails, 30 tables each in one of its own. Of more than 100 tables only the number of the others. It
--- fails no statement: what it cannot record is a warning, and an entry without details.
+-- Record the DDL of one statement on tables, in one subtransaction: more than 64 of them in a transaction slow down
+-- all sessions. If that fails, 30 tables each in one of its own. Of more than 100 tables only the number of the
+-- others. It fails no statement: what it cannot record is a warning, and an entry without details.
 -- access: trigger
 create or replace function svc.audit_record_all(p_relations oid[], p_tag text) returns void
 language plpgsql

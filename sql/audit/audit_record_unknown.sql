@@ -1,5 +1,5 @@
--- Record that DDL on an audited table could not be compared, and by which error; nothing if the table is not known. The
--- form that is kept counts no more, so that the next entry has nothing of this statement as its own.
+-- Record that DDL on an audited table could not be compared, and by which error; nothing if the table is not known.
+-- The form that is kept counts no more, so that the next entry has nothing of this statement as its own.
 -- access: trigger
 create or replace function svc.audit_record_unknown(p_relation oid, p_tag text, p_error text) returns text
 language plpgsql
