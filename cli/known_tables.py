@@ -7,11 +7,9 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from psycopg import Connection
-from psycopg.errors import QueryCanceled
 
 from svc_pg import audit
 from svc_pg.audit.read.other_names import OtherNames, other_names
-from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.database.sqlstates import translating
@@ -21,7 +19,7 @@ from svc_pg.other_databases.log.driver_errors import is_denied
 from svc_pg.other_databases.log.log_dialects import real_name
 
 from . import output
-from .optional_read import optional_read
+from .optional_read import optional_read, quick_read
 
 MOST_OF_LOG: Final = 1000
 """The most tables of the log that are looked for a name."""
@@ -83,18 +81,10 @@ def audited_tables(conn: Connection[Any]) -> Sequence[str] | None:
 
 def tables_to_name(conn: Connection[Any]) -> Sequence[str]:
     """The tables that a reader of the log may mean: the audited ones, or those that have entries; none if slow."""
-
-    def of_log(conn: Connection[Any]) -> Sequence[str]:
-        conn.execute(BY_INDEXES)
-        return scalar(conn, _OF_LOG, (MOST_OF_LOG,)) or []
-
     found = audited_tables(conn)
     if found is not None:
         return found
-    try:
-        return optional_read(conn, of_log, [])
-    except QueryCanceled:
-        return []
+    return quick_read(conn, lambda conn: scalar(conn, _OF_LOG, (MOST_OF_LOG,)) or [], [])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,33 +3,22 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from psycopg.errors import QueryCanceled
-
-from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.query import fetch
 from svc_pg.formats.plurals import counted
 from svc_pg.status.open_findings import MOST, OpenFinding, open_findings
 
 from . import output, records
 from .json_text import printable
-from .optional_read import optional_read
+from .optional_read import quick_read
 
 _MOST_TOLD: Final = 10
+_SLOW: Final = "The results of reconciliations could not be read in time."
 
 
 def read_findings(conn: Any) -> list[OpenFinding] | None:
     """The first tables with differences; None if they cannot be read, or not quickly."""
-
-    def read(conn: Any) -> list[OpenFinding]:
-        conn.execute(BY_INDEXES)
-        return fetch(conn, open_findings())
-
     nothing: list[OpenFinding] | None = None
-    try:
-        return optional_read(conn, read, nothing)
-    except QueryCanceled:
-        output.words("The results of reconciliations could not be read in time.")
-        return None
+    return quick_read(conn, lambda conn: fetch(conn, open_findings()), nothing, slow=_SLOW)
 
 
 def tell(findings: Sequence[OpenFinding]) -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, QueryCanceled
 
+from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import AccessError, NotInstalledError
+
+from . import output
 
 Value = TypeVar("Value")
 
@@ -19,4 +22,19 @@ def optional_read(conn: Any, read: Callable[[Any], Value], otherwise: Value) -> 
         with conn.transaction():
             return read(conn)
     except (NotInstalledError, AccessError, InsufficientPrivilege):
+        return otherwise
+
+
+def quick_read(conn: Any, read: Callable[[Any], Value], otherwise: Value, *, slow: str | None = None) -> Value:
+    """As ``optional_read``, by indexes alone; also ``otherwise`` after 3 seconds, with the words ``slow`` if given."""
+
+    def read_by_indexes(conn: Any) -> Value:
+        conn.execute(BY_INDEXES)
+        return read(conn)
+
+    try:
+        return optional_read(conn, read_by_indexes, otherwise)
+    except QueryCanceled:
+        if slow:
+            output.words(slow)
         return otherwise

@@ -3,30 +3,19 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from psycopg.errors import QueryCanceled
-
-from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.query import fetch
 from svc_pg.formats.plurals import counted
 from svc_pg.status.attribution import Attribution, attribution
 
 from . import output
-from .optional_read import optional_read
+from .optional_read import quick_read
 
 _MOST_TABLES: Final = 5
 
 
 def read_attribution(conn: Any) -> list[Attribution]:
     """The entries of the last day with and without an actor; none if they cannot be read quickly."""
-
-    def read(conn: Any) -> list[Attribution]:
-        conn.execute(BY_INDEXES)
-        return fetch(conn, attribution())
-
-    try:
-        return optional_read(conn, read, [])
-    except QueryCanceled:
-        return []
+    return quick_read(conn, lambda conn: fetch(conn, attribution()), [])
 
 
 def tell(attributed: Sequence[Attribution]) -> None:

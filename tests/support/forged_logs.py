@@ -34,7 +34,7 @@ ERASED: Final = "(select min(id) from svc.audit_logs where erased_leaf is not nu
 
 @dataclass(frozen=True, slots=True)
 class Forgery:
-    """What somebody does to the log; the kinds of differences that it makes, with the entries if they are certain."""
+    """A forgery of the log; the kinds of differences that it makes, with the entries if they are certain."""
 
     name: str
     script: LiteralString

@@ -101,7 +101,7 @@ def compare(conn: Connection[Any], *, is_wanted: bool, has_roles: bool) -> list[
     of its function, with ``has_roles`` that is svc_owner, would get the rights of others. That one has no SQL.
     """
     params = {
-        "names": [each.name for each in _TRIGGERS],
+        "names": list(NAMES),
         "events": [each.event for each in _TRIGGERS],
         "functions": [each.function for each in _TRIGGERS],
         "tags": ["{" + ",".join(f'"{tag}"' for tag in each.tags) + "}" for each in _TRIGGERS],
@@ -120,7 +120,7 @@ def compare(conn: Connection[Any], *, is_wanted: bool, has_roles: bool) -> list[
 
 def refuse_others(conn: Connection[Any]) -> None:
     """Raise InstallError if one is there that this role may not drop, which keeps our functions from being dropped."""
-    found = fetch(conn, Query(_OF_OTHERS, {"names": [each.name for each in _TRIGGERS]}, _OfOthers))
+    found = fetch(conn, Query(_OF_OTHERS, {"names": list(NAMES)}, _OfOthers))
     if found:
         first = found[0]
         raise InstallError(

@@ -1,4 +1,6 @@
-"""What the comparisons of tables with the log have left is told until a later one repairs it, or finds nothing."""
+"""The differences that the comparisons of tables with the log have left are told until a later one repairs
+them, or finds nothing.
+"""
 
 import asyncio
 from collections.abc import Iterator
