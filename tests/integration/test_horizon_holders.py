@@ -105,8 +105,8 @@ def test_a_role_that_may_not_see_other_sessions_is_told(
 @contextmanager
 def standby(conn: psycopg.Connection[Any], slot: str, *, xmin: int, catalog_xmin: int) -> Iterator[int]:
     """A standby as the server sees it, whose queries need the rows of these transactions; its slot is dropped last."""
-    conn.execute("select pg_create_physical_replication_slot(%s)", (slot,))
-    position = scalar(conn, "select pg_current_wal_lsn()::text")
+    conn.execute("select pg_create_physical_replication_slot(%s, immediately_reserve => true)", (slot,))
+    position = scalar(conn, "select pg_current_wal_flush_lsn()::text")  # a server sends nothing that it has not flushed
     receiver = pq.PGconn.connect(make_conninfo(conn.info.dsn, replication="true").encode())
     try:
         if receiver.status == pq.ConnStatus.BAD:
