@@ -81,6 +81,13 @@ class BeforeTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class OfOtherTransactions:
+    """The transaction has none of these numbers."""
+
+    xact_ids: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Contains:
     """A snapshot has the members of this JSON object."""
 
@@ -116,6 +123,7 @@ Condition = (
     | Until
     | SinceTransaction
     | BeforeTransaction
+    | OfOtherTransactions
     | Contains
     | HasWords
     | HasFact

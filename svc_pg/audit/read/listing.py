@@ -17,6 +17,7 @@ from svc_pg.audit.log.conditions import (
     Is,
     Missable,
     OfAnyDatabase,
+    OfOtherTransactions,
     Overlaps,
     Since,
     SinceTransaction,
@@ -178,6 +179,8 @@ def _with(found: Filter, condition: Condition) -> Filter:
             return found.where("xact_id operator(pg_catalog.>=) %s", xact_id)
         case BeforeTransaction(xact_id):
             return found.where("xact_id operator(pg_catalog.<) %s", xact_id)
+        case OfOtherTransactions(xact_ids):
+            return found.where("xact_id <> all(%s::bigint[])", [*xact_ids])
         case Contains(text):
             return found.where(_CONTAINS, text, text)
         case HasWords(words):

@@ -9,6 +9,7 @@ from svc_pg.console.built_in.audit_files import FileRoutes
 from svc_pg.console.built_in.audit_past import PastRoutes
 from svc_pg.console.built_in.audit_proof import ProofRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
+from svc_pg.console.built_in.audit_transactions import TransactionRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.console.tenant_cursors import TenantCursors
@@ -25,6 +26,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
         description="Changes of records: read, compare, count, export, prove and purge them.",
         endpoints=[
             *EntryRoutes(log, cursors).endpoints(),
+            *TransactionRoutes(log, cursors).endpoints(),
             *PastRoutes(log, cursors).endpoints(),
             *ChangeRoutes(log).endpoints(),
             *ProofRoutes(log).endpoints(),

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from svc_pg.audit.log.entry import ALWAYS, Entry
-from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.log_position import NOW, START
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
-from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, page_of, unknown_entry, visible_entry
-from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
+from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, page_of, searchable, unknown_entry, visible_entry
+from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.documentation import text
 from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
-from svc_pg.console.products import ProductEndpoint, permits
+from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.console.tenant_cursors import TenantCursors
 from svc_pg.console.tokens import Session
@@ -103,7 +102,7 @@ class EntryRoutes:
         elif listed.around is not None:
             page = await self._around(request.session, listed, listed.around)
         else:
-            page = await page_of(self.log, _searchable(request.session, listed.query))
+            page = await page_of(self.log, searchable(request.session, listed.query))
         return self._shown(request.session, page)
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
@@ -144,9 +143,3 @@ class EntryRoutes:
 
     def _shown(self, session: Session, page: Page[Entry]) -> ConsoleResponse:
         return ConsoleResponse(200, self.cursors.encrypted(session, entries_for(session, page)))
-
-
-def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:
-    """Without endpoints, if the session may not see the query of their URLs: a search would find it by guesses."""
-    is_hidden = wanted.searches - {"context"} and not permits(session.permissions, "write")
-    return wanted.without(resource=[ENDPOINTS]) if is_hidden else wanted

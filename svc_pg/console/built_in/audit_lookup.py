@@ -6,9 +6,10 @@ from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import ENTRY_ID, RECORD, TABLE, XACT, Entry
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.audit_log import AuditLog
-from svc_pg.console.built_in.endpoint_urls import entries_for
+from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.documentation import in_path
 from svc_pg.console.parameters import refuse
+from svc_pg.console.products import permits
 from svc_pg.console.requests import Problem, explained
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
@@ -45,6 +46,12 @@ async def page_of(log: AuditLog, wanted: AuditQuery) -> Page[Entry]:
         if not wanted.searches:
             raise
         refuse("text", f"is not acceptable: {explained(error)}")
+
+
+def searchable(session: Session, wanted: AuditQuery) -> AuditQuery:
+    """Without endpoints, if the session may not see the query of their URLs: a search would find it by guesses."""
+    is_hidden = wanted.searches - {"context"} and not permits(session.permissions, "write")
+    return wanted.without(resource=[ENDPOINTS]) if is_hidden else wanted
 
 
 def unknown_entry() -> Problem:

@@ -10,6 +10,7 @@ from svc_pg.console.built_in.webhook_events import EventRoutes
 from svc_pg.console.built_in.webhook_messages import MessageRoutes
 from svc_pg.console.built_in.webhook_portal import PortalRoutes
 from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
+from svc_pg.console.built_in.webhook_transactions import TransactionDeliveryRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.console.sign_in.known_tenants import KnownTenants
@@ -28,6 +29,7 @@ def webhooks_product(
         EndpointActionRoutes(database, keys),
         DeliveryRoutes(database),
         BulkRoutes(database),
+        TransactionDeliveryRoutes(database),
         DeliveryRequestRoutes(database, keys),
         MessageRoutes(database),
         EventRoutes(database),

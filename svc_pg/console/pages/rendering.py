@@ -67,4 +67,4 @@ class _When:
     def __init__(self, value: datetime, now: datetime) -> None:
         utc = value.astimezone(UTC)
         self.instant, self.exact, self.relative = instant(utc), exact(utc), relative(utc, now)
-        self.left = left(utc, now)
+        self.left, self.clock = left(utc, now), f"{utc:%H:%M:%S}"

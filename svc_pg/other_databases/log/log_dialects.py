@@ -17,6 +17,7 @@ from svc_pg.audit.log.conditions import (
     Is,
     Missable,
     OfAnyDatabase,
+    OfOtherTransactions,
     Overlaps,
     Since,
     SinceTransaction,
@@ -213,6 +214,10 @@ def _with(dialect: LogDialect, default_schema: str, found: Filter, condition: Co
             return found.where("xact_id < %s", min(xact_id, HIGHEST))
         case OfAnyDatabase():
             return found
+        case OfOtherTransactions():
+            raise UnsupportedQueryError(
+                "entries have a transaction in an audit log on PostgreSQL only", hint="Read them one by one."
+            )
         case Contains() | HasWords() | HasFact():
             raise UnsupportedQueryError(
                 "snapshots and contexts can be searched in an audit log on PostgreSQL only",

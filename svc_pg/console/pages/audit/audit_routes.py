@@ -15,7 +15,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         log.log_page,
         is_compressed=True,
         nav_item=NavItem(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
-        filters=log.POSITIONS,
+        filters=(*log.POSITIONS, log.VIEW),
         lists=[*selection.WORDS],
     ),
     PageRoute(

@@ -1,19 +1,27 @@
-"""The page Audit log: the filtered entries, facets and an export."""
+"""The page Audit log: the filtered transactions or entries, facets and an export."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
+from svc_pg.console.built_in.transaction_pages import LoggedTransaction
 from svc_pg.console.pages.answers import Answer, File, Html
-from svc_pg.console.pages.audit import changes, selection
+from svc_pg.console.pages.api import Query
+from svc_pg.console.pages.audit import changes, record_names, related, selection
 from svc_pg.console.pages.audit.selection import FROM_START
+from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
 from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
 POSITIONS: Final = (*PAGES, "around")
+VIEW: Final = "view"
+"""The parameter of an address that asks for rows, one an entry, and not for transactions."""
+_ROWS_VIEW: Final = "rows"
+_TRANSACTIONS: Final = 20
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 _MEDIA_TYPES: Final = {
@@ -23,16 +31,25 @@ _MEDIA_TYPES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A page of entries or sentences, an entry of each actor on it, and the deliveries of each transaction."""
+
+    page: Page[Entry] | Page[Sentence]
+    of_actors: Sequence[Entry] = ()
+    deliveries: Mapping[str, Sequence[related.NamedDelivery]] = field(default_factory=dict)
+
+
 async def log_page(request: PageRequest) -> Answer:
-    """A page of entries; an invalid filter stays in the form, with its problem."""
+    """A page of transactions or entries; an invalid filter stays in the form, with its problem."""
     filters = selection.used(request)
     position = {name: request.query[name] for name in POSITIONS if request.query.get(name)}
+    has_rows = _has_rows(request, position)
     problem: Problem | None = None
-    page: Page[Entry] = Page([], None)
+    shown = _Shown(Page([], None))
     facets: Facets | None = None
     try:
-        query = {"limit": str(ROWS), "fields": changes.LIST, **position, **filters}
-        page = await request.api.get(Page[Entry], "audit", "entries", query=query)
+        shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
         facets = await request.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
     except Problem as error:
         if error.code not in (
@@ -45,7 +62,11 @@ async def log_page(request: PageRequest) -> Answer:
             raise
         problem = error
     values = {
-        "page": page,
+        "page": shown.page,
+        "has_rows": has_rows,
+        "of_actors": shown.of_actors,
+        "deliveries": shown.deliveries,
+        "names": record_names,
         "facets": facets,
         "most_counted": MAX_ENTRIES,
         "choices": [] if facets is None else selection.choices(request, facets),
@@ -58,6 +79,8 @@ async def log_page(request: PageRequest) -> Answer:
         "changes": changes,
         "cleared": request.to.entries(),
         "around": position.get("around"),
+        "as_transactions": request.same_page(**FROM_START, **{VIEW: None}),
+        "as_rows": request.same_page(**FROM_START, **{VIEW: _ROWS_VIEW}),
         "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
         "newest": request.same_page(**FROM_START),
         "follow": None if selection.unfollowed(filters) else request.url("tail", query=filters),
@@ -67,6 +90,26 @@ async def log_page(request: PageRequest) -> Answer:
     if problem is None:
         return Html("audit", values)
     return Html("audit", values, problem.status, headers_of(problem))
+
+
+def _has_rows(request: PageRequest, position: Mapping[str, str]) -> bool:
+    """True if the page shows entries one by one: an entry among others, and a log without transactions."""
+    is_wanted = request.choice(VIEW, (_ROWS_VIEW, "transactions"), "transactions") == _ROWS_VIEW
+    return is_wanted or not request.has_past or not position.keys().isdisjoint(("around", "before"))
+
+
+async def _rows(request: PageRequest, query: Query) -> _Shown:
+    wanted = {"limit": str(ROWS), "fields": changes.LIST, **query}
+    page = await request.api.get(Page[Entry], "audit", "entries", query=wanted)
+    return _Shown(page, page.data)
+
+
+async def _sentences(request: PageRequest, query: Query) -> _Shown:
+    wanted = {"limit": str(_TRANSACTIONS), **query}
+    found = await request.api.get(Page[LoggedTransaction], "audit", "transactions", query=wanted)
+    page = Page([sentence(each) for each in found], found.next_cursor)
+    deliveries = await related.deliveries_of(request, [said.subject for said in page])
+    return _Shown(page, [entry for said in page for entry in said.actors], deliveries)
 
 
 async def export(request: PageRequest) -> Answer:

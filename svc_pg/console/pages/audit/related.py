@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.audit.log.entry import Entry
+from svc_pg.console.built_in.webhook_transactions import CausedDeliveries
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
@@ -14,7 +15,6 @@ from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 _MOST_ENTRIES: Final = 21
 """Of one transaction."""
-_MOST_DELIVERIES: Final = 20
 _MOST_ENDPOINTS: Final = 100
 
 
@@ -48,19 +48,21 @@ async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[
 
 async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
     """The deliveries of each transaction's messages, if this person may see deliveries."""
-    found: dict[str, Sequence[Delivery]] = {}
     if not request.has("deliveries") or not request.is_log_here:
         return {}
-    for xact_id in dict.fromkeys(entry.xact_id for entry in entries if entry.xact_id is not None):
-        query = {"transaction": xact_id, "limit": str(_MOST_DELIVERIES)}
-        found[xact_id] = (await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data
-    ids = sorted({delivery.endpoint_id for deliveries in found.values() for delivery in deliveries})[:_MOST_ENDPOINTS]
+    xact_ids = list(dict.fromkeys(entry.xact_id for entry in entries if entry.xact_id is not None))
+    if not xact_ids:
+        return {}
+    caused = await request.api.get(
+        list[CausedDeliveries], "webhooks", "transactions", query={"ids": ",".join(xact_ids)}
+    )
+    ids = sorted({delivery.endpoint_id for each in caused for delivery in each.deliveries})[:_MOST_ENDPOINTS]
     names: dict[str, str] = {}
     if ids:
         query = {"ids": ",".join(ids), "limit": str(len(ids))}
         endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
         names = {endpoint.id: endpoint_name(endpoint.description, endpoint.url) for endpoint in endpoints}
     return {
-        xact_id: [NamedDelivery(delivery, names.get(delivery.endpoint_id)) for delivery in deliveries]
-        for xact_id, deliveries in found.items()
+        each.xact_id: [NamedDelivery(delivery, names.get(delivery.endpoint_id)) for delivery in each.deliveries]
+        for each in caused
     }

@@ -1,0 +1,84 @@
+"""The route of the deliveries that transactions caused, for many transactions at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from svc_pg.audit.log import numbers
+from svc_pg.audit.log.entry import XACT
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import text
+from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.database.query import afetch
+from svc_pg.formats.doc import Doc
+from svc_pg.webhooks.deliveries.caused_deliveries import MOST_TRANSACTIONS, caused_by
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class CausedDeliveries:
+    """The deliveries of what one transaction sent."""
+
+    xact_id: Annotated[str, XACT]
+    deliveries: Annotated[
+        Sequence[Delivery], Doc("Its deliveries, 20 at most, the oldest first.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    xact_ids: Sequence[int] = ()
+
+
+def _ids(asked: _Asked, text: str) -> _Asked:
+    found = [numbers.bigint(each) for each in dict.fromkeys(text.split(","))]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found) or len(known) > MOST_TRANSACTIONS:
+        raise ValueError(f"write 1 to {MOST_TRANSACTIONS} numbers of transactions, with commas between them")
+    return replace(asked, xact_ids=known)
+
+
+_ASKED: Final = {
+    "ids": FilterParameter(
+        _ids,
+        f"the xactId of the transactions, up to {MOST_TRANSACTIONS}, with commas between them",
+        text("7301,7302"),
+        is_required=True,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDeliveryRoutes:
+    """The handler, and the database that it reads."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The route."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/transactions",
+                operation_id="deliveries.ofTransactions",
+                handler=self._list,
+                is_compressed=True,
+                serves_tenants=True,
+                summary="The deliveries of what transactions sent, for each of them",
+                query=documented(_ASKED),
+                response=list[CausedDeliveries],
+            )
+        ]
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        asked = filtered(_Asked(), request.query, _ASKED)
+        if not asked.xact_ids:
+            refuse("ids", "is missing")
+        async with self.database.connection() as conn:
+            rows = await afetch(conn, caused_by(asked.xact_ids, tenant=request.session.tenant))
+        found: dict[str, list[Delivery]] = {str(xact_id): [] for xact_id in asked.xact_ids}
+        for xact_id, delivery in sorted(rows, key=lambda row: row[1].id):
+            found[xact_id].append(delivery)
+        return ConsoleResponse(200, [CausedDeliveries(*each) for each in found.items()])

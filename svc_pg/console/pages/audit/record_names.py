@@ -1,0 +1,55 @@
+"""The names that records have for people: the value of a column such as ``name``, if a snapshot has it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from svc_pg.audit.log.entry import Entry, is_erased
+
+COLUMNS: Final = (
+    "name",
+    "title",
+    "full_name",
+    "display_name",
+    "label",
+    "username",
+    "email",
+    "number",
+    "code",
+    "sku",
+    "slug",
+    "reference",
+)
+"""The columns that may name a record, the first that it has."""
+LONGEST: Final = 80
+
+
+def name_of(entry: Entry) -> str | None:
+    """The name of the record after the change, or before it if it is gone; None if no column names it."""
+    found = naming(entry)
+    return None if found is None else found[1]
+
+
+def naming(entry: Entry) -> tuple[str, str] | None:
+    """The column that names the record, and its value."""
+    if is_erased(entry):
+        return None
+    values = members(entry.after_data) or members(entry.before_data)
+    hidden = set(entry.redacted_fields or [])
+    for column in COLUMNS:
+        value = values.get(column)
+        if column not in hidden and isinstance(value, str | int) and not isinstance(value, bool):
+            text = str(value).strip()
+            if text and text != entry.record_id and len(text) <= LONGEST:
+                return column, text
+    return None
+
+
+def members(snapshot: Any) -> Mapping[str, Any]:
+    """The members of a snapshot; none if it has none, or cannot be read."""
+    if snapshot is None:
+        return {}
+    try:
+        value = snapshot.value
+    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
+        return {}
+    return value if isinstance(value, dict) else {}

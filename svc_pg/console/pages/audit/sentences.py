@@ -1,0 +1,156 @@
+"""A transaction for people: one sentence, and its changes with their values."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from svc_pg.audit.log.entry import SEVERITIES, Entry, Operation, is_erased
+from svc_pg.audit.log.value_texts import sides
+from svc_pg.config.audited_table import Severity
+from svc_pg.console.built_in.transaction_pages import LoggedTransaction
+from svc_pg.console.pages.audit import changes
+from svc_pg.console.pages.audit.record_names import members, naming
+from svc_pg.console.pages.audit.value_differences import Value, alone
+
+_LONGEST: Final = 40
+_FIELDS: Final = 4
+_FACTS: Final = 8
+_NAMES: Final = 3
+_UNTOLD: Final = ("_id", "_at")
+"""The ends of columns that say little to people: keys of other records, and times, which the entry has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One field of a change, with its values in a few words; a side that is None had none."""
+
+    entry: Entry
+    field: str
+    before: Value | None
+    after: Value | None
+    is_disguised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of one table that were changed in the same way."""
+
+    operation: Operation
+    table: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What a transaction did: ``subject`` is its most telling change, or ``rows`` are all of one kind.
+
+    ``facts`` are values that were changed; ``others`` are changes that they do not tell, and ``more`` the number of
+    further fields of the subject.
+    """
+
+    transaction: LoggedTransaction
+    subject: Entry
+    actors: Sequence[Entry]
+    rows: Rows | None
+    facts: Sequence[Fact]
+    others: Sequence[Rows]
+    more: int
+    severity: Severity | None
+    labels: Sequence[str]
+
+    @property
+    def is_alone(self) -> bool:
+        """True if the subject is the only change."""
+        return self.transaction.count == 1
+
+
+def sentence(transaction: LoggedTransaction) -> Sentence:
+    """The transaction in a sentence."""
+    entries = transaction.entries
+    subject = max(entries, key=_weight)  # the first, if several weigh the same
+    rows = _all_alike(transaction)
+    told = entries if rows else [subject, *(each for each in entries if each is not subject)]
+    facts, more = _facts_of(told, is_of_rows=rows is not None)
+    named = {fact.entry.id for fact in facts} | {subject.id}
+    return Sentence(
+        transaction,
+        subject,
+        _actors(entries),
+        rows,
+        facts,
+        [] if rows else _counted(each for each in entries if each.id not in named),
+        more,
+        subject.severity,
+        list(dict.fromkeys(text for each in entries if (text := each.label or each.description)))[:_NAMES],
+    )
+
+
+def _weight(entry: Entry) -> int:
+    return -1 if entry.severity is None else SEVERITIES.index(entry.severity)
+
+
+def _all_alike(transaction: LoggedTransaction) -> Rows | None:
+    """The rows of the whole transaction, if they are several, of one table and of one operation."""
+    kinds = {(entry.operation, entry.table_name) for entry in transaction.entries}
+    if len(kinds) > 1 or transaction.count == 1:
+        return None
+    [(operation, table)] = kinds
+    return Rows(operation, changes.short(table), transaction.count)
+
+
+def _actors(entries: Sequence[Entry]) -> list[Entry]:
+    """An entry of each actor."""
+    return list({changes.who(entry): entry for entry in reversed(entries)}.values())[::-1]
+
+
+def _counted(entries: Iterable[Entry]) -> list[Rows]:
+    found = Counter((entry.operation, changes.short(entry.table_name)) for entry in entries)
+    return [Rows(operation, table, count) for (operation, table), count in found.items()]
+
+
+def _facts_of(entries: Sequence[Entry], *, is_of_rows: bool) -> tuple[list[Fact], int]:
+    """Some facts of each change, most of the first; and the number of fields that the first has besides."""
+    first, *others = entries
+    of_first = _facts(first)
+    most = 1 if is_of_rows else _FIELDS
+    found = of_first[:most]
+    for entry in others:
+        if entry.operation == "UPDATE" and len(found) < _FACTS:
+            found.extend(_facts(entry)[:1])
+    is_update = first.operation == "UPDATE"
+    return found, max(0, len(of_first) - most) if is_update and not is_of_rows else 0
+
+
+def _facts(entry: Entry) -> list[Fact]:
+    """The fields of a change, those first that tell most."""
+    if is_erased(entry) or entry.operation in ("TRUNCATE", "DDL"):
+        return []
+    before, after = members(entry.before_data), members(entry.after_data)
+    if entry.changed_fields is not None:
+        names = sorted(entry.changed_fields, key=lambda name: name.endswith(_UNTOLD))
+    else:
+        names = [name for name, value in (after or before).items() if _is_telling(entry, name, value)]
+    hidden = set(entry.redacted_fields or [])
+    return [
+        Fact(entry, name, *_pair(before.get(name), after.get(name)), is_disguised=bool(hidden & {name, "*"}))
+        for name in names
+    ]
+
+
+def _is_telling(entry: Entry, name: str, value: Any) -> bool:
+    """True if a field of a new or deleted row is worth a place: short, not its key or name, no time."""
+    if value is None or isinstance(value, dict | list) or name.endswith(_UNTOLD):
+        return False
+    text = str(value)
+    named = naming(entry)
+    return bool(text) and len(text) <= _LONGEST and text != entry.record_id and (named is None or named[0] != name)
+
+
+def _pair(before: Any, after: Any) -> tuple[Value | None, Value | None]:
+    both = sides(before, after)
+    return _short(both.before), _short(both.after)
+
+
+def _short(text: str | None) -> Value | None:
+    return None if text is None else alone(text, longest=_LONGEST)

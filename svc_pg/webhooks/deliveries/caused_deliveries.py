@@ -1,0 +1,25 @@
+"""The deliveries of what transactions sent, of many transactions at once."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
+from svc_pg.webhooks.deliveries.delivery_keysets import COLUMNS
+from svc_pg.webhooks.deliveries.delivery_rows import Delivery
+
+MOST_TRANSACTIONS: Final = 100
+MOST_DELIVERIES: Final = 20
+"""Of one transaction, as in the text below."""
+
+_COLUMNS: Final = COLUMNS.replace("id::text, message_id", "d.id::text, message_id").replace("status,", "d.status,", 1)
+_TEXT: Final = statement("queries/webhooks/deliveries_of_transactions.sql").replace("{columns}", _COLUMNS)
+
+
+def caused_by(xact_ids: Sequence[int], *, tenant: str | None) -> Query[tuple[str, Delivery]]:
+    """Some deliveries of each transaction, 20 at most; of a ``tenant``, those of its messages to its endpoints."""
+    return Query(_TEXT, ([*xact_ids], tenant, tenant, tenant), _caused)
+
+
+def _caused(xact_id: str, **columns: Any) -> tuple[str, Delivery]:
+    return xact_id, Delivery(**columns)
