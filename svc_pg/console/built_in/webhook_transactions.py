@@ -22,9 +22,7 @@ class CausedDeliveries:
     """The deliveries of what one transaction sent."""
 
     xact_id: Annotated[str, XACT]
-    deliveries: Annotated[
-        Sequence[Delivery], Doc("Its deliveries, 20 at most, the oldest first.")
-    ]
+    deliveries: Annotated[Sequence[Delivery], Doc("Its deliveries, 20 at most, the oldest first.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,10 @@ def links(page: httpx.Response) -> set[str]:
 
 
 def test_an_emptied_partition_is_not_read_as_an_emptied_table(reader: Browser, installed: str) -> None:
-    listed = unescape(reader.get("/audit?resource=public.page_view").text)
+    listed = unescape(reader.get("/audit?resource=public.page_view&view=rows").text)
     assert ("Emptied page_view_2025" in listed, "Emptied page_view<" in listed) == (True, True)
+    said = unescape(reader.get("/audit?resource=public.page_view").text)
+    assert "emptied the partition <bdi>page_view_2025</bdi> of <bdi>page_view</bdi>" in said
     part = entry_of(installed, "actor_id = 'janitor'")
     whole = entry_of(installed, "actor_id = 'cleaner' and partition is null")
     assert "emptied the partition <bdi>page_view_2025</bdi> of" in reader.get(f"/audit/entries/{part}").text
@@ -147,17 +149,17 @@ def test_pages_lead_on_and_back_and_a_search_goes_stretch_by_stretch(
     reader: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("svc_pg.console.pages.audit.log.ROWS", 4)
-    page = reader.get("/audit")
+    page = reader.get("/audit?view=rows")
     [older] = [link for link in links(page) if "cursor=" in link]
     page = reader.get(older)
     [newer] = [link for link in links(page) if "before=" in link]
     first = reader.get(newer)
     assert [link for link in links(first) if "before=" in link] == []
-    found = reader.get("/audit?text=phone")
+    found = reader.get("/audit?text=phone&view=rows")
     assert "Created note</bdi></a>" in found.text
     assert "Email changed</bdi></a>" not in found.text
     monkeypatch.setattr("svc_pg.audit.read.search.MAX_ENTRIES", 2)
-    assert "Nothing found up to here" in reader.get("/audit?text=phone").text
+    assert "Nothing found up to here" in reader.get("/audit?text=phone&view=rows").text
 
 
 def test_an_entry_shows_what_changed_who_and_why_and_what_came_with_it(reader: Browser, installed: str) -> None:
@@ -255,7 +257,7 @@ def test_the_tail_shows_what_came_since_it_was_opened_and_what_was_committed_lat
 
 def test_what_leaves_the_list_is_the_selection_that_it_shows(client: httpx.Client) -> None:
     writer = signed_in(client, "write")
-    shown = writer.get("/audit?text=ines@studio.example&resource=customer&since=1h")
+    shown = writer.get("/audit?text=ines@studio.example&resource=customer&since=1h&view=rows")
     listed = {link for link in links(shown) if link.startswith("/audit/entries/")}
     assert "Follow live" not in shown.text
     [export] = [link for link in links(shown) if link.startswith("/audit/export?format=ndjson")]

@@ -20,6 +20,9 @@ _NAMES: Final = 3
 _UNTOLD: Final = ("_id", "_at")
 """The ends of columns that say little to people: keys of other records, and times, which the entry has."""
 
+_OF_TABLES: Final = ("TRUNCATE", "DDL")
+"""The operations that change no single record."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -93,9 +96,9 @@ def _weight(entry: Entry) -> int:
 def _all_alike(transaction: LoggedTransaction) -> Rows | None:
     """The rows of the whole transaction, if they are several, of one table and of one operation."""
     kinds = {(entry.operation, entry.table_name) for entry in transaction.entries}
-    if len(kinds) > 1 or transaction.count == 1:
+    [(operation, table), *others] = kinds
+    if others or transaction.count == 1 or operation in _OF_TABLES:
         return None
-    [(operation, table)] = kinds
     return Rows(operation, changes.short(table), transaction.count)
 
 
@@ -105,7 +108,7 @@ def _actors(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _counted(entries: Iterable[Entry]) -> list[Rows]:
-    found = Counter((entry.operation, changes.short(entry.table_name)) for entry in entries)
+    found = Counter((entry.operation, changes.short(entry.partition or entry.table_name)) for entry in entries)
     return [Rows(operation, table, count) for (operation, table), count in found.items()]
 
 
@@ -124,7 +127,7 @@ def _facts_of(entries: Sequence[Entry], *, is_of_rows: bool) -> tuple[list[Fact]
 
 def _facts(entry: Entry) -> list[Fact]:
     """The fields of a change, those first that tell most."""
-    if is_erased(entry) or entry.operation in ("TRUNCATE", "DDL"):
+    if is_erased(entry) or entry.operation in _OF_TABLES:
         return []
     before, after = members(entry.before_data), members(entry.after_data)
     if entry.changed_fields is not None:
