@@ -467,6 +467,36 @@ class AsyncRecords:
         return await self._api.answer(ops.RECORDS_AS_OF, Arguments(path=[table, id], query=query))
 
 
+class AsyncTransactions:
+    """The operations ``transactions``."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def list(self, **query: Unpack[requests.TransactionsListPage]) -> Page[models.LoggedTransaction]:
+        """Transactions with what they changed, newest first.
+
+        Each comes once, with its first entries that the filters select. A page looks at 1,000 entries, so that it may
+        be short, or empty, and have a ``next_cursor``. A transaction that ran beside sixty others may come again on a
+        later page, with its older entries. Needs the permission read. A session of one tenant gets what is that
+        tenant's.
+        """
+        return await self._api.answer(ops.TRANSACTIONS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.TransactionsListQuery]
+    ) -> AsyncIterator[models.LoggedTransaction]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TRANSACTIONS_LIST, Arguments(query=query), page_size)
+
+    async def revert(self, id: str, **query: Unpack[requests.TransactionsRevertQuery]) -> models.Revert:
+        """The SQL that takes one transaction back, for somebody to read and run; nothing is executed.
+
+        Needs the permission read.
+        """
+        return await self._api.answer(ops.TRANSACTIONS_REVERT, Arguments(path=[id], query=query))
+
+
 class AsyncTables:
     """The operations ``tables``."""
 
@@ -496,20 +526,6 @@ class AsyncTables:
     def iterate(self, *, page_size: int | None = None) -> AsyncIterator[models.CapturedTable]:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.TABLES_LIST, Arguments(), page_size)
-
-
-class AsyncTransactions:
-    """The operations ``transactions``."""
-
-    def __init__(self, api: AsyncApi) -> None:
-        self._api = api
-
-    async def revert(self, id: str, **query: Unpack[requests.TransactionsRevertQuery]) -> models.Revert:
-        """The SQL that takes one transaction back, for somebody to read and run; nothing is executed.
-
-        Needs the permission read.
-        """
-        return await self._api.answer(ops.TRANSACTIONS_REVERT, Arguments(path=[id], query=query))
 
 
 class AsyncSeals:
@@ -771,6 +787,15 @@ class AsyncDeliveries:
         """
         return await self._api.answer(ops.DELIVERIES_CANCEL_MANY, Arguments(body=body or None))
 
+    async def ofTransactions(
+        self, **query: Unpack[requests.DeliveriesOftransactionsQuery]
+    ) -> Sequence[models.CausedDeliveries]:
+        """The deliveries of what transactions sent, for each of them.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.DELIVERIES_OFTRANSACTIONS, Arguments(query=query))
+
     async def request(self, id: str) -> models.DeliveryPost:
         """Its request as an attempt would make it now; with the permission write, signed.
 
@@ -986,8 +1011,8 @@ class AsyncResources:
         self.changes = AsyncChanges(api)
         self.entries = AsyncEntries(api)
         self.records = AsyncRecords(api)
-        self.tables = AsyncTables(api)
         self.transactions = AsyncTransactions(api)
+        self.tables = AsyncTables(api)
         self.seals = AsyncSeals(api)
         self.holds = AsyncHolds(api)
         self.endpoints = AsyncEndpoints(api)

@@ -465,6 +465,36 @@ class Records:
         return self._api.answer(ops.RECORDS_AS_OF, Arguments(path=[table, id], query=query))
 
 
+class Transactions:
+    """The operations ``transactions``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.TransactionsListPage]) -> Page[models.LoggedTransaction]:
+        """Transactions with what they changed, newest first.
+
+        Each comes once, with its first entries that the filters select. A page looks at 1,000 entries, so that it may
+        be short, or empty, and have a ``next_cursor``. A transaction that ran beside sixty others may come again on a
+        later page, with its older entries. Needs the permission read. A session of one tenant gets what is that
+        tenant's.
+        """
+        return self._api.answer(ops.TRANSACTIONS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.TransactionsListQuery]
+    ) -> Iterator[models.LoggedTransaction]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TRANSACTIONS_LIST, Arguments(query=query), page_size)
+
+    def revert(self, id: str, **query: Unpack[requests.TransactionsRevertQuery]) -> models.Revert:
+        """The SQL that takes one transaction back, for somebody to read and run; nothing is executed.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TRANSACTIONS_REVERT, Arguments(path=[id], query=query))
+
+
 class Tables:
     """The operations ``tables``."""
 
@@ -494,20 +524,6 @@ class Tables:
     def iterate(self, *, page_size: int | None = None) -> Iterator[models.CapturedTable]:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.TABLES_LIST, Arguments(), page_size)
-
-
-class Transactions:
-    """The operations ``transactions``."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def revert(self, id: str, **query: Unpack[requests.TransactionsRevertQuery]) -> models.Revert:
-        """The SQL that takes one transaction back, for somebody to read and run; nothing is executed.
-
-        Needs the permission read.
-        """
-        return self._api.answer(ops.TRANSACTIONS_REVERT, Arguments(path=[id], query=query))
 
 
 class Seals:
@@ -769,6 +785,15 @@ class Deliveries:
         """
         return self._api.answer(ops.DELIVERIES_CANCEL_MANY, Arguments(body=body or None))
 
+    def ofTransactions(
+        self, **query: Unpack[requests.DeliveriesOftransactionsQuery]
+    ) -> Sequence[models.CausedDeliveries]:
+        """The deliveries of what transactions sent, for each of them.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_OFTRANSACTIONS, Arguments(query=query))
+
     def request(self, id: str) -> models.DeliveryPost:
         """Its request as an attempt would make it now; with the permission write, signed.
 
@@ -984,8 +1009,8 @@ class Resources:
         self.changes = Changes(api)
         self.entries = Entries(api)
         self.records = Records(api)
-        self.tables = Tables(api)
         self.transactions = Transactions(api)
+        self.tables = Tables(api)
         self.seals = Seals(api)
         self.holds = Holds(api)
         self.endpoints = Endpoints(api)

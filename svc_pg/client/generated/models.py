@@ -18,6 +18,7 @@ __all__ = [
     "Capabilities",
     "CaptureRules",
     "CapturedTable",
+    "CausedDeliveries",
     "ClaimedSession",
     "ConnectedProgram",
     "ConsoleEvent",
@@ -50,6 +51,7 @@ __all__ = [
     "HorizonHolder",
     "HttpHeader",
     "LastVerification",
+    "LoggedTransaction",
     "Message",
     "MessageWithDeliveries",
     "OpenedPortalSession",
@@ -585,6 +587,21 @@ class Entry(Answer):
     """The partition that held the row, or that a TRUNCATE emptied; None for a table without partitions. A TRUNCATE with
     None emptied the whole table.
     """
+
+
+class LoggedTransaction(Answer):
+    """What one transaction changed."""
+
+    xact_id: str
+    """The transaction: entries and webhook messages of one transaction have the same."""
+    timestamp: datetime
+    """The time of its newest entry that was found."""
+    entries: Sequence[Entry]
+    """The first of its entries that were found, 10 at most, in their order."""
+    count: int
+    """The number of its entries that were found, 100 at most."""
+    is_complete: bool
+    """False if it may have more entries that the filters select."""
 
 
 class RecordState(Answer):
@@ -1353,6 +1370,15 @@ class StatusCount(Answer):
     """The number of deliveries in it; None if it is too dear to count."""
     is_complete: bool
     """True if there are no more than that."""
+
+
+class CausedDeliveries(Answer):
+    """The deliveries of what one transaction sent."""
+
+    xact_id: str
+    """The transaction: entries and webhook messages of one transaction have the same."""
+    deliveries: Sequence[Delivery]
+    """Its deliveries, 20 at most, the oldest first."""
 
 
 class HttpHeader(Answer):

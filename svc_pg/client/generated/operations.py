@@ -58,6 +58,9 @@ ENTRIES_GET: Final = Operation("GET", "/audit/entries/{id}", models.Entry)
 RECORDS_ENTRIES: Final = Operation(
     "GET", "/audit/records/{table}/{id}", Page[models.Entry], query=requests.RecordsEntriesPage, with_commas=("fields",)
 )
+TRANSACTIONS_LIST: Final = Operation(
+    "GET", "/audit/transactions", Page[models.LoggedTransaction], query=requests.TransactionsListPage
+)
 RECORDS_STATES: Final = Operation(
     "GET", "/audit/records/{table}/{id}/states", Page[models.RecordState], query=requests.RecordsStatesPage
 )
@@ -143,6 +146,13 @@ DELIVERIES_RETRY_MANY: Final = Operation(
 )
 DELIVERIES_CANCEL_MANY: Final = Operation(
     "POST", "/webhooks/deliveries/cancel", models.BulkResult, body=requests.ChangeDeliveriesRequest
+)
+DELIVERIES_OFTRANSACTIONS: Final = Operation(
+    "GET",
+    "/webhooks/transactions",
+    list[models.CausedDeliveries],
+    query=requests.DeliveriesOftransactionsQuery,
+    with_commas=("ids",),
 )
 DELIVERIES_REQUEST: Final = Operation("GET", "/webhooks/deliveries/{id}/request", models.DeliveryPost)
 MESSAGES_LIST: Final = Operation(

@@ -28,6 +28,7 @@ __all__ = [
     "DeliveriesCountsQuery",
     "DeliveriesListPage",
     "DeliveriesListQuery",
+    "DeliveriesOftransactionsQuery",
     "DisableEndpointRequest",
     "Duration",
     "EndpointsActivityQuery",
@@ -78,6 +79,8 @@ __all__ = [
     "TokensListPage",
     "TokensListQuery",
     "TrafficGetQuery",
+    "TransactionsListPage",
+    "TransactionsListQuery",
     "TransactionsRevertQuery",
     "UpdateEndpointRequest",
     "UpdateTenantRequest",
@@ -298,6 +301,68 @@ class RecordsEntriesPage(RecordsEntriesQuery, total=False):
     """NextCursor of a page."""
     before: str | None
     """PrevCursor of a page, for the page before it."""
+
+
+class TransactionsListQuery(TypedDict, total=False):
+    """The parameters of ``transactions.list``."""
+
+    since: PointInTime | None
+    """Entries since this time: RFC 3339, or a duration before now such as 1h."""
+    until: PointInTime | None
+    """Entries before this time: RFC 3339, or a duration before now such as 1h."""
+    resource: OneOrMore[str] | None
+    """Entries of this table: schema.table, or a table in public; repeat it for several."""
+    not_resource: OneOrMore[str] | None
+    """Entries of tables but for this one; repeat it for several."""
+    record: str | None
+    """Entries of the record with this key; of several columns as a JSON array, as [7, 2]."""
+    actor: OneOrMore[str] | None
+    """Entries of this actor; repeat it for several."""
+    not_actor: OneOrMore[str] | None
+    """Entries but for those of this actor; repeat it for several."""
+    tenant: OneOrMore[str] | None
+    """Entries of this tenant; repeat it for several."""
+    not_tenant: OneOrMore[str] | None
+    """Entries but for those of this tenant; repeat it for several."""
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    """Entries of this operation; repeat it for several."""
+    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    """Entries but for those of this operation; repeat it for several."""
+    label: OneOrMore[str] | None
+    """Entries with this label; repeat it for several."""
+    not_label: OneOrMore[str] | None
+    """Entries but for those with this label; repeat it for several."""
+    severity: OneOrMore[Literal["low", "medium", "high", "critical"]] | None
+    """Entries of this severity; repeat it for several."""
+    not_severity: OneOrMore[Literal["low", "medium", "high", "critical"]] | None
+    """Entries but for those of this severity; repeat it for several."""
+    min_severity: Literal["low", "medium", "high", "critical"] | None
+    """Entries of this severity or a higher one."""
+    compliance: OneOrMore[str] | None
+    """Entries with this tag of compliance; repeat it for several."""
+    not_compliance: OneOrMore[str] | None
+    """Entries but for those with this tag of compliance; repeat it for several."""
+    missing: OneOrMore[Literal["actor", "tenant", "record", "label", "severity", "compliance"]] | None
+    """Entries without this value; repeat it for several."""
+    changed: OneOrMore[str] | None
+    """Updates that changed this field; repeat it for several."""
+    transaction: str | None
+    """Entries of one transaction, by the ``xact_id`` of any of them."""
+    contains: str | None
+    """Entries of which a snapshot has these members: a JSON object, as jsonb @> compares."""
+    context: str | None
+    """Entries whose context has this value, for example the id of a request or an address."""
+    text: str | None
+    """Entries with these words in their snapshots or description; "of a phrase", or, -without."""
+
+
+class TransactionsListPage(TransactionsListQuery, total=False):
+    """Those of a page of ``transactions.list``."""
+
+    limit: int | None
+    """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
 
 
 class RecordsStatesQuery(TypedDict, total=False):
@@ -680,6 +745,13 @@ class DeliveriesCountsQuery(TypedDict, total=False):
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
     """These deliveries, with commas between their ids."""
+
+
+class DeliveriesOftransactionsQuery(TypedDict, total=False):
+    """The parameters of ``deliveries.ofTransactions``."""
+
+    ids: Required[OneOrMore[str]]
+    """The ``xact_id`` of the transactions, up to 100, with commas between them."""
 
 
 class MessagesListQuery(TypedDict, total=False):

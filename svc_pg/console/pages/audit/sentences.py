@@ -108,8 +108,13 @@ def _actors(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _counted(entries: Iterable[Entry]) -> list[Rows]:
-    found = Counter((entry.operation, changes.short(entry.partition or entry.table_name)) for entry in entries)
+    found = Counter((entry.operation, changes.short(_place(entry))) for entry in entries)
     return [Rows(operation, table, count) for (operation, table), count in found.items()]
+
+
+def _place(entry: Entry) -> str:
+    """The table of a change, or the partition that was emptied."""
+    return entry.partition if entry.operation == "TRUNCATE" and entry.partition else entry.table_name
 
 
 def _facts_of(entries: Sequence[Entry], *, is_of_rows: bool) -> tuple[list[Fact], int]:
