@@ -23,6 +23,7 @@ MANNERS: Final = {
     *("order", "only", "fields", "time", "format", "bucket", "to", "follow", "rebind", "unsettled"),
     "all",  # without the filter that a command has by itself
     "between",  # since and until in one
+    "view",  # transactions or rows
 }
 """Parameters of the call and of the rows' look: none of them selects rows."""
 SAME: Final = {
@@ -69,6 +70,7 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "messages": Surfaces(webhooks.messages.list, "get /webhooks/messages", "webhooks messages", None),
     "traffic": Surfaces(webhooks.traffic.read, "get /webhooks/stats", "webhooks traffic", None),
     "entries": Surfaces(AuditQuery, "get /audit/entries", "log", "/audit"),
+    "entries by transaction": Surfaces(None, "get /audit/transactions", None, None),
     "entries as they come": Surfaces(None, None, None, "/tail"),
     "entries to export": Surfaces(None, "get /audit/export", "export", "/audit/export"),
     "entries in statistics": Surfaces(None, "get /audit/stats", None, None),
@@ -100,6 +102,7 @@ DIFFERENCES: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("entries", "page"): _ANOTHER_DATABASE,
     ("entries", "command"): _WHILE_LISTING,
     ("entries as they come", "page"): _ANOTHER_DATABASE,
+    ("entries by transaction", "http"): _ANOTHER_DATABASE,
     ("entries to export", "http"): _ANOTHER_DATABASE,
     ("entries to export", "page"): _ANOTHER_DATABASE,
     ("entries to export", "command"): _WHILE_LISTING,

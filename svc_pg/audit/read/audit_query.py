@@ -19,7 +19,6 @@ from svc_pg.audit.log.conditions import (
     ListColumn,
     Missable,
     OfAnyDatabase,
-    OfOtherTransactions,
     Overlaps,
     Since,
     SinceTransaction,
@@ -140,10 +139,6 @@ class AuditQuery(Selection):
         """Entries of the transactions from one id on, or before one; the ids are those in ``xact_id``."""
         found = self if since is None else self._where(SinceTransaction(since))
         return found if before is None else found._where(BeforeTransaction(before))
-
-    def but_transactions(self, *xact_ids: int) -> Self:
-        """Entries of all transactions but these."""
-        return self._where(OfOtherTransactions(xact_ids)) if xact_ids else self
 
     def containing(self, members: str) -> Self:
         """Entries of which a snapshot has the members of this JSON object: see ``svc_pg.audit.read.search``."""

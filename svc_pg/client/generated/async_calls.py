@@ -787,14 +787,12 @@ class AsyncDeliveries:
         """
         return await self._api.answer(ops.DELIVERIES_CANCEL_MANY, Arguments(body=body or None))
 
-    async def ofTransactions(
-        self, **query: Unpack[requests.DeliveriesOftransactionsQuery]
-    ) -> Sequence[models.CausedDeliveries]:
+    async def caused(self, **query: Unpack[requests.DeliveriesCausedQuery]) -> Sequence[models.CausedDeliveries]:
         """The deliveries of what transactions sent, for each of them.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
-        return await self._api.answer(ops.DELIVERIES_OFTRANSACTIONS, Arguments(query=query))
+        return await self._api.answer(ops.DELIVERIES_CAUSED, Arguments(query=query))
 
     async def request(self, id: str) -> models.DeliveryPost:
         """Its request as an attempt would make it now; with the permission write, signed.

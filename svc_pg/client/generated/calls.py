@@ -785,14 +785,12 @@ class Deliveries:
         """
         return self._api.answer(ops.DELIVERIES_CANCEL_MANY, Arguments(body=body or None))
 
-    def ofTransactions(
-        self, **query: Unpack[requests.DeliveriesOftransactionsQuery]
-    ) -> Sequence[models.CausedDeliveries]:
+    def caused(self, **query: Unpack[requests.DeliveriesCausedQuery]) -> Sequence[models.CausedDeliveries]:
         """The deliveries of what transactions sent, for each of them.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
-        return self._api.answer(ops.DELIVERIES_OFTRANSACTIONS, Arguments(query=query))
+        return self._api.answer(ops.DELIVERIES_CAUSED, Arguments(query=query))
 
     def request(self, id: str) -> models.DeliveryPost:
         """Its request as an attempt would make it now; with the permission write, signed.

@@ -147,11 +147,11 @@ DELIVERIES_RETRY_MANY: Final = Operation(
 DELIVERIES_CANCEL_MANY: Final = Operation(
     "POST", "/webhooks/deliveries/cancel", models.BulkResult, body=requests.ChangeDeliveriesRequest
 )
-DELIVERIES_OFTRANSACTIONS: Final = Operation(
+DELIVERIES_CAUSED: Final = Operation(
     "GET",
     "/webhooks/transactions",
     list[models.CausedDeliveries],
-    query=requests.DeliveriesOftransactionsQuery,
+    query=requests.DeliveriesCausedQuery,
     with_commas=("ids",),
 )
 DELIVERIES_REQUEST: Final = Operation("GET", "/webhooks/deliveries/{id}/request", models.DeliveryPost)

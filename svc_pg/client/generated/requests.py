@@ -25,10 +25,10 @@ __all__ = [
     "CreateTenantRequest",
     "CreateTokenRequest",
     "DeliveriesAttemptsPage",
+    "DeliveriesCausedQuery",
     "DeliveriesCountsQuery",
     "DeliveriesListPage",
     "DeliveriesListQuery",
-    "DeliveriesOftransactionsQuery",
     "DisableEndpointRequest",
     "Duration",
     "EndpointsActivityQuery",
@@ -747,8 +747,8 @@ class DeliveriesCountsQuery(TypedDict, total=False):
     """These deliveries, with commas between their ids."""
 
 
-class DeliveriesOftransactionsQuery(TypedDict, total=False):
-    """The parameters of ``deliveries.ofTransactions``."""
+class DeliveriesCausedQuery(TypedDict, total=False):
+    """The parameters of ``deliveries.caused``."""
 
     ids: Required[OneOrMore[str]]
     """The ``xact_id`` of the transactions, up to 100, with commas between them."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Final, Self, cast
 
+from svc_pg.audit.log.conditions import OfOtherTransactions
 from svc_pg.audit.log.entry import XACT, Entry, position
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.built_in.audit_filters import Asked
@@ -77,7 +78,11 @@ class TransactionQuery(Asked):
         return Page(found.transactions(is_end=edge is None), None if end is None else self._cursor(end, found))
 
     def _entries(self, found: "_Gathered", edge: tuple[datetime, int] | None) -> AuditQuery:
-        wanted = self.query.but_transactions(*self.known, *found.counted).limit(_READ)
+        passed_over = (*self.known, *found.counted)
+        conditions = (
+            (*self.query.conditions, OfOtherTransactions(passed_over)) if passed_over else self.query.conditions
+        )
+        wanted = replace(self.query, conditions=conditions).limit(_READ)
         return wanted if edge is None else wanted.after(_edge(edge))
 
     def _cursor(self, edge: tuple[datetime, int], found: "_Gathered") -> str:

@@ -60,7 +60,7 @@ class TransactionDeliveryRoutes:
             ProductEndpoint(
                 method="GET",
                 path="/transactions",
-                operation_id="deliveries.ofTransactions",
+                operation_id="deliveries.caused",
                 handler=self._list,
                 is_compressed=True,
                 serves_tenants=True,
