@@ -3,6 +3,7 @@
 from typing import Final
 
 from svc_pg.audit import Entry, FieldDiff, RecordState, Snapshot, diff
+from svc_pg.audit.log.value_texts import told
 from svc_pg.errors import QueryError
 from svc_pg.formats.look_alikes import alike, common_ends, is_mixed
 
@@ -38,10 +39,19 @@ def field_text(field: FieldDiff, *, is_erased: bool = False) -> str:
         return f"{name}: {value_text(field.after)}"
     if field.after is None:
         return f"{name}: {value_text(field.before)} removed"
-    note = alike(field.before.text, field.after.text)
+    note = _note(field.before, field.after)
     was, now = printable(field.before.text), printable(field.after.text)
     head = _left_out(was, now)
     return f"{name}: {_shown(was, head)} -> {_shown(now, head)}" + (f" ({note})" if note else "")
+
+
+def _note(before: Snapshot, after: Snapshot) -> str:
+    """How two values differ that mean the same or look the same; empty for any others."""
+    try:
+        meaning = "" if before.value is None or after.value is None else told(before.value, after.value)
+    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
+        meaning = ""
+    return meaning or alike(before.text, after.text)
 
 
 def value_text(value: Snapshot | None) -> str:

@@ -53,8 +53,9 @@ _OURS: Final = _Style(",", ":", _camel)
 _THEIRS: Final = _Style(", ", ": ", str)
 
 
-def encode(value: object, *, errors: Literal["strict", "backslashreplace"] = "strict") -> bytes:
-    """Encode an answer of ours in UTF-8; ``backslashreplace`` escapes lone surrogates, which UTF-8 cannot hold.
+def encode(value: object, *, errors: Literal["strict", "backslashreplace", "surrogatepass"] = "strict") -> bytes:
+    """Encode an answer of ours in UTF-8; ``backslashreplace`` escapes lone surrogates, which UTF-8 cannot hold,
+    and ``surrogatepass`` keeps them for who decodes in the same way.
 
     Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A Verbatim stays as it is.
     Raises NotJsonError, which names the path to the value.

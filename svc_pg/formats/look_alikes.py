@@ -7,7 +7,7 @@ that they stand for.
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -21,6 +21,7 @@ _MOST_COMPARED: Final = 300  # characters, from the first that differs
 _MOST_NAMED: Final = 3
 _CONTROLS: Final = {"\n": "LINE FEED", "\r": "CARRIAGE RETURN", "\t": "TABULATION"}
 _MARK: Final = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
+_SPACE: Final = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
 """The scripts with letters that look like those of another: Latin beside Japanese, as in brands, is not meant."""
@@ -44,8 +45,8 @@ def alike(before: str, after: str) -> str:
     return f"These look alike: {told}"
 
 
-def common_ends(before: str, after: str) -> tuple[int, int]:
-    """The lengths of the beginning and of the end that two texts share."""
+def common_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:
+    """The lengths of the beginning and of the end that two texts, or two lists, share."""
     most = min(len(before), len(after))
     head = _longest(before, after, most)
     return head, _longest(before[head:][::-1], after[head:][::-1], most - head)
@@ -59,6 +60,18 @@ def is_mixed(name: str) -> bool:
     return any(len(_scripts(word)) > 1 for word in _WORD.findall(letters))
 
 
+def foreign_letters(word: str) -> frozenset[str]:
+    """The letters of a word of several scripts that are not Latin; none of any other word."""
+    if word.isascii() or not is_mixed(word):
+        return frozenset()
+    return frozenset(letter for letter in word if _scripts(unicodedata.normalize("NFKC", letter)) - {"LATIN"})
+
+
+def named(character: str) -> str:
+    """A character for people: ``U+0430 CYRILLIC SMALL LETTER A``."""
+    return f"U+{ord(character):04X} {_CONTROLS.get(character, unicodedata.name(character, ''))}".rstrip()
+
+
 def twins(names: Collection[str]) -> frozenset[str]:
     """The names that look like another name among them."""
     by_look: dict[str, set[str]] = {}
@@ -69,7 +82,11 @@ def twins(names: Collection[str]) -> frozenset[str]:
 
 def _look(text: str) -> str:
     """The skeleton without invisible characters, with one space for each run of blanks and line breaks."""
-    letters = unicodedata.normalize("NFKD", _MARK.sub("", marked(text))).translate(ASCII_OF).translate(PROTOTYPES)
+    letters = (
+        unicodedata.normalize("NFKD", _MARK.sub("", marked(_SPACE.sub(" ", text))))
+        .translate(ASCII_OF)
+        .translate(PROTOTYPES)
+    )
     return " ".join(unicodedata.normalize("NFD", letters).split())
 
 
@@ -88,17 +105,13 @@ def _differing(before: str, after: str) -> tuple[list[str], list[str]]:
 
 
 def _named(characters: list[str]) -> str:
-    names = ", ".join(f"U+{ord(each):04X} {_name(each)}".rstrip() for each in characters[:_MOST_NAMED])
+    names = ", ".join(map(named, characters[:_MOST_NAMED]))
     more = len(characters) - _MOST_NAMED
     return f"{names} and {counted(more, 'other character')}" if more > 0 else names
 
 
-def _name(character: str) -> str:
-    return _CONTROLS.get(character, unicodedata.name(character, ""))
-
-
-def _longest(before: str, after: str, most: int) -> int:
-    """The greatest length, up to ``most``, of a beginning that both texts have."""
+def _longest(before: Sequence[object], after: Sequence[object], most: int) -> int:
+    """The greatest length, up to ``most``, of a beginning that both have."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

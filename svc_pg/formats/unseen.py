@@ -43,6 +43,18 @@ def unseen(text: str) -> list[str]:
     return [_mark(character) for character in found]
 
 
+def split_unseen(text: str) -> Iterator[tuple[bool, str]]:
+    """The text in pieces; those that are true are one invisible character each."""
+    end = 0
+    for found in _UNSEEN.finditer(text):
+        if not _joins(text, found.start()):
+            yield from ((False, piece) for piece in (text[end : found.start()],) if piece)
+            yield True, found[0]
+            end = found.end()
+    if end < len(text):
+        yield False, text[end:]
+
+
 def seen_json(text: str) -> str:
     """The same JSON with invisible characters escaped."""
     return _UNSEEN.sub(lambda found: found[0] if _joins(text, found.start()) else json.dumps(found[0])[1:-1], text)
@@ -54,11 +66,17 @@ def blanks(text: str, *, is_start: bool = True, is_end: bool = True) -> Iterator
     Such blanks are tabs, line breaks, repeated spaces, and spaces at the start and the end of a value, if the text has
     them.
     """
+    pieces = split_blanks(text, is_start=is_start, is_end=is_end)
+    return ((is_mark, piece.translate(_BLANK_MARKS) if is_mark else piece) for is_mark, piece in pieces)
+
+
+def split_blanks(text: str, *, is_start: bool = True, is_end: bool = True) -> Iterator[tuple[bool, str]]:
+    """The same pieces, without marks."""
     start = _AT_START.match(text) if is_start else None
     end = _AT_END.search(text, start.end() if start else 0) if is_end else None
     begins, ends = start.end() if start else 0, end.start() if end else len(text)
     pieces = [(True, text[:begins]), *_inside(text[begins:ends]), (True, text[ends:])]
-    return ((is_mark, piece.translate(_BLANK_MARKS) if is_mark else piece) for is_mark, piece in pieces if piece)
+    return (piece for piece in pieces if piece[1])
 
 
 def _inside(text: str) -> Iterator[tuple[bool, str]]:

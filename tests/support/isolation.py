@@ -12,6 +12,8 @@ _EMPTY: Final = frozenset({"area", "base", "br", "col", "hr", "img", "input", "l
 _READ_ALOUD: Final = frozenset({"title", "aria-label", "aria-valuetext", "alt"})
 _NO_ELEMENTS: Final = frozenset({"title", "option", "textarea"})
 """Elements that contain no others: a text in them needs the characters of an isolate, as in an attribute."""
+_MARK: Final = "mark of a character"
+"""An element that shows a mark in place of the invisible character in it, which is there to be copied."""
 _AS_IT_IS: Final = frozenset({"pre", "textarea"})
 """Elements with a text to copy unchanged; its invisible characters are named beside it."""
 
@@ -36,10 +38,11 @@ class _Reader(HTMLParser):
             if _is_loose(given[name]):
                 self._note(f"{tag} {name}", given[name])
         if tag not in _EMPTY:
-            self._around.append((tag, tag == "bdi" or "dir" in given))
+            name = _MARK if "data-mark" in given else tag
+            self._around.append((name, tag == "bdi" or "dir" in given))
 
     def handle_endtag(self, tag: str) -> None:
-        while self._around and self._around.pop()[0] != tag:
+        while self._around and self._around.pop()[0] not in (tag, _MARK):
             pass
 
     def handle_data(self, data: str) -> None:
@@ -48,8 +51,9 @@ class _Reader(HTMLParser):
             is_broken = _is_loose(data)
         else:
             is_isolated = any(isolates for _, isolates in self._around)
+            is_mark = tag == _MARK and is_isolated
             is_broken = (_TURNING.search(data) is not None and not is_isolated) or (
-                tag not in _AS_IT_IS and marked(data) != data
+                tag not in _AS_IT_IS and not is_mark and marked(data) != data
             )
         if is_broken:
             self._note(" ".join(name for name, _ in self._around[-3:]), data)

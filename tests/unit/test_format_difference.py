@@ -11,6 +11,8 @@ from cli.format_difference import actor_text, field_text
 from cli.json_text import printable
 from svc_pg.audit import FieldDiff, Snapshot
 
+EARLY, LATE = '"2026-01-01T00:00:00Z"', '"2026-01-01T01:00:00+01:00"'
+
 
 def text(before: object, after: object) -> str:
     was, now = (Snapshot(json.dumps(value, ensure_ascii=False)) for value in (before, after))
@@ -21,7 +23,8 @@ def text(before: object, after: object) -> str:
     ("before", "after", "shown"),
     [
         ("a", "b", 'f: "a" -> "b"'),
-        (1, "1", 'f: 1 -> "1"'),
+        (1, "1", 'f: 1 -> "1" (Before is a number, after is a text)'),
+        ("2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", f"f: {EARLY} -> {LATE} (The same instant, written"),
         (None, "null", 'f: null -> "null"'),
         ("a\r\n", "a\n", 'f: "a\\r\\n" -> "a\\n"'),
         ("ann", "аnn", 'f: "ann" -> "аnn" (These look alike: before has U+0061 LATIN SMALL LETTER A; after has '),

@@ -30,6 +30,7 @@ CYRILLIC_A = "U+0430 CYRILLIC SMALL LETTER A"
         ("a\tb", "a b", "before has U+0009 TABULATION; after has U+0020 SPACE"),
         ("a\u200b", "a⟨U+200B⟩", "before has U+200B ZERO WIDTH SPACE; "),
         ("a", "a\u200b", "alike: after has U+200B ZERO WIDTH SPACE"),
+        ("a\u00a0b", "a b", "before has U+00A0 NO-BREAK SPACE; after has U+0020 SPACE"),
         ("1–2", "1-2", "before has U+2013 EN DASH"),
         ("O’Hara", "O'Hara", "before has U+2019 RIGHT SINGLE QUOTATION MARK"),
         ("х" * 9, "x" * 9, "before has U+0445 CYRILLIC SMALL LETTER HA; after has U+0078"),

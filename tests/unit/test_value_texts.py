@@ -1,10 +1,13 @@
 """Values beside each other: types show where they differ, and null is no text."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from svc_pg.audit.log.value_texts import Sides, sides
+
+TIMES = ("2026-11-24T14:00:00Z", "2026-11-24 15:00:00+01:00")
 
 
 @pytest.mark.parametrize(
@@ -21,6 +24,9 @@ from svc_pg.audit.log.value_texts import Sides, sides
         (None, "ann", Sides(None, "ann", "")),
         ("null", "not set", Sides("null", "not set", "")),
         (1, 2, Sides("1", "2", "")),
+        (Decimal("1.0"), Decimal("1.00"), Sides("1.0", "1.00", "The same number, written in another way")),
+        (TIMES[0], TIMES[1], Sides(*TIMES, "The same instant, written with another offset or precision")),
+        (TIMES[0][:-1], TIMES[1], Sides(TIMES[0][:-1], TIMES[1], "")),
         ("1", 2, Sides('"1"', "2", "")),
         ("a", "a ", Sides("a", "a ", "These look alike: after has U+0020 SPACE")),
         (["a"], ["a\u200b"], Sides('["a"]', '["a\u200b"]', "These look alike: after has U+200B ZERO WIDTH SPACE")),

@@ -32,10 +32,12 @@ class Addresses:
         """The life of one record; ``table`` is written as in the audit log."""
         return self._url("audit", "records", table, record_id)
 
-    def record_at(self, table: str, record_id: str, time: datetime | None = None) -> str:
-        """One record as it was at a time, by default now."""
-        text = "" if time is None else timestamp(time)
-        return self._url("audit", "records", table, record_id, "as-of", query={"time": text})
+    def record_at(
+        self, table: str, record_id: str, time: datetime | None = None, beside: datetime | None = None
+    ) -> str:
+        """One record as it was at a time, by default now, beside what it was at another one, by default now."""
+        query = {name: "" if at is None else timestamp(at) for name, at in (("time", time), ("with", beside))}
+        return self._url("audit", "records", table, record_id, "as-of", query=query)
 
     def transaction(self, xact_id: str) -> str:
         """All that one transaction changed."""

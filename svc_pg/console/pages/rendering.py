@@ -10,12 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from svc_pg import __version__
 from svc_pg.console.client_addresses import browser
 from svc_pg.console.pages import assets, states
+from svc_pg.console.pages.differences import characters
 from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.formats.human_times import exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
 from svc_pg.formats.plurals import counted
-from svc_pg.formats.unseen import blanks, isolated, marked, seen_json, unseen
+from svc_pg.formats.unseen import isolated, marked, seen_json, unseen
 
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
@@ -32,9 +33,10 @@ ENVIRONMENT.filters |= {
     "figure": figure,
     "duration": duration,
     "browser": browser,
-    "blanks": blanks,
     "isolated": isolated,
+    "lettered": characters.lettered,
     "marked": marked,
+    "pieces": characters.pieces,
     "seen_json": seen_json,
     "twins": twins,
     "unseen": unseen,

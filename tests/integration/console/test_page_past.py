@@ -219,6 +219,38 @@ def test_a_transaction_has_all_that_it_changed(reader: Browser, installed: str) 
         assert reader.get(f"/audit/transactions/{unknown}").status_code == 404
 
 
+def test_a_transaction_shows_the_values_that_it_changed_page_by_page(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("insert into note select n, 'a b' from generate_series(1000, 1059) n")
+        conn.commit()
+        conn.execute("update note set body = 'a c' where id >= 1000")
+        [(xact_id,)] = conn.execute("select pg_current_xact_id()::text").fetchall()
+    page = reader.get(f"/audit/transactions/{xact_id}")
+    shown = page.text.count("a <del>b</del>")
+    assert shown == page.text.count("a <ins>c</ins>") > 0
+    [following] = [link for link, text in anchors(page) if "Later" in text]
+    later = reader.get(following)
+    assert later.status_code == 200
+    assert shown + later.text.count("a <del>b</del>") == 60
+    assert len(page.content) < 250 * 1024
+
+
+def test_two_states_of_a_record_stand_beside_each_other(reader: Browser, installed: str) -> None:
+    first, second, third = (
+        entry_of(installed, f"table_name = 'public.customer' and record_id = 'a/7' and {what}")[2]
+        for what in ("operation = 'INSERT'", "changed_fields @> '{email}'", "changed_fields = '{credit}'")
+    )
+    page = reader.get(f"{RECORD}/as-of?time={quote(first)}&with={quote(second)}")
+    assert page.status_code == 200
+    assert_strict(page.text)
+    assert "ines@<del>mail</del>.example" in page.text
+    assert "2.50" not in page.text
+    assert "Set last" not in page.text
+    assert [link for link in links(page) if f"time={quote(third)}" in link and f"with={quote(second)}" in link]
+    assert "That is no time" in reader.get(f"{RECORD}/as-of?with=x").text
+    assert "not there at" in reader.get(f"{RECORD}/as-of?time={quote(first)}&with=2020-01-01").text
+
+
 def test_the_sql_that_takes_a_change_back_is_there_to_read_copy_and_save(reader: Browser, installed: str) -> None:
     credit, xact_id, _ = entry_of(installed, "after_data ->> 'credit' = '2.50'")
     assert f"/audit/entries/{credit}/revert" in links(reader.get(f"/audit/entries/{credit}"))

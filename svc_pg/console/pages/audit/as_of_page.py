@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry
-from svc_pg.audit.log.value_texts import sides, written
 from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
-from svc_pg.console.pages.audit.value_differences import Value, alone
+from svc_pg.console.pages.differences.difference import Difference, difference, value_of
+from svc_pg.console.pages.differences.json_paths import is_same
+from svc_pg.console.pages.differences.values import Value, alone
+from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -43,13 +45,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class FieldAsOf:
-    """A field then and now, how they differ if they look the same, and who set it last."""
+    """A field then and now, or at the other time, the difference, and who set it last."""
 
     name: str
     then: Side
     now: Side
     is_same: bool
-    note: str
+    difference: Difference
     origin: FieldOrigin | None
 
 
@@ -62,29 +64,35 @@ class _Asked:
 
 
 async def as_of_page(request: PageRequest) -> Answer:
-    """The record at the time in the address, or now."""
+    """The record at the time in the address, or now, beside what it is now, or what it was at another time."""
     table, record_id = request.params["table"], request.params["id"]
-    asked = _asked(request)
+    asked, beside = _asked(request, "time"), _asked(request, "with")
     before, after = await _changes(request, asked.time)
     time = asked.time or max([request.now, *(entry.timestamp for entry in before[:1])])
-    stops = [Stop(each, request.to.record_at(table, record_id, each.timestamp)) for each in (*reversed(before), *after)]
+    stops = [
+        Stop(each, request.to.record_at(table, record_id, each.timestamp, beside.time))
+        for each in (*reversed(before), *after)
+    ]
     then, problem = await _as_of(request, time)
-    is_now = not after
-    now = then if is_now or problem is not None else (await _as_of(request, max(request.now, after[-1].timestamp)))[0]
-    origins = await _origins(request) if now is not None else {}
+    is_now = not after and beside.time is None
+    other_time = beside.time or max([request.now, *(entry.timestamp for entry in after[-1:])])
+    now = then if is_now or problem is not None else (await _as_of(request, other_time))[0]
+    origins = await _origins(request) if now is not None and beside.time is None else {}
     values = {
         "table": table,
         "record_id": record_id,
         "time": time,
+        "beside": beside.time,
         "is_now": is_now,
         "stops": stops,
         "at": len(before) - 1,
         "row": then,
         "is_gone": now is None,
+        "whole": _whole(request, then, now),
         "fields": [] if then is None else _fields(then, now, origins or {}),
         "has_origins": origins is not None,
         "other": [] if then is None else _unnamed(then),
-        "problem": asked.problem or problem,
+        "problem": asked.problem or beside.problem or problem,
         "entry": before[0] if before else None,
         "changes": changes,
     }
@@ -92,9 +100,9 @@ async def as_of_page(request: PageRequest) -> Answer:
     return Html("as_of", values, 404 if is_unknown else 200)
 
 
-def _asked(request: PageRequest) -> _Asked:
-    """The time; one without a zone, as a field of a form gives it, is in UTC like all times of the pages."""
-    text = request.query.get("time", "").strip()
+def _asked(request: PageRequest, name: str) -> _Asked:
+    """The time of this name; one without a zone, as a form gives it, is in UTC like all times of the pages."""
+    text = request.query.get(name, "").strip()
     if not text:
         return _Asked(None)
     try:
@@ -160,17 +168,28 @@ async def _origins(request: PageRequest) -> Mapping[str, FieldOrigin] | None:
 
 def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigin]) -> list[FieldAsOf]:
     """Those that differ first."""
-    found = [_field(name, then, now or then, origins.get(name)) for name in then.values]
+    work = Work()
+    found = [_field(name, then, now or then, origins.get(name), work) for name in then.values]
     return sorted(found, key=lambda field: field.is_same)
 
 
-def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldAsOf:
-    both = sides(_value(name, then), _value(name, now))
-    was, here = changes.pair(both)
+def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None, work: Work) -> FieldAsOf:
+    values = _value(name, then), _value(name, now)
     unknown = _unknown(name, then), _unknown(name, now)
-    is_same = both.before == both.after and unknown[0] == unknown[1]
-    note = "" if any(unknown) else both.note
-    return FieldAsOf(name, Side(was, unknown[0]), Side(here, unknown[1]), is_same, note, origin)
+    has_same = is_same(*values) and unknown[0] == unknown[1]
+    if has_same or any(unknown):
+        is_disguised = "redacted" in unknown
+        was, here = (value_of(value, is_disguised=is_disguised) for value in values)
+        shown = Difference(was, here)
+    else:
+        shown = difference(*values, work)
+    return FieldAsOf(name, Side(shown.before, unknown[0]), Side(shown.after, unknown[1]), has_same, shown, origin)
+
+
+def _whole(request: PageRequest, then: PastRow | None, now: PastRow | None) -> list[tuple[str, str]]:
+    """The files of the snapshots that the log has of both states."""
+    states = [(word, row) for word, row in (("before", then), ("after", now)) if row is not None and not row.is_erased]
+    return [(word, request.url("audit", "entries", row.entry_id, "after.json")) for word, row in states if row.entry_id]
 
 
 def _unknown(name: str, row: PastRow) -> str | None:
@@ -183,20 +202,20 @@ def _unknown(name: str, row: PastRow) -> str | None:
     return "not known" if name in (row.unknown_fields or []) else None
 
 
-def _other(row: PastRow) -> dict[str, str]:
+def _other(row: PastRow) -> Mapping[str, Any]:
     """The recorded values that no column of today has: of renamed ones, and the marks of redacted ones."""
     try:
         members = {} if row.other_data is None or row.is_erased else row.other_data.value
     except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
         members = {"": str(row.other_data)}
-    return {name: written(value) for name, value in members.items()} if isinstance(members, dict) else {}
+    return members if isinstance(members, dict) else {}
 
 
 def _unnamed(row: PastRow) -> list[tuple[str, Value]]:
-    return [(name, alone(text)) for name, text in _other(row).items() if name not in row.values]
+    return [(name, value_of(value) or alone("null")) for name, value in _other(row).items() if name not in row.values]
 
 
-def _value(name: str, row: PastRow) -> object:
+def _value(name: str, row: PastRow) -> Any:
     """A value; None if it is null."""
     value = row.values[name]
     if value.text == "null":

@@ -32,9 +32,15 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),
     PageRoute("GET", "/audit/entries/:id/revert", revert_page.of_entry, lists=["leave"]),
     PageRoute("GET", "/audit/entries/:id/revert.sql", revert_page.entry_file, lists=["leave"]),
-    PageRoute("GET", "/audit/transactions/:id", transaction.transaction_page, is_compressed=True),
+    PageRoute("GET", "/audit/transactions/:id", transaction.transaction_page, is_compressed=True, filters=PAGES),
     PageRoute("GET", "/audit/transactions/:id/revert", revert_page.of_transaction, lists=["leave"]),
     PageRoute("GET", "/audit/transactions/:id/revert.sql", revert_page.transaction_file, lists=["leave"]),
     PageRoute("GET", "/audit/records/:table/:id", record.record_page, is_compressed=True, filters=PAGES),
-    PageRoute("GET", "/audit/records/:table/:id/as-of", as_of_page.as_of_page, is_compressed=True, filters=["time"]),
+    PageRoute(
+        "GET",
+        "/audit/records/:table/:id/as-of",
+        as_of_page.as_of_page,
+        is_compressed=True,
+        filters=["time", "with"],
+    ),
 ]

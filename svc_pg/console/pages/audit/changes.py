@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any, Final, assert_never
 
 from svc_pg.audit.log.entry import Entry, Operation, is_erased, is_found
-from svc_pg.audit.log.value_texts import Sides, sides, written
-from svc_pg.console.pages.audit.value_differences import LONGEST, Value, alone, compared
+from svc_pg.console.pages.differences.difference import Difference, difference, value_of
+from svc_pg.console.pages.differences.values import Value, alone
+from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.formats import look_alikes
 
@@ -47,17 +48,19 @@ OPERATIONS: Final[dict[Operation, OperationWords]] = {
 class Field:
     """One field of a change. A side that is None had no value; ``is_disguised`` values are not the real ones.
 
-    ``note`` tells how two values differ that look the same. ``absent`` is the side, before or after, that did not even
-    have the field where the other has no value.
+    ``absent`` is the side, before or after, that did not even have the field where the other has no value.
     """
 
     name: str
-    before: Value | None
-    after: Value | None
+    difference: Difference
     is_changed: bool
     is_disguised: bool
-    note: str = ""
     absent: str = ""
+
+    @property
+    def after(self) -> Value | None:
+        """The value after."""
+        return self.difference.after
 
 
 def title(entry: Entry) -> str:
@@ -103,7 +106,7 @@ def twins(entries: Iterable[Entry], others: Iterable[str | None] = ()) -> frozen
     return look_alikes.twins({*map(who, entries), *(name for name in others if name is not None)})
 
 
-def fields(entry: Entry) -> list[Field]:
+def fields(entry: Entry, work: Work) -> list[Field]:
     """All fields of the snapshots: those that changed first, in the order of the columns."""
     before, after = ({}, {}) if is_erased(entry) else (_members(entry.before_data), _members(entry.after_data))
     redacted = set(entry.redacted_fields or [])
@@ -113,30 +116,14 @@ def fields(entry: Entry) -> list[Field]:
     found = []
     for name in names:
         is_disguised = bool(redacted & {name, "*"})
-        both = sides(before.get(name), after.get(name))
         is_changed = name in changed if has_sides else name in before or name in after
-        found.append(
-            Field(
-                name,
-                *pair(both),
-                is_changed=is_changed,
-                is_disguised=is_disguised,
-                note="" if is_disguised else both.note,
-                absent=_absent(name, before, after) if has_sides else "",
-            )
-        )
+        if has_sides and is_changed:
+            shown = difference(before.get(name), after.get(name), work, is_disguised=is_disguised)
+        else:
+            was, now = (value_of(side.get(name), is_disguised=is_disguised) for side in (before, after))
+            shown = Difference(was, now)
+        found.append(Field(name, shown, is_changed, is_disguised, _absent(name, before, after) if has_sides else ""))
     return sorted(found, key=lambda field: not field.is_changed)
-
-
-def pair(both: Sides) -> tuple[Value | None, Value | None]:
-    """The two sides of a field; if both have a value, their difference is marked."""
-    if both.before is not None and both.after is not None and both.before != both.after:
-        return compared(both.before, both.after)
-    return _alone(both.before), _alone(both.after)
-
-
-def _alone(text: str | None, *, longest: int = LONGEST) -> Value | None:
-    return None if text is None else alone(text, longest=longest)
 
 
 def _absent(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -149,16 +136,12 @@ def state(entry: Entry) -> list[Field]:
     """The fields of the record after the change, each in a few words."""
     after, redacted = {} if is_erased(entry) else _members(entry.after_data), set(entry.redacted_fields or [])
     names = list(dict.fromkeys([*after, *sorted(redacted - {"*"})]))
-    return [
-        Field(
-            name,
-            None,
-            _alone(sides(None, after.get(name)).after, longest=_FACT),
-            is_changed=False,
-            is_disguised=bool(redacted & {name, "*"}),
-        )
-        for name in names
-    ]
+    found = []
+    for name in names:
+        is_disguised = bool(redacted & {name, "*"})
+        value = value_of(after.get(name), longest=_FACT, is_disguised=is_disguised)
+        found.append(Field(name, Difference(None, value), is_changed=False, is_disguised=is_disguised))
+    return found
 
 
 def _members(snapshot: Any) -> dict[str, Any]:
@@ -174,7 +157,7 @@ def _members(snapshot: Any) -> dict[str, Any]:
 
 def context(entry: Entry) -> list[tuple[str, Value]]:
     """The facts that the application gave about the request."""
-    return [(name, alone(written(value))) for name, value in _members(entry.context).items()]
+    return [(name, value_of(value) or alone("null")) for name, value in _members(entry.context).items()]
 
 
 def can_be_reverted(request: PageRequest, entries: Iterable[Entry]) -> bool:

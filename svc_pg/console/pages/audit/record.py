@@ -9,6 +9,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
+from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.database.pagination import Page
 
@@ -37,6 +38,7 @@ async def record_page(request: PageRequest) -> Answer:
         "entries_of": await related.entries_of(request, page),
         "deliveries_of": await related.deliveries_of(request, page),
         "changes": changes,
+        "work": Work(most=MOST_IN_A_LIST),
         "filters": filters,
         "holds": await _holds(request, filters) if page.data else [],
         "export": request.url("audit", "export", query={**filters, "format": "ndjson"}),

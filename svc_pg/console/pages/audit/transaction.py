@@ -7,6 +7,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
+from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -16,7 +17,9 @@ async def transaction_page(request: PageRequest) -> Answer:
     """The entries of a transaction, the oldest first."""
     xact_id = request.params["id"]
     filters = {"transaction": xact_id}
-    page = await entries_of(request, request.list_query(**filters, order="oldest", fields=changes.LIST))
+    page = await entries_of(
+        request, request.list_query(**filters, order="oldest", fields=f"{changes.LIST},beforeData,afterData")
+    )
     facets = await request.api.get(Facets, "audit", "facets", query=filters)
     deliveries = await related.deliveries_of(request, page.data[:1])
     values = {
@@ -28,6 +31,7 @@ async def transaction_page(request: PageRequest) -> Answer:
         "deliveries": deliveries.get(xact_id, []),
         "can_be_reverted": changes.can_be_reverted(request, page.data),
         "changes": changes,
+        "work": Work(most=MOST_IN_A_LIST),
     }
     return Html("transaction", values)
 
