@@ -11,7 +11,7 @@ from svc_pg.config.audited_table import Severity
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import members, naming
-from svc_pg.console.pages.audit.value_differences import Value, alone
+from svc_pg.console.pages.differences.values import Value, alone
 
 _LONGEST: Final = 40
 _FIELDS: Final = 4
