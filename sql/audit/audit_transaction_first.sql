@@ -8,7 +8,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $svc$
 declare
-    v_first timestamptz := 'infinity';
+    v_first timestamptz := timestamptz 'infinity';
     v_most integer := 250;
     v_found record;
 begin

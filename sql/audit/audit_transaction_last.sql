@@ -9,11 +9,11 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 declare
     v_most constant integer := 250;
-    v_last timestamptz := '-infinity'; -- the last that is known
+    v_last timestamptz := timestamptz '-infinity'; -- the last that is known
     v_until timestamptz := p_until; -- none is later
     v_until_id bigint := p_until_id;
     v_middle timestamptz;
-    v_step interval := '1 s';
+    v_step interval := interval '1 s';
     v_found record;
 begin
     for v_round in 1..64 loop
