@@ -111,19 +111,21 @@ def as_of(
 
 
 @app.command()
-def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+def blame(table: Table, key: Key, *, after: After = None, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show the actor and the time of the last change of each field of a record."""
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
-        origins = audit.blame(conn, table, key)
+        origins = audit.blame(conn, table, key, after=after)
     if json:
         records.show_json(origins)
         return
     width = max((len(origin.field) for origin in origins), default=0)
     for origin in origins:
         value = "(redacted)" if origin.is_redacted else value_text(origin.value)
-        if origin.changed_at is None:
+        if origin.unchanged_since is not None:
+            who = [f"not changed since {human_times.second(origin.unchanged_since)}"]
+        elif origin.changed_at is None:
             since = "" if origin.known_since is None else f" before {human_times.second(origin.known_since)}"
             who = [f"not known{since}"]
         else:
@@ -133,6 +135,8 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
                 told = [f"found changed {human_times.second(origin.changed_at)}", NOT_KNOWN]
             who = [*told, str(origin.operation), f"[entry {origin.entry_id}]"]
         _line(printable(origin.field).ljust(width), value, *who)
+    if origins.next_cursor is not None:
+        output.words(f"Older entries may tell of fields not changed since then: --after {origins.next_cursor}")
 
 
 def _show_row(row: audit.PastRow) -> None:

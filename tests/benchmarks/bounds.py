@@ -30,6 +30,7 @@ from svc_pg.audit.read.follow_pages import following
 from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import search, with_text
 from svc_pg.audit.read.stats import astats
+from svc_pg.database.pagination import encode
 from svc_pg.database.query import afetch
 from tests.benchmarks import command, saved
 from tests.benchmarks.tables.markdown import number, table
@@ -39,6 +40,7 @@ from tests.support.postgres import DURABLE, new_database, server
 MOST: Final = 15_000
 """The limit of pages for a list."""
 _BYTES: Final = 1_000_000
+_END: Final = encode(("2999-01-01T00:00:00+00:00", "1"))
 
 Connection = AsyncConnection[Any]
 Read = Callable[[Connection], Awaitable[object]]
@@ -182,9 +184,11 @@ def others() -> dict[str, Read]:
         "`as_of`, 50 rows of a table": past.alist,
         "`as_of`, 50 rows and the next 50": middle,
         "`as_of`, a record": audit.as_of("t", timedelta(days=200)).record(HOT).alist,
-        "`blame`, to the first entry": lambda conn: audit.ablame(conn, "t", HOT),
+        "`blame`, of a field that never changed": lambda conn: audit.ablame(conn, "t", HOT),
+        "`blame`, that page and the next": _next_origins,
         "`last_changes`": lambda conn: audit.alast_changes(conn, "t", HOT),
         "a transaction, 50 entries": audit.transaction(BULK).limit(50).alist,
+        "a transaction, its last 50 entries": audit.transaction(BULK).limit(50).before(_END).alist,
         "an entry": newest,
         "counts by filter": lambda conn: afacets(conn, audit.query()),
         "counts by filter, of a rare label": lambda conn: afacets(conn, rare),
@@ -196,6 +200,12 @@ def others() -> dict[str, Read]:
             conn, listing(with_text(audit.query(), "nobody wrote this")), max_bytes=_BYTES
         ),
     }
+
+
+async def _next_origins(conn: Connection) -> object:
+    first = await audit.ablame(conn, "t", HOT)
+    assert first.next_cursor is not None
+    return await audit.ablame(conn, "t", HOT, after=first.next_cursor)
 
 
 async def _measured(conninfo: str, state: str, reads: Mapping[str, Read]) -> dict[str, Cost]:

@@ -96,7 +96,7 @@ create table svc.audit_logs (
     constraint audit_logs_pkey PRIMARY KEY ("timestamp", id)
 ) partition by RANGE ("timestamp");
 CREATE INDEX audit_logs_moved ON ONLY svc.audit_logs USING btree (table_name, moved_from, "timestamp") WHERE (moved_from IS NOT NULL);
-CREATE INDEX audit_logs_order ON ONLY svc.audit_logs USING brin (id, xact_id) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX audit_logs_order ON ONLY svc.audit_logs USING brin (id, xact_id, "timestamp") WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX audit_logs_record ON ONLY svc.audit_logs USING btree (table_name, record_id, "timestamp");
 CREATE INDEX audit_logs_severity ON ONLY svc.audit_logs USING btree ("timestamp", id) WHERE (severity IS NOT NULL);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_logs FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
@@ -928,8 +928,8 @@ create function svc.audit_begin_epoch()
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_blame(p_table text, p_record text)
-    returns TABLE(field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamp with time zone, operation text, actor_id text, db_user text, xact_id bigint, known_since timestamp with time zone) language plpgsql stable
+create function svc.audit_blame(p_table text, p_record text, p_most integer, p_newest timestamp with time zone DEFAULT NULL::timestamp with time zone, p_newest_id bigint DEFAULT NULL::bigint, p_record_then text DEFAULT NULL::text, p_until timestamp with time zone DEFAULT NULL::timestamp with time zone, p_until_id bigint DEFAULT NULL::bigint, p_left jsonb DEFAULT NULL::jsonb)
+    returns TABLE(field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamp with time zone, operation text, actor_id text, db_user text, xact_id bigint, known_since timestamp with time zone, unchanged_since timestamp with time zone, place_id bigint, record_then text, newest timestamp with time zone, newest_id bigint) language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_bitmapscan=off
@@ -938,7 +938,7 @@ create function svc.audit_blame(p_table text, p_record text)
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.audit_blame_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_fields text[], p_present text[], OUT from_timestamp timestamp with time zone, OUT to_timestamp timestamp with time zone)
+create function svc.audit_blame_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_fields text[], p_present text[], p_most integer, OUT from_timestamp timestamp with time zone, OUT to_timestamp timestamp with time zone, OUT until_timestamp timestamp with time zone, OUT until_id bigint, OUT looked_at bigint)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
@@ -1001,6 +1001,7 @@ create function svc.audit_entry_time(p_id bigint)
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off
+    set cpu_index_tuple_cost=1e10
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
@@ -1106,7 +1107,9 @@ create function svc.audit_is_mixed()
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off
-    set jit=off;
+    set cpu_index_tuple_cost=1e10
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
     returns boolean language sql stable
@@ -1373,14 +1376,37 @@ create function svc.audit_tables_of(p_record text, p_most integer)
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.audit_transaction_times(p_from bigint, p_before bigint, OUT first timestamp with time zone, OUT last timestamp with time zone)
+create function svc.audit_transaction_entries(p_xact_id bigint, p_timestamp timestamp with time zone, p_id bigint, p_is_before boolean, p_limit integer)
+    returns TABLE("timestamp" timestamp with time zone, id bigint) language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set cpu_index_tuple_cost=1e10
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_transaction_first(p_from bigint, p_before bigint, p_since timestamp with time zone, p_since_id bigint)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_transaction_last(p_from bigint, p_before bigint, p_until timestamp with time zone, p_until_id bigint)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_transaction_probe(p_from bigint, p_before bigint, p_since timestamp with time zone, p_since_id bigint, p_until timestamp with time zone, p_until_id bigint, p_most integer, OUT entries bigint, OUT first timestamp with time zone, OUT last timestamp with time zone)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off
+    set cpu_index_tuple_cost=1e10
     set jit=off
     set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_transaction_times(p_from bigint, p_before bigint, OUT first timestamp with time zone, OUT last timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
@@ -2288,6 +2314,18 @@ grant select on table svc.audit_table_names to svc_reader;
 grant execute on function svc.audit_tables_of to svc_admin;
 grant execute on function svc.audit_tables_of to svc_reader;
 grant execute on function svc.audit_tables_of to svc_writer;
+grant execute on function svc.audit_transaction_entries to svc_admin;
+grant execute on function svc.audit_transaction_entries to svc_reader;
+grant execute on function svc.audit_transaction_entries to svc_writer;
+grant execute on function svc.audit_transaction_first to svc_admin;
+grant execute on function svc.audit_transaction_first to svc_reader;
+grant execute on function svc.audit_transaction_first to svc_writer;
+grant execute on function svc.audit_transaction_last to svc_admin;
+grant execute on function svc.audit_transaction_last to svc_reader;
+grant execute on function svc.audit_transaction_last to svc_writer;
+grant execute on function svc.audit_transaction_probe to svc_admin;
+grant execute on function svc.audit_transaction_probe to svc_reader;
+grant execute on function svc.audit_transaction_probe to svc_writer;
 grant execute on function svc.audit_transaction_times to svc_admin;
 grant execute on function svc.audit_transaction_times to svc_reader;
 grant execute on function svc.audit_transaction_times to svc_writer;

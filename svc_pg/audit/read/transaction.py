@@ -1,26 +1,31 @@
 """Read all changes of one transaction, in all audited tables."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.log.entry import Entry, columns, keyset
+from svc_pg.audit.log.entry import COLUMNS, Entry, keyset
 from svc_pg.audit.log.numbers import transaction_number
 from svc_pg.database.dialects import require_postgres
-from svc_pg.database.pagination import Filter, Listing, Page
+from svc_pg.database.pagination import Listing, Page
+from svc_pg.database.query import Query
 
 _FEATURE: Final = "the list of what a transaction did"
-# First all of them: for a limit that it does not know, the planner would read the whole log in the order of time
-_OF_TRANSACTION: Final = """
-  from svc.audit_transaction_times(%s, %s) t
+_BEGINNING: Final = ("-infinity", 0)
+# A join to what each row of a function gives keeps the order of these
+_ENTRIES: Final = """
+  from svc.audit_transaction_entries(%s, %s, %s, %s, %s) place(at, entry_id)
  cross join lateral (
-    select * from svc.audit_logs l where l."timestamp" >= t.first and l."timestamp" <= t.last and l.xact_id = %s
-    offset 0
+    select * from svc.audit_logs l where l."timestamp" = place.at and l.id = place.entry_id offset 0
  ) audit_logs"""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction(Listing[Entry]):
     """The entries of a transaction, page by page."""
+
+    xact_id: int
 
     def list(self, conn: Connection[Any]) -> Page[Entry]:
         """Run on a sync connection to PostgreSQL. Never commits.
@@ -28,12 +33,16 @@ class Transaction(Listing[Entry]):
         Raises NotInstalledError, and ConfigError on other databases.
         """
         require_postgres(conn, _FEATURE)
-        return super().list(conn)
+        return Listing.list(self, conn)
 
     async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Entry]:
         """As ``list``, on an async connection; ``max_bytes`` is that of ``Listing.alist``."""
         require_postgres(conn, _FEATURE)
-        return await super().alist(conn, max_bytes=max_bytes)
+        return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def _query(self) -> Query[Entry]:
+        place = _BEGINNING if self.position is None else self.position[1:]
+        return Query(COLUMNS + _ENTRIES, (self.xact_id, *place, self.is_backward, self.size + 1), Entry)
 
 
 def transaction(xact_id: str | int) -> Transaction:
@@ -43,7 +52,4 @@ def transaction(xact_id: str | int) -> Transaction:
     differ in time.
     Raises QueryError if this is no number of a transaction.
     """
-    number = transaction_number(xact_id)
-    return Transaction(
-        keyset=keyset("oldest", columns() + _OF_TRANSACTION, Entry), filter=Filter(params=(number, number + 1, number))
-    )
+    return Transaction(keyset=keyset("oldest", COLUMNS, Entry), xact_id=transaction_number(xact_id))

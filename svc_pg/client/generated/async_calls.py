@@ -452,12 +452,16 @@ class AsyncRecords:
         """As ``states``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query=query), page_size)
 
-    async def blame(self, table: str, id: str) -> Page[models.FieldOrigin]:
+    async def blame(self, table: str, id: str, **query: Unpack[requests.RecordsBlamePage]) -> Page[models.FieldOrigin]:
         """Each field of a record with the entry that last changed it.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
-        return await self._api.answer(ops.RECORDS_BLAME, Arguments(path=[table, id]))
+        return await self._api.answer(ops.RECORDS_BLAME, Arguments(path=[table, id], query=query))
+
+    def iterate_blame(self, table: str, id: str, *, page_size: int | None = None) -> AsyncIterator[models.FieldOrigin]:
+        """As ``blame``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.RECORDS_BLAME, Arguments(path=[table, id]), page_size)
 
     async def as_of(self, table: str, id: str, **query: Unpack[requests.RecordsAsOfQuery]) -> models.PastRow:
         """A record as it was at a time.

@@ -450,12 +450,16 @@ class Records:
         """As ``states``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.RECORDS_STATES, Arguments(path=[table, id], query=query), page_size)
 
-    def blame(self, table: str, id: str) -> Page[models.FieldOrigin]:
+    def blame(self, table: str, id: str, **query: Unpack[requests.RecordsBlamePage]) -> Page[models.FieldOrigin]:
         """Each field of a record with the entry that last changed it.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
-        return self._api.answer(ops.RECORDS_BLAME, Arguments(path=[table, id]))
+        return self._api.answer(ops.RECORDS_BLAME, Arguments(path=[table, id], query=query))
+
+    def iterate_blame(self, table: str, id: str, *, page_size: int | None = None) -> Iterator[models.FieldOrigin]:
+        """As ``blame``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.RECORDS_BLAME, Arguments(path=[table, id]), page_size)
 
     def as_of(self, table: str, id: str, **query: Unpack[requests.RecordsAsOfQuery]) -> models.PastRow:
         """A record as it was at a time.

@@ -655,9 +655,9 @@ class RecordState(Answer):
 class FieldOrigin(Answer):
     """A field of a record as it is now, and the entry that last changed it.
 
-    Without an entry the change is unknown. The operation SNAPSHOT means that the field had this value when capture
-    began, or when a comparison of the table with the log found it: then it ``is_found``, and actor and time are not
-    known.
+    Without an entry the change is unknown, or lies before ``unchanged_since``. The operation SNAPSHOT means that the
+    field had this value when capture began, or when a comparison of the table with the log found it: then it
+    ``is_found``, and actor and time are not known.
     """
 
     field: str
@@ -686,6 +686,10 @@ class FieldOrigin(Answer):
     """True if a comparison with the table found the change, so that nobody knows its actor and time."""
     known_since: datetime | None
     """The time since which the log has the field under this name, if no entry has changed it; None if no entry has it.
+    """
+    unchanged_since: datetime | None
+    """The time since which no entry has changed the field, if the answer ended before it had found one that did: the
+    next page goes on with these fields; else None.
     """
 
 

@@ -64,7 +64,9 @@ TRANSACTIONS_LIST: Final = Operation(
 RECORDS_STATES: Final = Operation(
     "GET", "/audit/records/{table}/{id}/states", Page[models.RecordState], query=requests.RecordsStatesPage
 )
-RECORDS_BLAME: Final = Operation("GET", "/audit/records/{table}/{id}/blame", Page[models.FieldOrigin])
+RECORDS_BLAME: Final = Operation(
+    "GET", "/audit/records/{table}/{id}/blame", Page[models.FieldOrigin], query=requests.RecordsBlamePage
+)
 RECORDS_AS_OF: Final = Operation(
     "GET", "/audit/records/{table}/{id}/as-of", models.PastRow, query=requests.RecordsAsOfQuery
 )

@@ -56,6 +56,7 @@ __all__ = [
     "OwnSessionsListQuery",
     "PointInTime",
     "RecordsAsOfQuery",
+    "RecordsBlamePage",
     "RecordsEntriesPage",
     "RecordsEntriesQuery",
     "RecordsStatesPage",
@@ -381,6 +382,13 @@ class RecordsStatesPage(RecordsStatesQuery, total=False):
     """NextCursor of a page."""
     before: str | None
     """PrevCursor of a page, for the page before it."""
+
+
+class RecordsBlamePage(TypedDict, total=False):
+    """Those of a page of ``records.blame``."""
+
+    cursor: str | None
+    """NextCursor of a page that looked at 10,000 entries, for the fields that none of them changed."""
 
 
 class RecordsAsOfQuery(TypedDict, total=False):

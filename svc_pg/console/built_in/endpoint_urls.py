@@ -47,11 +47,11 @@ def states_for(session: Session, table: str, page: Page[RecordState]) -> Page[Re
     return replace(page, data=[_without_query(each) for each in page])
 
 
-def origins_for(session: Session, table: str, origins: Sequence[FieldOrigin]) -> Sequence[FieldOrigin]:
+def origins_for(session: Session, table: str, page: Page[FieldOrigin]) -> Page[FieldOrigin]:
     """The fields of a record of this table, as ``entries_for``."""
     if table != ENDPOINTS or permits(session.permissions, "write"):
-        return origins
-    return [replace(each, value=_alone(each.value)) if each.field == "url" else each for each in origins]
+        return page
+    return replace(page, data=[replace(o, value=_alone(o.value)) if o.field == "url" else o for o in page])
 
 
 def _alone(url: Snapshot | None) -> Snapshot | None:

@@ -16,7 +16,7 @@ from svc_pg.schema.status import Status
 METHODS: Final[Mapping[str, LiteralString]] = {  # as PostgreSQL prints them
     "record": 'USING btree (table_name, record_id, "timestamp")',
     "moved": 'USING btree (table_name, moved_from, "timestamp") WHERE (moved_from IS NOT NULL)',
-    "order": "USING brin (id, xact_id) WITH (pages_per_range='32', autosummarize='on')",
+    "order": """USING brin (id, xact_id, "timestamp") WITH (pages_per_range='32', autosummarize='on')""",
     "severity": 'USING btree ("timestamp", id) WHERE (severity IS NOT NULL)',
     "table": 'USING btree (table_name, "timestamp", id)',
     "actor": 'USING btree (actor_id, "timestamp") WHERE (actor_id IS NOT NULL)',

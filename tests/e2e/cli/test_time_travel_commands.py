@@ -1,6 +1,7 @@
 """The commands history, as-of, diff, blame and revert print what the functions return."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, LiteralString
@@ -11,6 +12,7 @@ import pytest
 from svc_pg import audit, schema
 from svc_pg.database.query import scalar
 from tests.support.commands import svc_pg
+from tests.support.long_record import lengthen
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -105,7 +107,23 @@ def test_blame_shows_who_changed_each_field(run: Run) -> None:
     assert "(redacted)" in found["pin"]
     assert "INSERT  [entry 1]" in found["id"]
     origins = json.loads(run("blame", "customer", "1", "--json").stdout)
-    assert {(each["field"], each["entryId"]) for each in origins} == {("name", "2"), ("pin", "2"), ("id", "1")}
+    assert origins["nextCursor"] is None
+    assert {(each["field"], each["entryId"]) for each in origins["data"]} == {("name", "2"), ("pin", "2"), ("id", "1")}
+
+
+def test_blame_says_since_when_a_field_has_not_changed_and_goes_on_by_a_cursor(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        lengthen(conn, "customer", "1", "name")
+    done = run("blame", "customer", "1")
+    found = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "UPDATE" in found["name"]
+    assert "  not changed since 2" in found["id"]
+    assert "  not changed since 2" in found["pin"]
+    [cursor] = re.findall(r"--after (\S+)", done.stderr)
+    found = {line.split()[0]: line for line in run("blame", "customer", "1", "--after", cursor).stdout.splitlines()}
+    assert set(found) == {"id", "pin"}
+    assert "alice  INSERT  [entry 1]" in found["id"]
+    assert "alice  UPDATE  [entry 2]" in found["pin"]
 
 
 REFUSED: Final[list[tuple[tuple[str, ...], int, str]]] = [

@@ -75,7 +75,7 @@ def test_a_key_of_any_type_and_length_is_recorded_with_a_mark_and_found(database
         whole = RANDOM[:2680]
         assert len(audit.query().resource("t0").record(whole).list(conn).data) == 2
         assert len(audit.history("t0", whole).list(conn).data) == 2
-        assert audit.blame(conn, "t0", whole)
+        assert audit.blame(conn, "t0", whole).data
         audit.hold(conn, "t0", whole, reason="a case")
         conn.execute("update t0 set id = 'short'")
         ended = [entry["moved_from"] or entry["record_id"] for entry in log(conn)][-2:]  # at level statement, a DELETE

@@ -254,7 +254,7 @@ def test_a_reader_of_the_log_reads_the_past_and_nobody_else_does(database: str, 
         with as_role(database, reader) as conn:
             assert past(conn, now(conn), 1).values == {"id": 1, "a": 1}
             assert len(audit.history("t", 1).list(conn).data) == 1
-            assert len(audit.blame(conn, "t", 1)) == 2
+            assert len(audit.blame(conn, "t", 1).data) == 2
             assert scalar(conn, "select count(*) from svc.history_public_t") == 1
         for text in ("select from svc.history_public_t", "select from svc.as_of_public_t(now())"):
             with as_role(database, other) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -13,6 +13,7 @@ from svc_pg import Config, audit, schema
 from svc_pg.console import Console
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import endpoint
+from tests.support.long_record import lengthen
 from tests.support.pages import all_data
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
@@ -86,6 +87,31 @@ def test_each_field_tells_who_set_it_last(client: httpx.Client) -> None:
     assert (fields["secret"]["isRedacted"], fields["secret"]["value"]) == (True, None)
     assert fields["email"]["value"] == "b@x.example"
     assert page["nextCursor"] is None
+
+
+def test_fields_that_the_newest_entries_left_alone_follow_by_a_cursor(client: httpx.Client, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        act(conn, "ann", "insert into odd values (5, 'x')")
+        lengthen(conn, "odd", '[5, "x"]', "c")
+    url = f"/audit/records/odd/{quote(json.dumps([5, 'x']), safe='')}/blame"
+    first = client.get(url).json()
+    assert {each["field"]: each["unchangedSince"] is None for each in first["data"]} == {
+        "a": False,
+        "b": False,
+        "c": True,
+    }
+    second = client.get(url, params={"cursor": first["nextCursor"]}).json()
+    assert [(each["field"], each["actorId"], each["unchangedSince"]) for each in second["data"]] == [
+        ("a", "ann", None),
+        ("b", "ann", None),
+    ]
+    assert second["nextCursor"] is None
+    for cursor in ("x", first["nextCursor"][:-4]):
+        assert_problem(client.get(url, params={"cursor": cursor}), 422, "invalid_parameter")
+    assert_problem(client.get(url, params={"limit": "3"}), 422, "invalid_parameter")
+    assert_problem(
+        client.get("/audit/records/odd/[1]/blame", params={"cursor": first["nextCursor"]}), 422, "invalid_parameter"
+    )
 
 
 def test_a_record_and_a_table_are_read_as_they_were(client: httpx.Client) -> None:

@@ -13,6 +13,7 @@ from svc_pg.console import Console
 from svc_pg.console.requests import Problem
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
+from tests.support.long_record import lengthen
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
 
@@ -198,7 +199,7 @@ def test_what_was_erased_is_said_and_nothing_of_it_is_shown(reader: Browser, ins
 def test_a_history_in_which_nobody_is_found_in_time_costs_nothing_else(
     reader: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def late(*_: object) -> None:
+    async def late(*_: object, **__: object) -> None:
         raise Problem(503, "database_timeout")
 
     monkeypatch.setattr("svc_pg.console.built_in.audit_past.ablame", late)
@@ -206,6 +207,18 @@ def test_a_history_in_which_nobody_is_found_in_time_costs_nothing_else(
     assert "took too long to find" in page.text
     assert "ines@studio.example" in page.text
     assert "Set last" not in page.text
+
+
+def test_a_page_says_since_when_a_field_has_not_changed_if_it_looked_no_further(
+    reader: Browser, installed: str
+) -> None:
+    with psycopg.connect(installed) as conn:
+        act(conn, "bob", "insert into note values (50, 'b')")
+        lengthen(conn, "note", "50", "body")
+    page = reader.get("/audit/records/note/50/as-of")
+    assert page.text.count(">not since ") == 1
+    assert "older ones were not looked at" in page.text
+    assert "bob" not in page.text.partition("<tbody>")[2].partition("</table>")[0]
 
 
 def test_a_transaction_has_all_that_it_changed(reader: Browser, installed: str) -> None:
