@@ -891,6 +891,10 @@ create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigi
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_adopt(p_trigger oid)
+    returns boolean language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_anonymous_key(p_key text)
     returns text language sql immutable parallel safe;
 
@@ -1112,6 +1116,10 @@ create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_is_wanted(p_name text)
+    returns boolean language sql immutable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_keep_shape(p_relation oid, p_table text, p_root oid)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1126,6 +1134,10 @@ create function svc.audit_keyless_holds(p_table text, p_before jsonb, p_after js
 
 create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_lacks_capture(p_relation oid, p_root oid)
+    returns text language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_last4(p_value text)
@@ -1211,6 +1223,15 @@ create function svc.audit_on_drop()
     returns event_trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set lock_timeout=200ms;
+
+create function svc.audit_on_new()
+    returns event_trigger language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=200ms
+    set enable_seqscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
@@ -1381,6 +1402,10 @@ create function svc.audit_transaction_times(p_from bigint, p_before bigint, OUT 
     set enable_indexonlyscan=off
     set jit=off
     set plan_cache_mode=force_generic_plan;
+
+create function svc.audit_trigger_sql(p_kind text, p_trigger text, p_function text, p_schema text, p_table text)
+    returns text language sql immutable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
@@ -2291,6 +2316,7 @@ grant execute on function svc.audit_tables_of to svc_writer;
 grant execute on function svc.audit_transaction_times to svc_admin;
 grant execute on function svc.audit_transaction_times to svc_reader;
 grant execute on function svc.audit_transaction_times to svc_writer;
+grant execute on function svc.audit_trigger_sql to svc_writer;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;
