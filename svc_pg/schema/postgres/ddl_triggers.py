@@ -37,7 +37,7 @@ _NEW: Final = ("ALTER INDEX", "ALTER TABLE", "CREATE TABLE", "CREATE TABLE AS", 
 # Which roles of a managed server may make one is its own affair. Rights are checked before the function is looked up.
 # The server logs a refusal, so only roles are tried that administrate.
 _PROBE: Final = "create event trigger svc_audit_probe on ddl_command_end execute function pg_catalog.svc_none()"
-_FOUND: Final = statement("queries/schema/ddl_triggers.sql")
+_FOUND: Final = statement("queries/schema/ddl_triggers.sql").replace("{acts_as}", render("include/acts_as.sql.j2"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,27 @@ def test_a_role_without_the_right_is_given_the_sql_if_the_functions_belong_to_a_
     assert [entry.state for entry in event_triggers(db)] == ["ok"] * 3
 
 
+def test_printed_sql_refuses_if_somebody_can_act_as_the_owner_by_then(db: psycopg.Connection[Any], role: str) -> None:
+    schema.install(db, WITHOUT, roles=True)
+    printed = event_triggers(db)
+    assert [(entry.state, bool(entry.sql)) for entry in printed] == [("missing", True)] * 3
+    who = sql.Identifier(role)
+    db.execute(sql.SQL("grant svc_owner to {}").format(who))
+    for entry in printed:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"can be replaced by {role}"):
+            db.execute(entry.sql.encode())
+    assert number(db) == 0
+    db.execute(sql.SQL("revoke svc_owner from {}").format(who))
+    for owned in ("alter function svc.audit_on_ddl() owner to {}", "alter schema svc owner to {}"):
+        db.execute(sql.SQL(owned).format(who))  # type: ignore[arg-type]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"can be replaced by {role}"):
+            db.execute(next(entry.sql for entry in printed if entry.identity == "svc_audit_ddl").encode())
+        schema.install(db, WITHOUT, roles=True)
+    for entry in printed:
+        db.execute(entry.sql.encode())
+    assert [(entry.state, entry.note) for entry in event_triggers(db)] == [("ok", None)] * 3
+
+
 def test_a_role_that_may_not_drop_them_removes_nothing_and_is_told_the_sql(
     empty_database: str, db: psycopg.Connection[Any], role: str
 ) -> None:
