@@ -127,7 +127,7 @@ def test_printed_sql_refuses_if_somebody_can_act_as_the_owner_by_then(db: psycop
     assert number(db) == 0
     db.execute(sql.SQL("revoke svc_owner from {}").format(who))
     for owned in ("alter function svc.audit_on_ddl() owner to {}", "alter schema svc owner to {}"):
-        db.execute(sql.SQL(owned).format(who))  # type: ignore[arg-type]
+        db.execute(sql.SQL(owned).format(who))
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"can be replaced by {role}"):
             db.execute(next(entry.sql for entry in printed if entry.identity == "svc_audit_ddl").encode())
         schema.install(db, WITHOUT, roles=True)
