@@ -411,7 +411,7 @@ create table svc.maintenance (
     "position" text,
     findings text,
     constraint maintenance_pkey PRIMARY KEY (task),
-    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text])))
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text, 'capture'::text])))
 );
 
 create table svc.migrations (
@@ -887,13 +887,21 @@ create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_
     returns boolean language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_add_silence(p_table text, p_facts jsonb, p_description text, p_is_over boolean)
+    returns void language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[])
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_adopt(p_trigger oid)
     returns boolean language plpgsql
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.audit_anonymous_key(p_key text)
     returns text language sql immutable parallel safe;
@@ -2118,6 +2126,7 @@ grant execute on function svc.audit_add_entry to svc_admin;
 grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
+grant execute on function svc.audit_add_silence to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_reader;
