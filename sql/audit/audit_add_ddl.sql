@@ -30,7 +30,8 @@ begin
                            else d.part || ': ' || d.before || ' to ' || d.after end, '; ' order by d.n)
                filter (where d.n <= v_told)
                || case when count(*) > v_told then format('; and %s more', count(*) - v_told) else '' end as words,
-           bool_or(d.is_ours and coalesce(d.after, '') not in ('enabled', 'always')) as is_silenced
+           bool_or(d.part = 'capture' or d.is_ours and coalesce(d.after, '') not in ('enabled', 'always'))
+               as is_silenced
       into v_changed
       from (select f.*, row_number() over () as n from svc.audit_shape_differences(p_before, p_after) f) d;
     insert into svc.audit_logs (

@@ -29,7 +29,7 @@ as $svc$
         select f.writer, (f.writer::text::bigint - pg_current_xact_id()::text::bigint) & 4294967295
           from found f where f.writer is not null
     )
-    select p_part ^@ 'partition ' or count(*) = 0 or bool_or(
+    select p_part ^@ 'partition ' or p_part = 'capture' or count(*) = 0 or bool_or(
                case when l.distance < 1000000
                     then pg_xact_status((pg_current_xact_id()::text::bigint + l.distance)::text::xid8) = 'in progress'
                     else false end)

@@ -19,9 +19,10 @@ begin
         -- columns and triggers that went with something else: a type, a function
         select distinct t.relation
           from pg_event_trigger_dropped_objects() d
-         cross join lateral (
+         cross join lateral (  -- not by to_regclass, which needs rights on the schema
             select case d.classid when 'pg_class'::regclass then d.objid
-                        else to_regclass(format('%I.%I', d.address_names[1], d.address_names[2]))::oid end
+                        else (select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                               where n.nspname = d.address_names[1] and c.relname = d.address_names[2]) end
          ) t(relation)
          where (d.classid = 'pg_class'::regclass and d.objsubid > 0 or d.classid = 'pg_trigger'::regclass)
            and not d.is_temporary and t.relation is not null

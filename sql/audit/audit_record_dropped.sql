@@ -17,8 +17,11 @@ begin
                 case when v_is_part then 'attached' else v_name end),
             null, null);
     end if;
-    -- the form of the table itself stays, for another that takes its name
-    delete from svc.audit_shapes s where s.relation = p_known.relation and v_is_part;
+    -- the form of the table itself stays, for another that takes its name, if it was captured
+    delete from svc.audit_shapes s
+     where s.relation = p_known.relation
+       and (v_is_part or not exists (
+               select from svc.installed_objects i where i.kind = 'trigger' and i.audited_table = p_known.table_name));
 end
 $svc$;
 revoke all on function svc.audit_record_dropped(svc.audit_shapes, text, boolean) from public;

@@ -57,6 +57,23 @@ def fits(pattern: str, table: TableName, *, default_schema: str = DEFAULT_SCHEMA
     return any(fnmatchcase(name, pattern) for name in names)
 
 
+def posix(pattern: str) -> str:
+    """The regular expression of PostgreSQL for the names that ``fits`` covers, by default ``public``."""
+    parts, rest = [], pattern
+    while rest:
+        first, rest = rest[0], rest[1:]
+        end = rest.find("]", 2 if rest[:1] == "!" else 1)
+        if first == "[" and end > 0:
+            chosen, rest = rest[:end], rest[end + 1 :]
+            inside = "".join(f"\\{each}" if each in "\\[]^" else each for each in chosen.removeprefix("!"))
+            parts.append(f"[{'^' if chosen[0] == '!' else ''}{inside}]")
+        elif first in "*?":
+            parts.append(".*" if first == "*" else ".")
+        else:
+            parts.append(first if first.isalnum() or first == "_" else f"\\{first}")
+    return f"^{''.join(parts)}$"
+
+
 def _matches(rules: AuditedTable, table: TableName, default_schema: str) -> bool:
     """True if the pattern covers the table by its own name, and excludes it by none of its names."""
     return fits(rules.name, table, default_schema=default_schema) and not any(

@@ -21,6 +21,7 @@ from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.batches import check_autocommit, in_batches, in_stretches, removed
 from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
+from svc_pg.maintenance.silences import watch_capture
 from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
@@ -223,6 +224,7 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
     ("the log's indexes", None, _build_indexes),  # which may wait for long
+    ("the log's triggers", None, watch_capture),  # before the comparison that it may ask for
     ("the log's completeness", None, reconcile_log),
 )
 _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (

@@ -7,7 +7,7 @@ from psycopg import Connection
 
 from svc_pg.database.query import Query
 
-Task = Literal["maintenance", "purge", "sealing", "reconciliation"]
+Task = Literal["maintenance", "purge", "sealing", "reconciliation", "capture"]
 
 LONGEST_PROBLEM: Final = 500
 """The most characters of a problem."""

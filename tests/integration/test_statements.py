@@ -15,7 +15,7 @@ from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
 from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
-from svc_pg.schema.postgres import installation, inventory, log_indexes
+from svc_pg.schema.postgres import ddl_triggers, installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
 from svc_pg.webhooks.deliveries import delivery_reasons
 from svc_pg.webhooks.endpoints import endpoint_queries
@@ -34,6 +34,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/capture/planned_code.sql": foreign_code._PLANNED,
     "queries/console/unlisted_tenants.sql": SQL(tenant_use._UNLISTED).format(**TENANTS).as_string(),
     "queries/schema/altered_objects.sql": inventory._ALTERED,
+    "queries/schema/ddl_triggers.sql": ddl_triggers._FOUND,
     "queries/schema/log_indexes.sql": f"select {log_indexes.FACTS}",
     "queries/schema/present_inventory.sql": inventory._ALTERED,
     "queries/schema/surroundings.sql": installation._SURROUNDINGS,

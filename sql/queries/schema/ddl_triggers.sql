@@ -21,8 +21,7 @@ owners as (
                     else o.oid = n.nspowner end)
 ),
 acting as (
-    select r.oid, r.rolname from pg_roles r join owners o on case when r.oid = o.oid then r.rolcanlogin
-                                                                  else pg_has_role(r.oid, o.oid, 'MEMBER') end
+    select r.oid, r.rolname from pg_roles r join owners o on {acts_as}
      where not r.rolsuper
      union
     select me.oid, me.rolname from me where not me.rolsuper and not exists (select from owners)

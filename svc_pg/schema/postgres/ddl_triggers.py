@@ -33,10 +33,11 @@ _TAGS: Final = (
     "REVOKE",
     "SELECT INTO",
 )
+_NEW: Final = ("ALTER INDEX", "ALTER TABLE", "CREATE TABLE", "CREATE TABLE AS", "SELECT INTO")
 # Which roles of a managed server may make one is its own affair. Rights are checked before the function is looked up.
 # The server logs a refusal, so only roles are tried that administrate.
 _PROBE: Final = "create event trigger svc_audit_probe on ddl_command_end execute function pg_catalog.svc_none()"
-_FOUND: Final = statement("queries/schema/ddl_triggers.sql")
+_FOUND: Final = statement("queries/schema/ddl_triggers.sql").replace("{acts_as}", render("include/acts_as.sql.j2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class _EventTrigger:
             event=self.event if is_wanted else None,
             tags=self.tags,
             function=self.function.split("."),
-            has_shapes=has_shapes and bool(self.tags),
+            has_shapes=has_shapes and self.name == _RECORDING,
         )
 
 
@@ -79,8 +80,11 @@ class _OfOthers:
     me: str
 
 
+_RECORDING: Final = "svc_audit_ddl"
 _TRIGGERS: Final = (
-    _EventTrigger("svc_audit_ddl", "ddl_command_end", "svc.audit_on_ddl", _TAGS),
+    # the first by name: what it captures is there when the statement is recorded
+    _EventTrigger("svc_audit_capture", "ddl_command_end", "svc.audit_on_new", _NEW),
+    _EventTrigger(_RECORDING, "ddl_command_end", "svc.audit_on_ddl", _TAGS),
     _EventTrigger("svc_audit_drop", "sql_drop", "svc.audit_on_drop"),
 )
 _OF_OTHERS: Final = """

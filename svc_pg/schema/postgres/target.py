@@ -10,6 +10,7 @@ from typing import Any
 from psycopg import Connection
 
 from svc_pg.capture.erasure import check_erasure
+from svc_pg.capture.patterns import posix
 from svc_pg.capture.postgres.cascades import check_cascades
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
@@ -101,6 +102,7 @@ def target_of(
             references=tuple(references(config.audit.erasure)),
             partitions=config.audit.partitions,
             has_webhooks="webhooks" in products,
+            patterns=_patterns(config),
         ),
         *_rendered("view", _VIEWS),
     ]
@@ -120,6 +122,12 @@ def target_of(
         products=products,
         has_ddl=config.audit.ddl,
     )
+
+
+def _patterns(config: Config) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The patterns of audited tables, and what each excludes, by which the event triggers know a new table."""
+    wanted = [rules for rules in config.audit.tables if rules.is_pattern and config.audit.ddl]
+    return tuple((posix(rules.name), tuple(posix(name) for name in rules.exclude)) for rules in wanted)
 
 
 @lru_cache(maxsize=8)  # a program installs few configurations, and often

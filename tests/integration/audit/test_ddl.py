@@ -452,7 +452,11 @@ def test_without_ddl_an_install_removes_the_event_triggers_only_with_prune(db: p
     assert scalar(db, "select count(*) from pg_event_trigger") == 0
     assert scalar(db, "select count(*) from svc.audit_shapes") == 0
     db.execute("create table marks as select 0 as id")
-    assert [step.identity for step in schema.plan(db, CONFIG)] == ["svc_audit_ddl", "svc_audit_drop"]
+    assert [step.identity for step in schema.plan(db, CONFIG)] == [
+        "svc_audit_capture",
+        "svc_audit_ddl",
+        "svc_audit_drop",
+    ]
     db.execute("alter table w add d int")
     schema.install(db, CONFIG)
     db.execute("alter table w add e int")
@@ -499,11 +503,12 @@ def test_a_role_without_the_right_installs_all_but_the_event_triggers(postgres: 
             assert schema.install(conn, config) == []
             differing = [entry for entry in schema.status(conn, config) if entry.state != "ok"]
             assert [(entry.identity, entry.state, entry.action) for entry in differing] == [
+                ("svc_audit_capture", "missing", "keep"),
                 ("svc_audit_ddl", "missing", "keep"),
                 ("svc_audit_drop", "missing", "keep"),
             ]
         with psycopg.connect(empty_database, autocommit=True) as conn:
-            assert [entry.sql for entry in differing] == ["", ""]  # it could put code into a superuser's statements
+            assert [entry.sql for entry in differing] == [""] * 3  # it could put code into a superuser's statements
             schema.uninstall(conn, drop_data=True)
             conn.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(role)))
 
@@ -526,6 +531,7 @@ def test_a_dump_with_event_triggers_is_restored_quietly_and_goes_on(
         assert entries(copy)[1]["after_data"] == {"column e": "integer"}
         schema.install(copy, CONFIG)
         assert [entry.identity for entry in schema.status(copy, CONFIG) if entry.kind == "event trigger"] == [
+            "svc_audit_capture",
             "svc_audit_ddl",
             "svc_audit_drop",
         ]

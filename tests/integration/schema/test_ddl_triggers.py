@@ -29,6 +29,7 @@ WITHOUT = audited("mine.t")
 
 
 TRIGGERS: list[tuple[str, str, str]] = [
+    ("svc_audit_capture", "ddl_command_end", "audit_on_new"),
     ("svc_audit_ddl", "ddl_command_end", "audit_on_ddl"),
     ("svc_audit_drop", "sql_drop", "audit_on_drop"),
 ]
@@ -77,7 +78,7 @@ def test_no_superuser_is_given_sql_that_would_run_the_code_of_another_role(
         schema.install(conn, CONFIG, roles=False)
         of_role = event_triggers(conn)
     for found in (of_role, event_triggers(db)):
-        assert [(entry.state, entry.sql, entry.action) for entry in found] == [("missing", "", "keep")] * 2
+        assert [(entry.state, entry.sql, entry.action) for entry in found] == [("missing", "", "keep")] * 3
         assert all(role in (entry.note or "") for entry in found)
     schema.install(db, CONFIG)
     assert number(db) == 0
@@ -92,9 +93,9 @@ def test_a_member_of_the_owner_keeps_a_superuser_from_making_them(db: psycopg.Co
     assert all(role in (entry.note or "") and not entry.sql for entry in event_triggers(db))
     db.execute(sql.SQL("revoke svc_owner from {}").format(sql.Identifier(role)))
     schema.install(db, CONFIG)
-    assert [(entry.state, entry.note) for entry in event_triggers(db)] == [("ok", None)] * 2
+    assert [(entry.state, entry.note) for entry in event_triggers(db)] == [("ok", None)] * 3
     db.execute(sql.SQL("grant svc_owner to {}").format(sql.Identifier(role)))
-    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 2
+    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 3
     assert all(role in (entry.note or "") for entry in event_triggers(db))
     db.execute(sql.SQL("revoke svc_owner from {}").format(sql.Identifier(role)))
 
@@ -107,11 +108,32 @@ def test_a_role_without_the_right_is_given_the_sql_if_the_functions_belong_to_a_
     db.execute(sql.SQL("grant select on all tables in schema svc to {}").format(sql.Identifier(role)))
     with acting(empty_database, role) as conn:
         found = event_triggers(conn)
-    assert [entry.is_foreign for entry in found] == [True, True]
+    assert [entry.is_foreign for entry in found] == [True] * 3
     assert all("needs a superuser" in (entry.note or "") for entry in found)
     for entry in found:
         db.execute(entry.sql.encode())
-    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 2
+    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 3
+
+
+def test_printed_sql_refuses_if_somebody_can_act_as_the_owner_by_then(db: psycopg.Connection[Any], role: str) -> None:
+    schema.install(db, WITHOUT, roles=True)
+    printed = event_triggers(db)
+    assert [(entry.state, bool(entry.sql)) for entry in printed] == [("missing", True)] * 3
+    who = sql.Identifier(role)
+    db.execute(sql.SQL("grant svc_owner to {}").format(who))
+    for entry in printed:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"can be replaced by {role}"):
+            db.execute(entry.sql.encode())
+    assert number(db) == 0
+    db.execute(sql.SQL("revoke svc_owner from {}").format(who))
+    for owned in ("alter function svc.audit_on_ddl() owner to {}", "alter schema svc owner to {}"):
+        db.execute(sql.SQL(owned).format(who))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match=f"can be replaced by {role}"):
+            db.execute(next(entry.sql for entry in printed if entry.identity == "svc_audit_ddl").encode())
+        schema.install(db, WITHOUT, roles=True)
+    for entry in printed:
+        db.execute(entry.sql.encode())
+    assert [(entry.state, entry.note) for entry in event_triggers(db)] == [("ok", None)] * 3
 
 
 def test_a_role_that_may_not_drop_them_removes_nothing_and_is_told_the_sql(
@@ -129,13 +151,13 @@ def test_a_role_that_may_not_drop_them_removes_nothing_and_is_told_the_sql(
         for drop_data in (False, True):
             with pytest.raises(InstallError, match="belongs to role") as refused:
                 schema.uninstall(conn, drop_data=drop_data)
-        drops = "drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop;"
+        drops = " ".join(f"drop event trigger {name};" for name, *_ in TRIGGERS)
         assert drops in str(refused.value.hint)
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="belong to role") as raised, conn.transaction():
             conn.execute(made.downgrade.encode())
         assert drops in str(raised.value.diag.message_hint)
         assert scalar(db, "select count(*) from svc.installed_objects") == before
-        db.execute("drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop")
+        db.execute(drops.encode())
         assert schema.uninstall(conn)
 
 
@@ -158,7 +180,7 @@ def test_a_script_gives_no_notice_and_makes_them_last(db: psycopg.Connection[Any
     assert made is not None
     with db.transaction():
         db.execute(made.upgrade.encode())
-    assert number(db) == 2
+    assert number(db) == 3
     assert [notice for notice in notices if "on record" in (notice or "")] == []
     schema.uninstall(db, drop_data=True)
 
@@ -186,13 +208,13 @@ def test_a_status_that_reads_only_does_not_guess_at_rights(
     db.execute("set default_transaction_read_only = on")
     assert [(entry.state, entry.action, entry.note) for entry in event_triggers(db)] == [
         ("missing", "create", None)
-    ] * 2
+    ] * 3
     db.execute("set default_transaction_read_only = off")
     with acting(empty_database, role) as conn:
         conn.execute("set default_transaction_read_only = on")  # in which a role that is tried is not refused
         assert all("needs a superuser" in (entry.note or "") for entry in event_triggers(conn))
         db.execute(sql.SQL("alter role {} createrole").format(who))
-        assert [entry.note for entry in event_triggers(conn)] == [None, None]
+        assert [entry.note for entry in event_triggers(conn)] == [None] * 3
         conn.execute("set default_transaction_read_only = off")
         assert all("needs a superuser" in (entry.note or "") for entry in event_triggers(conn))
 
@@ -201,9 +223,9 @@ def test_event_triggers_that_also_fire_for_replication_are_right(db: psycopg.Con
     db.execute("create schema mine; create table mine.t (id int primary key)")
     schema.install(db, CONFIG)
     db.execute("alter event trigger svc_audit_ddl enable always; alter event trigger svc_audit_drop enable always")
-    assert [entry.state for entry in event_triggers(db)] == ["ok", "ok"]
+    assert [entry.state for entry in event_triggers(db)] == ["ok"] * 3
     db.execute("alter event trigger svc_audit_ddl enable replica")
-    assert [entry.state for entry in event_triggers(db)] == ["disabled", "ok"]
+    assert [entry.state for entry in event_triggers(db)] == ["ok", "disabled", "ok"]
     schema.uninstall(db, drop_data=True)
 
 

@@ -1,0 +1,17 @@
+-- What a table or partition of this audited one lacks of its capture, in words; null if it lacks nothing.
+-- access: trigger
+create or replace function svc.audit_lacks_capture(p_relation oid, p_root oid) returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $svc$
+    select case when p_relation <> p_root then (
+               select 'without TRUNCATE before the next install'
+                 from pg_trigger t join pg_class c on c.oid = p_relation and c.relkind in ('r', 'p')
+                where t.tgrelid = p_root and t.tgname::text ^@ '00_svc_audit_truncate_'
+                  and not exists (select from pg_trigger o where o.tgrelid = p_relation and o.tgname = t.tgname)
+                limit 1)
+           when not exists (
+               select from pg_trigger t where t.tgrelid = p_root and t.tgname::text ^@ '00_svc_audit_')
+           then 'not before the next install' end
+$svc$;
+revoke all on function svc.audit_lacks_capture(oid, oid) from public;

@@ -1,0 +1,120 @@
+-- The event trigger that captures what is new, before the next statement: partitions get the TRUNCATE triggers that
+-- PostgreSQL does not clone, and a table that takes the name of an audited one gets that one's triggers. It runs as
+-- whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked. What it
+-- leaves out, the next install makes. It fails no statement.
+-- access: trigger
+create or replace function svc.audit_on_new() returns event_trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '200ms'  -- below deadlock_timeout: no statement of others is cancelled
+set enable_seqscan = off  -- each is looked up, whatever the statistics of the catalog say
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $svc$
+-- names are quoted by svc.audit_trigger_sql
+-- @plpgsql_check_options: security_warnings = off
+declare
+    v_most constant integer := 200;
+    v_svc constant oid := to_regnamespace('svc');
+    v_relations constant oid[] := array(
+        select distinct d.objid
+          from pg_event_trigger_ddl_commands() d
+         where d.classid = 'pg_class'::regclass and d.object_type = 'table'
+           and d.schema_name is distinct from 'pg_temp'
+         order by 1 limit v_most
+    );
+    v_locked oid[];
+    v_new record;
+    v_plain text;
+    v_digest text;
+    v_function pg_proc;
+    v_old oid;
+    v_kind text;
+begin
+    for v_new in
+        with recursive part(relation, tgname, proname) as (
+            select x.relation, t.tgname, p.proname
+              from unnest(v_relations) x(relation)
+             cross join lateral pg_partition_ancestors(x.relation) a(relid)
+              join pg_trigger t on t.tgrelid = a.relid and t.tgname::text ^@ '00_svc_audit_truncate_'
+               and t.tgtype = 32 and t.tgenabled = 'O'
+              join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc and p.proname::text ^@ 'capture_'
+            union
+            select i.inhrelid, o.tgname, o.proname
+              from part o join pg_inherits i on i.inhparent = o.relation
+              join pg_class c on c.oid = i.inhrelid and c.relispartition
+        )
+        select c.oid, n.nspname, c.relname, o.tgname, o.proname
+          from part o join pg_class c on c.oid = o.relation join pg_namespace n on n.oid = c.relnamespace
+         where c.relispartition and c.relkind in ('r', 'p') and c.relpersistence <> 't'
+           and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = o.tgname)
+         order by c.oid limit v_most
+    loop
+        v_locked := coalesce(v_locked, array(
+            select l.relation from pg_locks l
+             where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
+               and l.mode = 'AccessExclusiveLock'
+        ));
+        continue when v_new.oid <> all (v_locked);
+        execute svc.audit_trigger_sql('truncate', v_new.tgname, v_new.proname, v_new.nspname, v_new.relname);
+    end loop;
+    for v_new in
+        select c.oid, c.relowner, c.relname, n.nspname
+          from unnest(v_relations) x(relation)
+          join pg_class c on c.oid = x.relation and c.relkind = 'r' and not c.relispartition
+           and c.relpersistence <> 't'
+          join pg_namespace n on n.oid = c.relnamespace
+         where n.nspname !~ '^(pg_|information_schema$|svc$)'
+           and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname::text ^@ '00_svc_audit_')
+    loop
+        -- the name of its capture function, if there is one
+        v_plain := format('capture_%s_%s', v_new.nspname, v_new.relname);
+        if strpos(v_new.nspname, '_') = 0 and octet_length(convert_to(v_plain, 'UTF8')) <= 63 then
+            select p.* into v_function from pg_proc p where p.pronamespace = v_svc and p.proname = v_plain::name;
+        else
+            v_digest := left(encode(sha256(
+                convert_to(v_new.nspname, 'UTF8') || decode('00', 'hex') || convert_to(v_new.relname, 'UTF8')
+            ), 'hex'), 10);
+            select p.* into v_function from pg_proc p
+             where p.pronamespace = v_svc and p.proname >= 'capture_' and p.proname < 'capture`'
+               and right(p.proname::text, 11) = '_' || v_digest;
+        end if;
+        -- it belongs to the owner of the table, or of a superuser's table to a role of its own
+        continue when not found or v_function.proowner <> v_new.relowner and not exists (
+            select from pg_roles r join pg_roles f on f.oid = v_function.proowner
+             where r.oid = v_new.relowner and r.rolsuper and f.rolname::text ^@ 'svc_capture_');
+        -- the table that had the name, with the triggers of one that is captured row by row, and no others
+        select min(t.tgrelid::bigint)::oid into v_old
+          from pg_depend d
+          join pg_trigger t on t.oid = d.objid
+          join pg_class c on c.oid = t.tgrelid and c.relkind = 'r' and not c.relispartition
+         where d.classid = 'pg_trigger'::regclass and d.refclassid = 'pg_proc'::regclass
+           and d.refobjid = v_function.oid
+        having count(distinct t.tgrelid) = 1 and count(*) = 3 and bool_and(
+               t.tgenabled = 'O' and t.tgnargs = 0 and t.tgattr::text = ''
+               and (t.tgname, t.tgtype) in (
+                   ('00_svc_audit_write', 13), ('00_svc_audit_update', 17), ('00_svc_audit_truncate', 32))
+               and case t.tgtype when 17
+                        then pg_get_triggerdef(t.oid) like '% FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE %'
+                        else t.tgqual is null end);
+        continue when not found or exists (  -- a column that its rules may name is not there
+            select from pg_attribute a
+              left join pg_attribute b on b.attrelid = v_new.oid and b.attname = a.attname and not b.attisdropped
+             where a.attrelid = v_old and a.attnum > 0 and not a.attisdropped
+               and (b.atttypid, b.atttypmod) is distinct from (a.atttypid, a.atttypmod)
+        ) or not exists (
+            select from pg_locks l
+             where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
+               and l.mode = 'AccessExclusiveLock' and l.relation = v_new.oid);
+        foreach v_kind in array array['write', 'update', 'truncate'] loop
+            execute svc.audit_trigger_sql(
+                v_kind, '00_svc_audit_' || v_kind, v_function.proname, v_new.nspname, v_new.relname);
+        end loop;
+    end loop;
+exception when others then
+    raise warning 'svc-pg: after % a table is not captured before the next svc-pg install: %', tg_tag, sqlerrm
+        using errcode = sqlstate;
+end
+$svc$;
+revoke all on function svc.audit_on_new() from public;

@@ -1,0 +1,135 @@
+"""Notice triggers of the log that were disabled, dropped or replaced, and keep when they were last seen right."""
+
+import json
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
+
+from svc_pg.config import Config
+from svc_pg.database.query import Query, fetch
+from svc_pg.errors import SvcError
+from svc_pg.formats.plurals import counted
+from svc_pg.schema.postgres.differences import status
+from svc_pg.schema.status import Status
+from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
+
+_log = logging.getLogger(__name__)
+
+MOST: Final = 200
+"""The most objects that are told apart: of more, those first by name."""
+_MOST_TABLES: Final = 50
+_LOG: Final = "svc.audit_logs"
+_DDL: Final = "event triggers"
+"""Stands among what is known once the event triggers were right: before, they may be missing for lack of a right."""
+
+_STATE: Final = "select succeeded_at, position from svc.maintenance where task = 'capture'"
+_RECORDED: Final = "select identity from svc.installed_objects"
+_ADD: Final = "select svc.audit_add_silence(%s, %s::jsonb, %s, %s)"
+_NOTE: Final = """
+insert into svc.maintenance as m (task, position, findings, succeeded_at)
+values ('capture', %s, %s, case when %s then clock_timestamp() end)
+    on conflict (task) do update set position = excluded.position, findings = excluded.findings, problem = null,
+       succeeded_at = coalesce(excluded.succeeded_at, m.succeeded_at)
+"""
+_COMPARE: Final = """
+update svc.maintenance set position = null, succeeded_at = null where task = 'reconciliation'
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Silence:
+    table: str
+    identity: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    succeeded_at: datetime | None = None
+    position: str | None = None
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The tables of the objects that were not right at the last look, by identity."""
+        known: dict[str, str] = json.loads(self.position) if self.position else {}
+        return known
+
+
+def watch_capture(conn: Connection[Any], config: Config) -> str | None:
+    """Look whether the triggers that record, guard and watch are right, and record in the log if that has changed.
+
+    An entry has when they were last seen right. All tables are compared anew after a change, if ``config`` compares
+    them on schedule. What the role may not see, or a configuration that does not fit the tables, is noted as a problem.
+    """
+    if not config.audit.tables:
+        return None
+    try:
+        entries = status(conn, config)
+    except (SvcError, InsufficientPrivilege) as error:
+        _log.warning("whether the triggers of the audit log are right is not known: %s", error)
+        note_failure(conn, "capture", str(error))
+        return None
+    with conn.transaction():
+        state = next(iter(fetch(conn, Query(_STATE, (), _State))), _State())
+        recorded = {identity for (identity,) in conn.execute(_RECORDED)}
+        found = sorted(_silences(entries, recorded, saw_ddl=_DDL in state.known))[:MOST]
+        now = {each.identity: each.table for each in found}
+        new = [each for each in found if each.identity not in state.known]
+        over = sorted(
+            _Silence(table, identity, "right again")
+            for identity, table in state.known.items()
+            if identity not in now and identity != _DDL
+        )
+        seen = "never" if state.succeeded_at is None else state.succeeded_at.astimezone(UTC).isoformat()
+        for changed, is_over in ((new, False), (over, True)):
+            _record(conn, changed, seen, is_over=is_over)
+        if (new or over) and config.audit.reconcile is not None:
+            conn.execute(_COMPARE)
+        if _DDL in state.known or any(each.kind == "event trigger" and each.state == "ok" for each in entries):
+            now[_DDL] = ""
+        words = "; ".join(f"{each.identity}: {each.state}" for each in found)[:LONGEST_PROBLEM]
+        conn.execute(_NOTE, (json.dumps(now), words or None, not found))
+    for each in new:
+        _log.warning("the log may lack changes: %s is %s; svc-pg status tells more", each.identity, each.state)
+    return f"{counted(len(over), 'trigger')} right again" if over else None
+
+
+def _silences(entries: Sequence[Status], recorded: Collection[str], *, saw_ddl: bool) -> list[_Silence]:
+    return [
+        _Silence(each.audited_table or _LOG, each.identity, each.state)
+        for each in entries
+        if _is_silence(each, recorded, saw_ddl=saw_ddl)
+    ]
+
+
+def _is_silence(entry: Status, recorded: Collection[str], *, saw_ddl: bool) -> bool:
+    is_altered = entry.state in ("disabled", "missing", "tampered")
+    if entry.kind == "trigger":
+        return entry.state == "disabled" or (is_altered and entry.identity in recorded)
+    if entry.kind == "function":
+        return entry.state == "tampered" and entry.audited_table is not None
+    if entry.kind == "event trigger":
+        return is_altered and saw_ddl
+    if entry.kind == "partition":
+        return entry.state in ("disabled", "tampered")
+    if entry.kind == "gap":
+        return ": trigger " in entry.identity or ": function " in entry.identity
+    return entry.kind == "setting"
+
+
+def _record(conn: Connection[Any], changed: Sequence[_Silence], seen: str, *, is_over: bool) -> None:
+    """Add an entry for each table, and one of the log for those of more than 50 tables."""
+    by_table = [(table, list(group)) for table, group in groupby(changed, key=lambda each: each.table)]
+    told = by_table[:_MOST_TABLES]
+    if rest := [each for _, group in by_table[_MOST_TABLES:] for each in group]:
+        told.append((_LOG, rest))
+    for table, group in told:
+        facts = {each.identity[:300]: each.state for each in group[:50]} | {"last seen right": seen}
+        words = "; ".join(f"{each.identity} is {each.state}" for each in group)
+        conn.execute(_ADD, (table, json.dumps(facts), f"last seen right: {seen}; {words}"[:1000], is_over))

@@ -1,0 +1,137 @@
+"""Maintenance notices triggers that are not right, records since when, and compares the tables with the log."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from svc_pg import Config, schema
+from svc_pg.config import AuditConfig, AuditedTable, Grants
+from svc_pg.database.query import fetch, scalar
+from svc_pg.maintenance import maintain
+from svc_pg.status.last_runs import LastRun, last_runs
+from tests.support.postgres import Prepare
+from tests.support.roles import as_role, new_role
+from tests.support.tables import create_and_audit
+
+CONFIG = Config(audit=AuditConfig(ddl=True, reconcile=timedelta(days=7), tables=[AuditedTable(name="t")]))
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(conninfo, "create table t (id int primary key, v int)", CONFIG)
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        yield conn
+
+
+def capture(conn: psycopg.Connection[Any]) -> LastRun:
+    return next(run for run in fetch(conn, last_runs()) if run.task == "capture")
+
+
+def entries(conn: psycopg.Connection[Any]) -> list[tuple[str, str, dict[str, str]]]:
+    text = "select label, table_name, after_data from svc.audit_logs where label ^@ 'capture ' order by id"
+    return conn.execute(text).fetchall()
+
+
+def comparisons(conn: psycopg.Connection[Any]) -> int:
+    found: int = scalar(conn, "select count(*) from svc.audit_logs where label = 'audit log reconciled'")
+    return found
+
+
+SILENCES: list[tuple[LiteralString, LiteralString, str, str, str]] = [
+    (
+        'alter table t disable trigger "00_svc_audit_update"',
+        'alter table t enable trigger "00_svc_audit_update"',
+        "00_svc_audit_update on public.t",
+        "disabled",
+        "public.t",
+    ),
+    ('drop trigger "00_svc_audit_write" on t', "", "00_svc_audit_write on public.t", "missing", "public.t"),
+    (
+        "alter table svc.audit_logs disable trigger audit_guard_row",
+        "alter table svc.audit_logs enable always trigger audit_guard_row",
+        "audit_guard_row on svc.audit_logs",
+        "disabled",
+        "svc.audit_logs",
+    ),
+    ("drop event trigger svc_audit_ddl", "", "svc_audit_ddl", "missing", "svc.audit_logs"),
+    (
+        "alter event trigger svc_audit_drop disable",
+        "alter event trigger svc_audit_drop enable",
+        "svc_audit_drop",
+        "disabled",
+        "svc.audit_logs",
+    ),
+]
+
+
+@pytest.mark.parametrize(("silence", "end", "identity", "state", "table"), SILENCES)
+def test_a_silence_is_on_record_with_when_all_was_last_seen_right(
+    db: psycopg.Connection[Any], silence: LiteralString, end: LiteralString, identity: str, state: str, table: str
+) -> None:
+    assert maintain(db, CONFIG)
+    assert (capture(db).problem, entries(db), comparisons(db)) == (None, [], 1)
+    seen = scalar(db, "select succeeded_at from svc.maintenance where task = 'capture'")
+    db.execute(silence)
+    for _ in range(2):
+        assert maintain(db, CONFIG)
+        assert identity in (capture(db).problem or "")
+        [(label, of, facts)] = entries(db)
+        assert (label, of, facts[identity]) == ("capture not right", table, state)
+        assert scalar(db, "select %s::timestamptz", (facts["last seen right"],)) == seen
+        assert comparisons(db) == 2  # at once, and not with each run
+    assert scalar(db, "select succeeded_at from svc.maintenance where task = 'capture'") == seen
+    if end:
+        db.execute(end)
+    schema.install(db, CONFIG)
+    assert maintain(db, CONFIG)
+    over = [(of, facts) for label, of, facts in entries(db) if label == "capture right again"]
+    assert (table, identity) in [(of, name) for of, facts in over for name in facts]
+    assert comparisons(db) == 3
+
+
+def test_a_trigger_that_was_off_between_two_looks_is_noticed(db: psycopg.Connection[Any]) -> None:
+    assert maintain(db, CONFIG)
+    with db.transaction():
+        db.execute("set local session_replication_role = replica")
+        db.execute("alter table t disable trigger user; insert into t values (1, 1); alter table t enable trigger user")
+    assert maintain(db, CONFIG)
+    [(label, table, facts)] = entries(db)
+    assert (label, table) == ("capture not right", "public.t")
+    assert any("was off, gone or another for a time" in name for name in facts)
+    assert "public.t: 1 difference" in [run.problem for run in fetch(db, last_runs())]
+
+
+def test_event_triggers_that_were_never_there_are_no_silence(db: psycopg.Connection[Any]) -> None:
+    db.execute(
+        "drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop; drop event trigger svc_audit_capture"
+    )
+    assert maintain(db, CONFIG)
+    assert (capture(db).problem, entries(db)) == (None, [])
+
+
+def test_it_is_for_those_who_maintain_and_a_problem_fails_no_maintenance(
+    postgres: str, database: str, db: psycopg.Connection[Any]
+) -> None:
+    with new_role(postgres) as role:
+        config = CONFIG.model_copy(update={"grants": Grants(admin=[role])})
+        schema.install(db, config)
+        db.execute(sql.SQL("grant select, update on t to {}").format(sql.Identifier(role)))
+        with as_role(database, role) as conn:
+            conn.autocommit = True
+            assert maintain(conn, config)
+            db.execute("alter table t disable trigger user")
+            assert maintain(conn, config)
+            assert [label for label, *_ in entries(db)] == ["capture not right"]
+            db.execute("drop table t")
+            maintain(conn, config)
+            assert "does not exist" in (capture(db).problem or "")
+        schema.install(db, Config(), prune=True)
+        db.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(role)))
