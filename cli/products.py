@@ -7,7 +7,7 @@ import typer
 from svc_pg import Config
 from svc_pg.config.products import PRODUCTS, ProductId
 from svc_pg.database.query import fetch_one
-from svc_pg.status.audit_installed import audit_installed
+from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.webhooks_installed import webhooks_installed
 
 from . import output
@@ -53,11 +53,16 @@ def with_products(config: Config, *, only: str | None, everything: bool) -> Conf
     return config.model_copy(update={"products": products})
 
 
+def has_audit(conn: Any) -> bool:
+    """True if the database has the audit trail, or if that is not known."""
+    return optional_read(conn, lambda conn: fetch_one(conn, audit_installed()), otherwise=True)
+
+
 def tell(conn: Any, config: Config) -> None:
     """Say that only one product is installed, unless the configuration says so itself."""
     if config.products is not None:
         return
     if not optional_read(conn, lambda conn: fetch_one(conn, webhooks_installed()), otherwise=True):
         output.words(_WORDS)
-    elif not optional_read(conn, lambda conn: fetch_one(conn, audit_installed()), otherwise=True):
+    elif not has_audit(conn):
         output.words(_WORDS_WITHOUT_AUDIT)

@@ -1,6 +1,5 @@
 """Databases that have the audit trail alone, and get webhooks later."""
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
