@@ -143,10 +143,11 @@ def status(
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
-        attributed = without_actor.read_attribution(conn)
-        seals = seal_status.read_seals(conn)
+        has_audit = products.has_audit(conn)
+        attributed = without_actor.read_attribution(conn) if has_audit else []
+        seals = seal_status.read_seals(conn) if has_audit else seal_status.NONE
         runs = last_runs.read_runs(conn)
-        findings = open_findings.read_findings(conn)
+        findings = open_findings.read_findings(conn) if has_audit else []
         holders = horizon_holders.read_holders(conn)
         backlog = late_deliveries.read_backlog(conn)
         tenant_reads.tell(conn, wanted)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
@@ -19,6 +19,9 @@ class SealStatus:
 
     lag: SealLag | None
     verification: LastVerification | None
+
+
+NONE: Final = SealStatus(None, None)
 
 
 def read_seals(conn: Any) -> SealStatus:

@@ -182,6 +182,14 @@ def not_installed() -> NotInstalledError:
     return NotInstalledError("the database has no svc-pg, or an older one", hint="Run: svc-pg install")
 
 
+def audit_not_installed() -> NotInstalledError:
+    """The error that commands and calls of the audit trail raise in a database that has only webhooks."""
+    return NotInstalledError(
+        "the database has no audit trail of svc-pg, or an older one",
+        hint="Run: svc-pg install. Where only webhooks are installed, add --all.",
+    )
+
+
 def webhooks_not_installed() -> NotInstalledError:
     """The error that commands and calls of webhooks raise in a database without these."""
     return NotInstalledError(

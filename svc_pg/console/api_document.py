@@ -1,6 +1,6 @@
 """The OpenAPI document of the routes that were added so far, made when somebody asks for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -22,20 +22,24 @@ OPENAPI: Final = Documentation(
 
 _SERVER_URL: Final = "{server}"
 
+Offered = Callable[[], Awaitable[Sequence[str]]]
+"""Finds the ids of the products that the database has."""
+
 
 class ApiDocument:
     """Collects routes with their documentation, and the descriptions of their tags."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *, offered: Offered | None = None) -> None:
         self._title = title
+        self._offered = offered
         self._tags: dict[str, str] = {EVENTS_TAG: "The events that svc-pg itself sends to endpoints."}
-        self._made: str | None = None
+        self._made: dict[frozenset[str], str] = {}
         self.routes: list[Route] = []
         """In the order in which they were added."""
 
     def add(self, routes: Sequence[Route], *, description: str = "") -> None:
         """Add routes of one tag, which has this description."""
-        self._made = None
+        self._made.clear()
         self.routes += routes
         if description:
             self._tags.update(dict.fromkeys((route.tag for route in routes), description))
@@ -50,13 +54,21 @@ class ApiDocument:
                 raise ConfigError(f"an operation has the name {name!r} already", hint=hint)
             taken.add(name)
 
-    def document(self, *, server_url: str) -> Mapping[str, JsonValue]:
-        """The document of all routes."""
-        return document(self.routes, title=self._title, server_url=server_url, tags=self._tags, events=OWN_EVENTS)
+    def document(self, *, server_url: str, without: Collection[str] = ()) -> Mapping[str, JsonValue]:
+        """The document of all routes but those of some products, and of the events that webhooks send."""
+        routes = [route for route in self.routes if route.product not in without]
+        events = () if "webhooks" in without else OWN_EVENTS
+        return document(routes, title=self._title, server_url=server_url, tags=self._tags, events=events)
 
     async def answer(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Answer with the document, made once because anybody may ask for it. Only the path of the mount may differ."""
-        if self._made is None:
-            self._made = encode(self.document(server_url=_SERVER_URL)).decode()
+        """Answer with the document of the products that the database has.
+
+        It is made once for these, because anybody may ask for it. Only the path of the mount may differ.
+        """
+        offered = None if self._offered is None else await self._offered()
+        ids = {route.product for route in self.routes if route.product is not None}
+        without = frozenset(ids.difference(ids if offered is None else offered))
+        if without not in self._made:
+            self._made[without] = encode(self.document(server_url=_SERVER_URL, without=without)).decode()
         server_url = encode(request.base_path or "/").decode()
-        return ConsoleResponse(200, RawJson(self._made.replace(f'"{_SERVER_URL}"', server_url, 1)))
+        return ConsoleResponse(200, RawJson(self._made[without].replace(f'"{_SERVER_URL}"', server_url, 1)))

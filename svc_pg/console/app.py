@@ -103,6 +103,7 @@ class Console:
         """Records of the calls that sessions may not make, here and in ``webhooks_app``."""
         self.repeats = RepeatedCalls(self._database.connection, signing_keys(settings))
         """The answers that repeated calls get, here and in ``webhooks_app``."""
+        self._offered = OfferedProducts(self._database, lambda: self._core.product_ids, is_log_here=log.is_here)
         self._core = Core(
             session_of=find,
             still_of=partial(find, is_use=False),
@@ -112,8 +113,8 @@ class Console:
             allowed_origins=self.allowed_origins,
             title="svc-pg console",
             is_read_only=is_read_only,
+            offered=self._offered.ids,
         )
-        self._offered = OfferedProducts(self._database, lambda: self._core.product_ids)
         self._add_open_routes(settings)
         self.tenants = KnownTenants()
         """The tenants that links to the portal and tokens may be for."""

@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
 from svc_pg.console import cors, quotas
-from svc_pg.console.api_document import OPENAPI, ApiDocument
+from svc_pg.console.api_document import OPENAPI, ApiDocument, Offered
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
 from svc_pg.console.calling import call as called
@@ -23,12 +23,20 @@ from svc_pg.console.openapi import API_DATE, Route, product_routes
 from svc_pg.console.page_links import linked
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.repeated_calls import RepeatedCalls
-from svc_pg.console.requests import Compression, ConsoleRequest, ConsoleResponse, EncodedResponse, Problem, read_only
+from svc_pg.console.requests import (
+    Compression,
+    ConsoleRequest,
+    ConsoleResponse,
+    EncodedResponse,
+    Problem,
+    explained,
+    read_only,
+)
 from svc_pg.console.responses import encoded, started
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.stream_guard import until_ended
 from svc_pg.console.tokens import Session
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, audit_not_installed
 from svc_pg.settings import Permission
 
 ConsoleHandler = Callable[[ConsoleRequest], ConsoleResponse | Awaitable[ConsoleResponse]]
@@ -51,6 +59,7 @@ class Core:
     """Answers requests, and never raises. Routes below ``console_path`` are open to all; a product's need a session.
 
     If it ``is_read_only``, only GET reaches products. ``still_of`` finds the session of a request whose answer goes on.
+    ``offered`` finds the ids of the products that the database has.
     """
 
     def __init__(
@@ -65,6 +74,7 @@ class Core:
         title: str,
         console_path: str = "/console",
         is_read_only: bool = False,
+        offered: Offered | None = None,
     ) -> None:
         self._session_of = session_of
         self._still_of = still_of or session_of
@@ -78,7 +88,8 @@ class Core:
         self._console_routes: Router[ConsoleHandler] = Router()
         self._product_routes: Router[ProductEndpoint] = Router()
         self._product_ids: list[str] = []
-        self._document = ApiDocument(title)
+        self._offered = offered
+        self._document = ApiDocument(title, offered=offered)
         self.add_route("GET", "/openapi.json", self._document.answer, OPENAPI)
 
     @property
@@ -184,6 +195,7 @@ class Core:
         product = self._product_of(request)
         session = await self._session_of(request)
         self._require_permission(request, session, product.target)
+        await self._require_audit(request)
         if not product.target.is_stream:
             await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
@@ -208,6 +220,7 @@ class Core:
         if session is None:
             raise Problem(401, "not_authenticated", "Sign in.")
         self._require_permission(request, session, product.target)
+        await self._require_audit(request)
         response = await called(product.target.handler, complete.authenticated(session, product.params))
         return await started(response, request.request_id)
 
@@ -217,6 +230,13 @@ class Core:
         methods = {*self._product_routes.methods(request.segments), *self._console_routes.methods(request.segments)}
         allow = {"Allow": ", ".join(sorted({*methods, "OPTIONS"}))} if methods else {}  # 404, as the specification says
         raise Problem(404, "not_found", "No route has this method and path.", headers=allow)
+
+    async def _require_audit(self, request: ConsoleRequest) -> None:
+        """Raise Problem 503 for a route of an audit trail that is not installed: its log alone could answer some."""
+        is_of_audit = request.segments[0] == "audit" and "audit" in self._product_ids
+        if is_of_audit and self._offered is not None and "audit" not in await self._offered():
+            detail = explained(audit_not_installed())
+            raise Problem(503, "not_installed", f"{detail[0].upper()}{detail[1:]}")
 
     def _require_permission(self, request: ConsoleRequest, session: Session, endpoint: ProductEndpoint) -> None:
         if session.tenant is not None and not endpoint.serves_tenants:

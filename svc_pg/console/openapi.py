@@ -49,7 +49,8 @@ class Route:
     """One route of a document. ``path`` is below the server's, with parameters such as ``:id``.
 
     ``permission`` is None if no session is needed. Routes with one ``tag`` belong together. Sessions of one tenant are
-    refused unless it ``serves_tenants``. One that ``keeps_answer`` takes an Idempotency-Key.
+    refused unless it ``serves_tenants``. One that ``keeps_answer`` takes an Idempotency-Key. ``product`` is its id, if
+    it is of one.
     """
 
     method: str
@@ -59,6 +60,7 @@ class Route:
     permission: Permission | None = None
     serves_tenants: bool = False
     keeps_answer: bool = False
+    product: str | None = None
 
 
 def product_routes(product: Product, *, below: str) -> list[Route]:
@@ -72,6 +74,7 @@ def product_routes(product: Product, *, below: str) -> list[Route]:
             permission=endpoint.required_permission,
             serves_tenants=endpoint.serves_tenants,
             keeps_answer=endpoint.keeps_answer,
+            product=product.id,
         )
         for endpoint in product.endpoints
     ]

@@ -20,7 +20,7 @@ Kind = Literal["function", "view"]
 Party = Literal["owner", "hashing owner", "writer", "sender", "reader", "admin", "trigger"]
 Privilege = Literal["EXECUTE", "SELECT", "INSERT", "UPDATE"]
 
-FOLDERS: Final = ("audit", "capture", "console", "events", "views", "webhooks")
+FOLDERS: Final = ("audit", "capture", "console", "events", "log", "views", "webhooks")
 PARTIES: Final[tuple[Party, ...]] = get_args(Party)
 
 _MADE: Final = re.compile(r"^create or replace (?P<kind>function|view) svc\.", re.MULTILINE)

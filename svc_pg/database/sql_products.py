@@ -1,16 +1,28 @@
-"""The objects of schema ``svc`` that belong to webhooks: those of ``sql/webhooks/``, and the tables and views so named.
+"""The product of an object of schema ``svc``: functions and views by their files, tables by their names.
 
-All others belong to the audit trail, which every database with svc-pg has, or to the console.
+Those of ``sql/webhooks/`` and views so named are of webhooks, those of ``sql/audit/`` and most views of the log of the
+audit trail. All others every database with svc-pg has: the log in which changes of our own tables stand, with all of
+its tables, and the console.
 """
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Final, Literal
 
 from svc_pg.database import sql_access
 
+Product = Literal["audit", "webhooks"]
 
-def is_made_for_webhooks(name: str) -> bool:
-    """True if the function or view of this name, of this svc-pg, belongs to webhooks."""
-    return name in _names()
+_FILES: Final[Mapping[Product, tuple[str, ...]]] = {
+    "audit": ("audit/", "views/audit_"),
+    "webhooks": ("webhooks/", "views/webhook_"),
+}
+_OF_EVERY_LOG: Final = "audit_seal_lock"
+
+
+def product_of(name: str) -> Product | None:
+    """The product of the function or view of this name, of this svc-pg; None if every database has it."""
+    return _products().get(name)
 
 
 def is_table_of_webhooks(name: str) -> bool:
@@ -19,7 +31,10 @@ def is_table_of_webhooks(name: str) -> bool:
 
 
 @cache
-def _names() -> frozenset[str]:
-    return frozenset(
-        each.pattern for each in sql_access.headers() if each.file.startswith(("webhooks/", "views/webhook_"))
-    )
+def _products() -> Mapping[str, Product]:
+    return {
+        each.pattern: product
+        for each in sql_access.headers()
+        for product, beginnings in _FILES.items()
+        if each.file.startswith(beginnings) and each.pattern != _OF_EVERY_LOG
+    }

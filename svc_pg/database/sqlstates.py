@@ -12,11 +12,13 @@ from svc_pg.errors import (
     ConflictError,
     EndpointError,
     NotFoundError,
+    NotInstalledError,
     PayloadError,
     QueryError,
     SvcError,
     TransactionError,
     UnknownEventError,
+    audit_not_installed,
     not_installed,
     webhooks_not_installed,
 )
@@ -75,7 +77,7 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
             known.field = getattr(diag, "column_name", None)
         return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
-        return webhooks_not_installed() if _is_of_webhooks(message) else not_installed()
+        return _missing(message)
     if state == INSUFFICIENT_PRIVILEGE and _not_allowed().search(message):
         hint = (
             "Name the role under send, read or admin of [grants] in svc-pg.toml and run svc-pg install, or connect as"
@@ -85,12 +87,15 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
     return None
 
 
-def _is_of_webhooks(message: str) -> bool:
-    """True if PostgreSQL misses a table, a view or a function of webhooks."""
+def _missing(message: str) -> NotInstalledError:
+    """The error about a table, a view or a function that PostgreSQL misses."""
     from svc_pg.database import sql_products  # as below
 
     names = re.findall(r"svc\.(\w+)", message.replace('"svc"', "svc"))
-    return any(sql_products.is_table_of_webhooks(name) or sql_products.is_made_for_webhooks(name) for name in names)
+    products = {sql_products.product_of(name) for name in names}
+    if "webhooks" in products or any(map(sql_products.is_table_of_webhooks, names)):
+        return webhooks_not_installed()
+    return audit_not_installed() if "audit" in products else not_installed()
 
 
 @cache

@@ -1,18 +1,19 @@
 """Refuse an install that would remove captures, that needs a backup, or that a newer svc-pg has made."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, assert_never
 
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.config.installed_parts import Parts, products_of
-from svc_pg.config.products import ProductId
+from svc_pg.config.products import NAMES, ProductId
 from svc_pg.database.sql_products import is_table_of_webhooks
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status
 
-_WEBHOOKS: Final = "webhooks"
+_OTHERS: Final[Mapping[ProductId, ProductId]] = {"audit": "webhooks", "webhooks": "audit"}
+_OF_EVERY_LOG: Final = frozenset({"retention_days", "partitions", "indexes"})
 
 
 def refuse_roles(*, roles: bool | None) -> None:
@@ -31,22 +32,38 @@ def refuse_statements(database: str) -> ConfigError:
 
 
 def refuse_left_out(config: Config, products: Collection[ProductId]) -> None:
-    """Raise ConfigError if a configuration has something of webhooks, and these products leave them out."""
-    if "webhooks" in products:
-        return
-    named = [f"webhooks.{key}" for key in config.webhooks.model_dump(by_alias=True, exclude_defaults=True)]
-    named += ["grants.send"] if config.grants.send else []
-    if named and config.products is not None:
-        raise ConfigError(
-            f"the configuration has {', '.join(named)}, and only the audit trail is wanted",
-            hint='Take that out of the configuration; or want both: products = ["audit", "webhooks"], without --only.',
-        )
-    if named:
-        raise ConfigError(
-            f"the configuration has {', '.join(named)}, and this database has only the audit trail",
-            hint="Take that out, or add webhooks to the database: svc-pg install --all, or in the configuration"
-            ' products = ["audit", "webhooks"].',
-        )
+    """Raise ConfigError if a configuration has something of a product that these products leave out."""
+    for product, others in _OTHERS.items():
+        named = [] if product in products else [*_keys_of(config, product)]
+        if named and config.products is not None:
+            raise ConfigError(
+                f"the configuration has {', '.join(named)}, and only {NAMES[others]} {_verb(others)} wanted",
+                hint='Take that out of the configuration; or want both: products = ["audit", "webhooks"], without'
+                " --only.",
+            )
+        if named:
+            raise ConfigError(
+                f"the configuration has {', '.join(named)}, and this database has only {NAMES[others]}",
+                hint=f"Take that out, or add {NAMES[product]} to the database: svc-pg install --all, or in the"
+                ' configuration products = ["audit", "webhooks"].',
+            )
+
+
+def _keys_of(config: Config, product: ProductId) -> Iterator[str]:
+    """The keys of the configuration that only this product needs. Retention and indexes are of every log."""
+    match product:
+        case "audit":
+            written = config.audit.model_dump(exclude_defaults=True)
+            yield from (f"audit.{key}" for key in written if key not in _OF_EVERY_LOG)
+        case "webhooks":
+            yield from (f"webhooks.{key}" for key in config.webhooks.model_dump(by_alias=True, exclude_defaults=True))
+            yield from ["grants.send"] if config.grants.send else []
+        case _:
+            assert_never(product)
+
+
+def _verb(product: ProductId) -> str:
+    return "are" if product == "webhooks" else "is"
 
 
 def refuse_overtaken(products: Sequence[ProductId], installed: Parts | None) -> None:
@@ -82,7 +99,7 @@ def refuse_removals(steps: list[Status]) -> None:
         raise RemovalRefusedError(
             f"the configuration does not name what is installed: {', '.join(names)}",
             hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune."
-            + (" The tables of webhooks stay, with their data." if _WEBHOOKS in names else "")
+            + "".join(f" The tables of {name} stay, with their data." for name in NAMES.values() if name in names)
             + (
                 " A renamed table goes on if it is named as it is now."
                 if any(step.moved_to for step in removals)
@@ -116,8 +133,8 @@ def _order(version: str) -> list[int]:
 
 
 def _taken_away(step: Status) -> str:
-    if step.is_left_out:
-        return _WEBHOOKS
+    if step.is_left_out and step.product is not None:
+        return NAMES[step.product]
     if step.audited_table is None:
         return f"{step.kind} {step.identity}"
     table = f"{step.audited_table} (now {step.moved_to})" if step.moved_to else step.audited_table

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from svc_pg.database.sql_products import is_made_for_webhooks
+from svc_pg.database.sql_products import Product, product_of
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload, name_of
 
@@ -29,8 +29,8 @@ class Status:
     of the log; install builds it after its transactions, while captures go on. ``moved_to``: the name of its table
     now, if that was renamed. ``recorded_as``: its identity before its table was renamed, if that is another.
     ``is_of_dropped_table``: for an orphan; its table was dropped, so there is nothing to capture. ``is_left_out``: for
-    an orphan; it is of webhooks, which the configuration leaves out. ``note``: a limit
-    of the table's capture that no state expresses.
+    an orphan; it is of a product that the configuration leaves out. ``note``: a limit of the table's capture that no
+    state expresses.
     """
 
     kind: Kind
@@ -69,16 +69,16 @@ class Status:
     def is_stray_overload(self) -> bool:
         """True if it is an overload, to be removed, to which calls of ours could resolve.
 
-        Those of webhooks that are left out are needed until no table sends its changes.
+        Those of a product that is left out are needed until no table uses them.
         """
         is_removed = self.kind == "function" and self.action == "remove" and is_overload(self.identity)
         return is_removed and not self.is_left_out
 
     @property
-    def is_of_webhooks(self) -> bool:
-        """True if it is a function or a view of webhooks."""
+    def product(self) -> Product | None:
+        """The product of a function or a view; None if every database has it, or if it is another object."""
         is_of_schema = self.kind in ("function", "view") and self.audited_table is None
-        return is_of_schema and is_made_for_webhooks(name_of(self.identity))
+        return product_of(name_of(self.identity)) if is_of_schema else None
 
     @property
     def is_of_own_table(self) -> bool:
@@ -92,7 +92,7 @@ class Status:
 
     @property
     def needs_prune(self) -> bool:
-        """True if the step removes capture, an event, an index of the log, or webhooks that are left out.
+        """True if the step removes capture, an event, an index of the log, or a product that is left out.
 
         Our own old functions and views are removed without prune, as is all that others supersede.
         """

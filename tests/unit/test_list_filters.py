@@ -83,6 +83,7 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "sessions of one's own": Surfaces(None, "get /account/own-sessions", None, None),
     "tokens": Surfaces(None, "get /account/tokens", "console token list", "/tokens"),
     "activity": Surfaces(None, "get /account/events", None, "/activity"),
+    "changes of our own tables": Surfaces(None, "get /account/data-changes", None, "/activity/changes"),
 }
 
 _ANOTHER_DATABASE: Final = {"all_databases": "the console serves the log of one database"}
@@ -116,6 +117,9 @@ DIFFERENCES: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("sessions", "http"): _OWN,
     ("sessions of one's own", "http"): _OWN,
     ("sessions", "command"): _OWN | _STATE,
+    ("changes of our own tables", "page"): dict.fromkeys(
+        ("resource", "record", "actor", "since", "until"), "the page is short, and the audit log has filters"
+    ),
     ("tokens", "http"): _ENDED_ROW,
     ("tokens", "command"): _ENDED_ROW | _STATE,
 }

@@ -16,11 +16,7 @@ BOTH = ["audit", "webhooks"]
     ("text", "problem"),
     [
         ('["nonsense"]', "products[0]: write 'audit' or 'webhooks'"),
-        (
-            '["webhooks"]',
-            "products: webhooks need the audit log, which has the changes of endpoints; leave it out: without",
-        ),
-        ("[]", 'products: it is empty; write ["audit"], or leave it out for both'),
+        ("[]", 'products: it is empty; write ["audit"] or ["webhooks"], or leave it out for both'),
         ('"audit"', "products: write a list"),
     ],
 )
@@ -35,6 +31,7 @@ def test_other_products_are_refused(tmp_path: Path, text: str, problem: str) -> 
 def test_all_products_are_recorded_as_before_there_was_a_choice() -> None:
     assert parts_of(Config(products=["webhooks", "audit", "audit"])) == parts_of(Config()) == {}
     assert parts_of(Config(products=["audit"])) == {("products",): ["audit"]}
+    assert parts_of(Config(products=["webhooks", "webhooks"])) == {("products",): ["webhooks"]}
 
 
 def test_a_database_keeps_its_products_unless_the_configuration_names_some() -> None:

@@ -102,7 +102,7 @@ def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
                 by.setdefault(column, bounded(value) if column == "actor_id" else value)
             case Among("severity", _, is_excluded=False) | AtLeast():
                 time = time.where("severity is not null")  # which an index has
-            case Is("record_id", key):
+            case Is("record_id", key) | Among("record_id", [key], is_excluded=False):
                 record = bounded(key)
             case SinceTransaction(number):
                 since.append(number)

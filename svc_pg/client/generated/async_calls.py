@@ -17,6 +17,7 @@ __all__ = [
     "AsyncCapabilities",
     "AsyncChanges",
     "AsyncConsoleEvents",
+    "AsyncDataChanges",
     "AsyncDeliveries",
     "AsyncEndpoints",
     "AsyncEntries",
@@ -299,6 +300,26 @@ class AsyncConsoleEvents:
     ) -> AsyncIterator[models.ConsoleEvent]:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query=query), page_size)
+
+
+class AsyncDataChanges:
+    """The operations ``data_changes``."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def list(self, **query: Unpack[requests.DataChangesListPage]) -> Page[models.Entry]:
+        """Changes of endpoints, tenants, sessions and tokens, newest first; without the audit trail too.
+
+        Needs the permission read.
+        """
+        return await self._api.answer(ops.DATA_CHANGES_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.DataChangesListQuery]
+    ) -> AsyncIterator[models.Entry]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.DATA_CHANGES_LIST, Arguments(query=query), page_size)
 
 
 class AsyncSystem:
@@ -1009,6 +1030,7 @@ class AsyncResources:
         self.sessions = AsyncSessions(api)
         self.tokens = AsyncTokens(api)
         self.console_events = AsyncConsoleEvents(api)
+        self.data_changes = AsyncDataChanges(api)
         self.system = AsyncSystem(api)
         self.changes = AsyncChanges(api)
         self.entries = AsyncEntries(api)

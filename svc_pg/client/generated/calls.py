@@ -17,6 +17,7 @@ __all__ = [
     "Capabilities",
     "Changes",
     "ConsoleEvents",
+    "DataChanges",
     "Deliveries",
     "Endpoints",
     "Entries",
@@ -299,6 +300,26 @@ class ConsoleEvents:
     ) -> Iterator[models.ConsoleEvent]:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.CONSOLE_EVENTS_LIST, Arguments(query=query), page_size)
+
+
+class DataChanges:
+    """The operations ``data_changes``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.DataChangesListPage]) -> Page[models.Entry]:
+        """Changes of endpoints, tenants, sessions and tokens, newest first; without the audit trail too.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.DATA_CHANGES_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.DataChangesListQuery]
+    ) -> Iterator[models.Entry]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.DATA_CHANGES_LIST, Arguments(query=query), page_size)
 
 
 class System:
@@ -1007,6 +1028,7 @@ class Resources:
         self.sessions = Sessions(api)
         self.tokens = Tokens(api)
         self.console_events = ConsoleEvents(api)
+        self.data_changes = DataChanges(api)
         self.system = System(api)
         self.changes = Changes(api)
         self.entries = Entries(api)

@@ -48,6 +48,9 @@ TOKENS_REVOKE: Final = Operation("DELETE", "/account/tokens/{id}", NoneType)
 CONSOLE_EVENTS_LIST: Final = Operation(
     "GET", "/account/events", Page[models.ConsoleEvent], query=requests.ConsoleEventsListPage
 )
+DATA_CHANGES_LIST: Final = Operation(
+    "GET", "/account/data-changes", Page[models.Entry], query=requests.DataChangesListPage, with_commas=("fields",)
+)
 SYSTEM_GET: Final = Operation("GET", "/account/system", models.SystemStatus)
 CHANGES_STREAM: Final = Operation("GET", "/account/changes", str)
 ENTRIES_LIST: Final = Operation(

@@ -24,6 +24,8 @@ __all__ = [
     "CreatePortalSessionRequest",
     "CreateTenantRequest",
     "CreateTokenRequest",
+    "DataChangesListPage",
+    "DataChangesListQuery",
     "DeliveriesAttemptsPage",
     "DeliveriesCausedQuery",
     "DeliveriesCountsQuery",
@@ -184,6 +186,36 @@ class ConsoleEventsListQuery(TypedDict, total=False):
 
 class ConsoleEventsListPage(ConsoleEventsListQuery, total=False):
     """Those of a page of ``console_events.list``."""
+
+    limit: int | None
+    """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
+    before: str | None
+    """PrevCursor of a page, for the page before it."""
+
+
+class DataChangesListQuery(TypedDict, total=False):
+    """The parameters of ``data_changes.list``."""
+
+    record: str | None
+    """Changes of the row with this id."""
+    resource: OneOrMore[str] | None
+    """Entries of this table: schema.table, or a table in public; repeat it for several."""
+    actor: OneOrMore[str] | None
+    """Entries of this actor; repeat it for several."""
+    since: PointInTime | None
+    """Entries since this time: RFC 3339, or a duration before now such as 1h."""
+    until: PointInTime | None
+    """Entries before this time: RFC 3339, or a duration before now such as 1h."""
+    fields: OneOrMore[str] | None
+    """The fields to show, separated by commas, for example to leave out the snapshots; id, timestamp, ``table_name``
+    always come.
+    """
+
+
+class DataChangesListPage(DataChangesListQuery, total=False):
+    """Those of a page of ``data_changes.list``."""
 
     limit: int | None
     """The size of a page."""

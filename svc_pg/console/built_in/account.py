@@ -3,6 +3,7 @@
 from svc_pg.config import Config
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.account_changes import changes_route
+from svc_pg.console.built_in.account_data_changes import data_changes_route
 from svc_pg.console.built_in.account_events import events_route
 from svc_pg.console.built_in.account_sessions import SessionRoutes
 from svc_pg.console.built_in.account_system import system_route
@@ -23,6 +24,7 @@ def account_product(database: Database, log: AuditLog, *, config: Config, tenant
             *SessionRoutes(database).endpoints(),
             *TokenRoutes(database, tenants).endpoints(),
             events_route(database),
+            data_changes_route(database),
             system_route(database, config),
             changes_route(Changes(database, log)),
         ],

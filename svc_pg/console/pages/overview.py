@@ -101,6 +101,8 @@ async def _of_log(request: PageRequest, window: str) -> Values:
 
     Statistics would tell of all entries, but need longer than a page may.
     """
+    if not request.has_audit:
+        return {"events": await _events(request), "sentence": sentence}
     counted = await request.api.get(Facets, "audit", "facets", query={"since": window})
     tables = next((each.values for each in counted.facets if each.name == "resource"), [])[:_ROWS]
     found = await _changes(request, window)

@@ -131,6 +131,11 @@ class PageRequest:
         return any(item.product == "webhooks" for item in self.nav_items)
 
     @property
+    def has_audit(self) -> bool:
+        """True if the console offers the audit trail."""
+        return any(item.product == "audit" for item in self.nav_items)
+
+    @property
     def sees_whole_log(self) -> bool:
         """True if the audit log has its past, and the person sees all of it, not the entries of one tenant alone."""
         return self.has_past and self.person.tenant is None

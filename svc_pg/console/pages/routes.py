@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import overview, search, stream, theme
-from svc_pg.console.pages.administration import activity, portal_links, sessions, system, tenants, tokens
+from svc_pg.console.pages.administration import activity, data_changes, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, NavItem
 from svc_pg.console.pages.page_request import PAGES
@@ -80,6 +80,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         nav_item=NavItem(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
         filters=[*activity.WORDS, *PAGES],
     ),
+    PageRoute("GET", "/activity/changes", data_changes.data_changes_page, is_compressed=True, filters=PAGES),
     PageRoute(
         "GET",
         "/system",

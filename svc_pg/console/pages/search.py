@@ -6,7 +6,7 @@ from typing import Final
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.findings import Finding, More, Reading
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.search_readings import NUMBER, READINGS, contents, facts
+from svc_pg.console.pages.search_readings import NUMBER, READINGS, WITHOUT_AUDIT, contents, facts
 
 MOST_CHARACTERS: Final = 500
 
@@ -16,8 +16,10 @@ async def search_page(request: PageRequest) -> Answer:
     text = request.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:
         return Html("search", {"text": text[:MOST_CHARACTERS], "found": [], "more": [], "is_asked": bool(text)})
-    read = await _read(request, text, READINGS)
-    if not _findings(read):
+    read = await _read(request, text, READINGS if request.has_audit else WITHOUT_AUDIT)
+    if not request.has_audit:
+        pass  # nothing else has words or numbers
+    elif not _findings(read):
         read += await _read(request, text, (contents, facts))
     elif NUMBER.fullmatch(text):  # a number that a record has as its key may be meant as a value of another
         read += await _read(request, text, (contents,))

@@ -194,6 +194,7 @@ READINGS: Final[Sequence[Reading]] = (
     _events,
     _tenants,
 )
+WITHOUT_AUDIT: Final[Sequence[Reading]] = (_ids, _endpoints, _events, _tenants)
 
 
 def _endpoint(request: PageRequest, endpoint: Endpoint) -> Finding:

@@ -9,6 +9,7 @@ from psycopg import Connection
 from psycopg.sql import Identifier
 
 from svc_pg.config import Config
+from svc_pg.config.products import PRODUCTS
 from svc_pg.database.table_names import TableName
 from svc_pg.schema.comparison import compare
 from svc_pg.schema.postgres import (
@@ -103,9 +104,10 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
     orphans = {entry.audited_table for entry in made if entry.state == "orphan" and not entry.moved_to}
     dropped = _dropped(conn, orphans - {None})
     made = [replace(each, is_of_dropped_table=True) if _is_orphan_of(each, dropped) else each for each in made]
-    if "webhooks" in target.products:
+    left_out = {*PRODUCTS} - {*target.products}
+    if not left_out:
         return made
-    return [replace(each, is_left_out=each.state == "orphan" and each.is_of_webhooks) for each in made]
+    return [replace(each, is_left_out=each.state == "orphan" and each.product in left_out) for each in made]
 
 
 def _explained(conn: Connection[Any], present: Installation, made: list[Status]) -> list[Status]:

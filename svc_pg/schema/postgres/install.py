@@ -109,7 +109,8 @@ def _note_names(conn: Connection[Any], plan: Plan, done: Sequence[Status], patie
     With no step there is none that the schema's transaction has not noted already.
     """
     if any((step.kind == "trigger" and step.action != "remove") or plan.target.has_ddl for step in done):
-        in_unit(conn, patience, lambda: conn.execute(partitions.NOTE_NAMES))
+        shapes = partitions.NOTE_SHAPES if "audit" in plan.target.products else ""
+        in_unit(conn, patience, lambda: conn.execute((partitions.NOTE_NAMES + shapes).encode()))
 
 
 def install_schema(

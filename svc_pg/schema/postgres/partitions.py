@@ -16,8 +16,10 @@ ENSURE: Final = "select svc.audit_ensure_partitions();"
 REPAIR: Final = "select svc.audit_ensure_partitions(p_attaches => true);"
 EPOCH: Final = "select svc.audit_begin_epoch();"
 """Record a restore of the log, if there was one."""
-NOTE_NAMES: Final = "select svc.audit_note_names(); select svc.audit_note_shapes();"
-"""Record the names of the tables that are audited now, and their forms."""
+NOTE_NAMES: Final = "select svc.audit_note_names();"
+"""Record the names of the tables that are audited now."""
+NOTE_SHAPES: Final = "select svc.audit_note_shapes();"
+"""Record their forms, which the audit trail compares."""
 
 MOST_DAYS: Final = 400
 """The most partitions by day: of each, a read that its time does not bound plans and locks the indexes."""

@@ -14,6 +14,7 @@ from psycopg.sql import SQL
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.config.installed_parts import Parts, json_of, products_of
+from svc_pg.config.products import PRODUCTS
 from svc_pg.rendering.schema_objects import OBJECT_KINDS, OVERLOADED, SchemaObject
 from svc_pg.rendering.templates import render
 from svc_pg.schema.configuration_change import change_between
@@ -141,18 +142,18 @@ def _record(made: list[SchemaObject]) -> Iterator[str]:
 
 
 def _downgrade(objects: list[Status], present: Installation, *, is_first: bool, makes_ddl: bool) -> str:
-    """The reverse: for a later script only whole captures, because replaced functions may call new ones; and webhooks
+    """The reverse: for a later script only whole captures, because replaced functions may call new ones; and a product
     and event triggers, if the script adds them.
     """
     kept = {(guard.kind, guard.identity) for guard in guards()}
-    has_new_product = "webhooks" not in products_of(Config(), present.configuration)
+    added = {*PRODUCTS} - {*products_of(Config(), present.configuration)}
     made = [
         f"{step.kind} {step.identity}"
         for step in objects
         if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
         if is_first
         or (step.audited_table and not step.is_of_own_table)  # whose rows stay
-        or (has_new_product and step.is_of_webhooks)
+        or step.product in added
     ]
     before = None if is_first or present.configuration is None else json_of(present.configuration)
     return removal(made, configuration=before, is_all=is_first, has_ddl=is_first or makes_ddl)

@@ -24,7 +24,7 @@ from svc_pg.config import Config, EventDefinition
 from svc_pg.config.erasure import references
 from svc_pg.config.installed_parts import Parts, parts_of, products_of
 from svc_pg.config.products import PRODUCTS, ProductId
-from svc_pg.database.sql_products import is_made_for_webhooks, is_table_of_webhooks
+from svc_pg.database.sql_products import is_table_of_webhooks, product_of
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, name_of, signature
 from svc_pg.rendering.templates import render
@@ -34,9 +34,10 @@ from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.refusals import refuse_left_out
 from svc_pg.webhooks.worker.backoff import max_attempts
 
-# Each file has one function or view, of the same name
-_FUNCTIONS = ("audit", "console", "webhooks")
+# Each file has one function or view, of the same name; those of a folder call those of folders before it
+_FUNCTIONS = ("log", "audit", "console", "webhooks")
 _VIEWS = ("views",)
+_HOLDS = "audit_holds"
 # The tables that are guarded, and the functions that refuse changes of them
 _GUARDED = {
     "audit_logs": "audit_guard",
@@ -108,7 +109,7 @@ def target_of(
     ]
     return Target(
         schema=[
-            *(each for each in made if "webhooks" in products or not is_made_for_webhooks(name_of(each.identity))),
+            *(each for each in made if product_of(name_of(each.identity)) in (None, *products)),
             *_guard_triggers(),
             *_tenant_triggers(),
         ],
@@ -135,9 +136,9 @@ def _rendered(kind: ObjectKind, folders: tuple[str, ...], **values: Hashable) ->
     templates = [
         PurePosixPath(folder, file.name)
         for folder in folders
-        for file in files("svc_pg.sql").joinpath(folder).iterdir()
+        for file in sorted(files("svc_pg.sql").joinpath(folder).iterdir(), key=lambda file: file.name)
     ]
-    return [_object(kind, template, render(str(template), **values)) for template in sorted(templates)]
+    return [_object(kind, template, render(str(template), **values)) for template in templates]
 
 
 def _object(kind: ObjectKind, template: PurePosixPath, sql: str) -> SchemaObject:
@@ -148,9 +149,9 @@ def _object(kind: ObjectKind, template: PurePosixPath, sql: str) -> SchemaObject
 def guards() -> list[SchemaObject]:
     """The objects that keep the log append-only and detect a restore, which an uninstall leaves with the data."""
     kept = (
-        "audit/audit_guard.sql.j2",
-        "audit/audit_guard_holds.sql.j2",
-        "audit/audit_new_epoch.sql",
+        "log/audit_guard.sql.j2",
+        "log/audit_guard_holds.sql.j2",
+        "log/audit_new_epoch.sql",
         "console/console_guard_events.sql.j2",
     )
     paths = [PurePosixPath(name) for name in kept]
@@ -208,12 +209,19 @@ def read_rules(
     return tables, {name: rules_for(tables[name], rules) for name, rules in audited.items()}
 
 
+def _is_recorded(installation: Installation, own_table: str, products: Sequence[ProductId]) -> bool:
+    if own_table == _HOLDS:
+        return "audit" in products
+    return "webhooks" in products or not is_table_of_webhooks(own_table) or installation.has(own_table)
+
+
 def _of_tables(
     conn: Connection[Any], installation: Installation, config: Config, products: Sequence[ProductId]
 ) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
     """The tables; for each the objects that record its changes, then the objects that send them; and the partitions.
 
-    Of our own tables, those of webhooks that are left out are recorded as long as they are there.
+    Of our own tables, those of webhooks that are left out are recorded as long as they are there; legal holds, which
+    nobody can place or lift without the audit trail, are not.
     """
     sent = by_table(config.webhooks.change_events)
     tables, recorded = read_rules(conn, config, *sent)
@@ -222,7 +230,7 @@ def _of_tables(
     objects = {
         str(table): made
         for table, made in _of_own_tables().items()
-        if "webhooks" in products or not is_table_of_webhooks(table.table) or installation.has(table.table)
+        if _is_recorded(installation, table.table, products)
     }
     for name, fitted in recorded.items():
         objects[str(name)] = capture_objects(fitted, unattributed=config.audit.unattributed)

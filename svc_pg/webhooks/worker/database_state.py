@@ -12,10 +12,10 @@ from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import SvcError
 from svc_pg.status.attribution import Attribution, attribution
+from svc_pg.status.installed_products import installed_products
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.status.open_findings import OpenFinding, open_findings
-from svc_pg.status.webhooks_installed import webhooks_installed
 from svc_pg.webhooks.traffic.backlog import UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
 
@@ -59,6 +59,8 @@ class StateReader:
         self._reading = asyncio.Lock()
         self._state: DatabaseState | None = None
         self._state_at = float("-inf")
+        self.has_audit = True
+        """False if the database was last seen without the audit trail."""
         self._slow: dict[str, tuple[float, list[Any] | None]] = {}
 
     async def state(self) -> DatabaseState | None:
@@ -71,12 +73,12 @@ class StateReader:
             return self._state
 
     async def attributed(self) -> list[Attribution]:
-        """The entries of the last day with and without an actor, as of the last minute."""
-        return await self._recent(attribution()) or []
+        """The entries of the last day with and without an actor, as of the last minute; none without audit trail."""
+        return (await self._recent(attribution()) or []) if self.has_audit else []
 
     async def open_findings(self) -> list[OpenFinding] | None:
         """The tables whose last comparison with the log left differences, as of the last minute; None if unreadable."""
-        return await self._recent(open_findings())
+        return await self._recent(open_findings()) if self.has_audit else []
 
     async def _recent(self, query: Query[Row]) -> list[Row] | None:
         clock = asyncio.get_running_loop().time
@@ -90,10 +92,11 @@ class StateReader:
     async def _ask_state(self) -> DatabaseState | None:
         try:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
-                has_webhooks = await afetch_one(conn, webhooks_installed())
+                products = await afetch_one(conn, installed_products())
+                self.has_audit = products.has_audit
                 await conn.execute(BY_INDEXES)
-                queues = await afetch(conn, backlog()) if has_webhooks else []
-                lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
+                queues = await afetch(conn, backlog()) if products.has_webhooks else []
+                lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag)) if products.has_audit else []
                 verification = await afetch(conn, LAST_VERIFICATION)
                 return DatabaseState(
                     queues[0] if queues else None,

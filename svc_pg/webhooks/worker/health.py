@@ -53,10 +53,16 @@ def _pages(observed: Observed, database: StateReader) -> dict[str, Page]:
             await database.attributed(),
             await database.open_findings(),
         )
-        is_delivering = observed.is_delivering
-        return Answer(
-            *exposition(observed.statistics, state, attributed, findings, is_delivering=is_delivering, accept=accept)
+        told = exposition(
+            observed.statistics,
+            state,
+            attributed,
+            findings,
+            is_delivering=observed.is_delivering,
+            has_audit=database.has_audit,
+            accept=accept,
         )
+        return Answer(*told)
 
     async def health(_: str) -> Answer:
         return _answer("alive", None if observed.is_alive else "not alive")

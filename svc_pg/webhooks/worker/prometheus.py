@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
-from typing import get_args
+from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -18,6 +18,8 @@ from svc_pg.webhooks.worker.database_state import DatabaseState
 from svc_pg.webhooks.worker.leases import Disposition
 from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 
+_RESULTS: Final = ("success", "failure")
+
 
 def exposition(
     statistics: Statistics,
@@ -26,15 +28,18 @@ def exposition(
     findings: Sequence[OpenFinding] | None = (),
     *,
     is_delivering: bool = True,
+    has_audit: bool = True,
     accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
     ``state`` is None if the database does not answer; its metrics are then left out, as are those of deliveries for a
-    worker that is not ``is_delivering``. ``findings`` are None if they could not be read.
+    worker that is not ``is_delivering``, and those of the log if the database ``has_audit`` not. ``findings`` are None
+    if they could not be read.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, state, attributed, findings, is_delivering=is_delivering))
+    collector = _Collector(statistics, state, attributed, findings, is_delivering=is_delivering, has_audit=has_audit)
+    registry.register(collector)
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
@@ -48,9 +53,11 @@ class _Collector:
         findings: Sequence[OpenFinding] | None,
         *,
         is_delivering: bool,
+        has_audit: bool,
     ) -> None:
         self._statistics = statistics
         self._is_delivering = is_delivering
+        self._has_audit = has_audit
         self._state = state
         self._attributed = attributed
         self._findings = findings
@@ -58,10 +65,17 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         if self._is_delivering:
             yield from _of_deliveries(self._statistics)
-        yield from _of_runs(self._statistics)
+        yield _of_maintenance_runs(self._statistics)
         yield GaugeMetricFamily(
             "svc_webhook_database_up", "Whether the database answers.", int(self._state is not None)
         )
+        if self._state is not None:
+            yield from _of_database(self._state)
+        if self._has_audit:
+            yield from self._of_audit()
+
+    def _of_audit(self) -> Iterator[Metric]:
+        yield from _of_sealing(self._statistics)
         yield _of_log(self._attributed)
         yield _of_reconciliation(self._findings or ())
         if self._state is not None:
@@ -70,18 +84,21 @@ class _Collector:
                 "1 if the results of comparisons with the audit log were read, so that missing findings are none.",
                 int(self._findings is not None),
             )
-            yield from _of_database(self._state)
+            yield from _of_audit_log(self._state)
 
 
 def _of_database(state: DatabaseState) -> Iterator[Metric]:
     if state.backlog is not None:
         yield from _of_backlog(state.backlog)
+    yield _of_maintenance(state.last_runs)
+
+
+def _of_audit_log(state: DatabaseState) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "svc_audit_unsettled_transactions",
         "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
         state.unsettled,
     )
-    yield _of_maintenance(state.last_runs)
     if state.seal_lag is not None:
         yield GaugeMetricFamily(
             "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", state.seal_lag
@@ -112,10 +129,12 @@ def _of_deliveries(statistics: Statistics) -> Iterator[Metric]:
     yield CounterMetricFamily("svc_webhook_reconnects", "Connections opened again.", statistics.reconnects)
 
 
-def _of_runs(statistics: Statistics) -> Iterator[Metric]:
-    results = ("success", "failure")
-    yield _counted("svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, results)
-    yield _counted("svc_audit_sealing_runs", "Runs of sealing the audit log.", "result", statistics.sealing, results)
+def _of_maintenance_runs(statistics: Statistics) -> Metric:
+    return _counted("svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, _RESULTS)
+
+
+def _of_sealing(statistics: Statistics) -> Iterator[Metric]:
+    yield _counted("svc_audit_sealing_runs", "Runs of sealing the audit log.", "result", statistics.sealing, _RESULTS)
     yield CounterMetricFamily(
         "svc_audit_sealing_refusals",
         "Runs that sealed nothing, because the log lacked a seal that the worker or its copies know.",

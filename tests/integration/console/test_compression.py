@@ -252,7 +252,7 @@ def test_the_pages_that_are_compressed_are_these() -> None:
     assert {each.path for each in ROUTES if each.is_compressed} == {
         *("/overview", "/audit", "/tail", "/audit/export", "/audit/entries/:id", "/audit/transactions/:id"),
         *("/audit/records/:table/:id", "/audit/records/:table/:id/as-of", "/deliveries", "/events", "/events/:name"),
-        *("/tenants", "/sessions", "/tokens", "/activity", "/system"),
+        *("/tenants", "/sessions", "/tokens", "/activity", "/activity/changes", "/system"),
     }
 
 

@@ -35,6 +35,7 @@ PAGES = [
     "/tokens/new",
     "/system",
     "/activity",
+    "/activity/changes",
 ]
 
 

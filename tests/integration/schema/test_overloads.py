@@ -49,7 +49,9 @@ def differing(conn: psycopg.Connection[Any]) -> dict[str, str]:
 
 
 def test_the_names_of_several_functions_are_known() -> None:
-    names = [file.name.split(".")[0] for part in ("audit", "console", "webhooks") for file in (SQL / part).iterdir()]
+    names = [
+        file.name.split(".")[0] for part in ("audit", "console", "log", "webhooks") for file in (SQL / part).iterdir()
+    ]
     assert {name for name in names if names.count(name) > 1} == set(OVERLOADED)
 
 

@@ -35,7 +35,7 @@ select distinct on (p.proname) p.proname, pg_get_function_arguments(p.oid), pg_g
 PUBLIC: Final = sorted(
     {
         name
-        for part in ("audit", "console", "webhooks")
+        for part in ("audit", "console", "webhooks")  # none of sql/log is for people
         for name in (file.name.split(".")[0] for file in (SQL / part).iterdir())
         if not name.startswith(f"{part.removesuffix('s')}_")
     }

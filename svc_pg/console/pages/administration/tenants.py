@@ -61,7 +61,9 @@ async def tenant_page(request: PageRequest) -> Answer:
         "deliveries": await _counted(request, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id)
         if request.has_webhooks
         else None,
-        "changes": await _counted(request, AuditStats, "audit", "stats", tenant=tenant.id),
+        "changes": await _counted(request, AuditStats, "audit", "stats", tenant=tenant.id)
+        if request.has_audit
+        else None,
     }
     return Html("tenant", values)
 

@@ -58,6 +58,7 @@ async def endpoint_page(request: PageRequest) -> Answer:
         ],
         "rows": await rows(request, latest.data),
         "changes": await _changes(request, endpoint),
+        "is_told": _is_told(request),
     }
     return Html("endpoint", values)
 
@@ -179,11 +180,19 @@ def _health(endpoint: Endpoint, stats: EndpointStats) -> str:
     return "throttled" if stats.throttled_until else "failing" if stats.failure_streak else "healthy"
 
 
+def _is_told(request: PageRequest) -> bool:
+    """True if changes are told without the audit trail, to people of all tenants."""
+    return not request.has_audit and request.brand is None and request.person.tenant is None
+
+
 async def _changes(request: PageRequest, endpoint: Endpoint) -> Sequence[Entry]:
     """The latest changes of its settings, which the log of this database has."""
     if not request.is_log_here:
         return []
-    found = await request.api.get(
-        Page[Entry], "audit", "records", _TABLE, endpoint.id, query={"limit": "3", "fields": _OF_CHANGES}
-    )
-    return found.data
+    query = {"limit": "3", "fields": _OF_CHANGES}
+    if request.has_audit:
+        return (await request.api.get(Page[Entry], "audit", "records", _TABLE, endpoint.id, query=query)).data
+    if not _is_told(request):
+        return []
+    query |= {"resource": _TABLE, "record": endpoint.id}
+    return (await request.api.get(Page[Entry], "account", "data-changes", query=query)).data

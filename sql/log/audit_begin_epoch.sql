@@ -40,7 +40,9 @@ begin
     select e.here ->> 'epoch', (e.here ->> 'at')::timestamptz from svc.audit_epoch e
         on conflict do nothing;
     perform svc.audit_note_names();
-    perform svc.audit_note_shapes();
+    if to_regprocedure('svc.audit_note_shapes()') is not null then  -- of the audit trail, which may be left out
+        perform svc.audit_note_shapes();
+    end if;
 end
 $svc$;
 revoke all on function svc.audit_begin_epoch() from public;
