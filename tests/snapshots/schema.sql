@@ -411,7 +411,7 @@ create table svc.maintenance (
     "position" text,
     findings text,
     constraint maintenance_pkey PRIMARY KEY (task),
-    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text])))
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text, 'reconciliation'::text, 'capture'::text])))
 );
 
 create table svc.migrations (
@@ -887,9 +887,21 @@ create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_
     returns boolean language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_add_silence(p_table text, p_facts jsonb, p_description text, p_is_over boolean)
+    returns void language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[])
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_adopt(p_trigger oid)
+    returns boolean language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.audit_anonymous_key(p_key text)
     returns text language sql immutable parallel safe;
@@ -1115,6 +1127,10 @@ create function svc.audit_is_rare(p_table text, p_record text, p_most integer)
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_is_wanted(p_name text)
+    returns boolean language sql immutable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_keep_shape(p_relation oid, p_table text, p_root oid)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1129,6 +1145,10 @@ create function svc.audit_keyless_holds(p_table text, p_before jsonb, p_after js
 
 create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_lacks_capture(p_relation oid, p_root oid)
+    returns text language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_last4(p_value text)
@@ -1214,6 +1234,15 @@ create function svc.audit_on_drop()
     returns event_trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set lock_timeout=200ms;
+
+create function svc.audit_on_new()
+    returns event_trigger language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=200ms
+    set enable_seqscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set jit=off;
 
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
@@ -1406,6 +1435,10 @@ create function svc.audit_transaction_probe(p_from bigint, p_before bigint, p_si
 
 create function svc.audit_transaction_times(p_from bigint, p_before bigint, OUT first timestamp with time zone, OUT last timestamp with time zone)
     returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_trigger_sql(p_kind text, p_trigger text, p_function text, p_schema text, p_table text)
+    returns text language sql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
@@ -2119,6 +2152,7 @@ grant execute on function svc.audit_add_entry to svc_admin;
 grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
+grant execute on function svc.audit_add_silence to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_reader;
@@ -2329,6 +2363,7 @@ grant execute on function svc.audit_transaction_probe to svc_writer;
 grant execute on function svc.audit_transaction_times to svc_admin;
 grant execute on function svc.audit_transaction_times to svc_reader;
 grant execute on function svc.audit_transaction_times to svc_writer;
+grant execute on function svc.audit_trigger_sql to svc_writer;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;
