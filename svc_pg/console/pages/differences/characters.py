@@ -33,8 +33,8 @@ _NAMES: Final = {
 _MOST_REPEATED: Final = 4
 _WORD: Final = re.compile(r"[^\W_]+")
 _COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+|[\ud800-\udfff]")
-_WRITABLE: Final = re.compile("[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""The characters that a reference of HTML stands for."""
+_WRITABLE: Final = re.compile("[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2029\u2066-\u2069\ud800-\udfff]")
+"""The characters that a reference of HTML stands for, but for those that would end the isolation of the element."""
 _MOST_ON_A_LETTER: Final = 2
 
 
