@@ -59,9 +59,13 @@ class TransactionQuery(Asked):
         return replace(self, size=size)
 
     def after(self, cursor: str) -> Self:
-        """Go to the page after the one with this ``next_cursor``."""
-        timestamp, entry_id, known = decode(cursor, aware_time, int, _numbers)
-        return replace(self, edge=(cast(datetime, timestamp), cast(int, entry_id)), known=cast(tuple[int, ...], known))
+        """Go to the page after the one with this ``next_cursor``, which may also be that of a page of entries."""
+        try:
+            return replace(self, edge=position(cursor))
+        except QueryError:
+            timestamp, entry_id, known = decode(cursor, aware_time, int, _numbers)
+        edge = cast(datetime, timestamp), cast(int, entry_id)
+        return replace(self, edge=edge, known=cast(tuple[int, ...], known))
 
     async def page(self, read: Read) -> Page[LoggedTransaction]:
         """A page of them: of 1,000 entries at most, so that it may be short, or empty, and have a next one."""
