@@ -24,6 +24,7 @@ from svc_pg.console.page_links import linked
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.repeated_calls import RepeatedCalls
 from svc_pg.console.requests import (
+    AuthenticatedRequest,
     Compression,
     ConsoleRequest,
     ConsoleResponse,
@@ -195,12 +196,11 @@ class Core:
         product = self._product_of(request)
         session = await self._session_of(request)
         self._require_permission(request, session, product.target)
-        await self._require_audit(request)
         if not product.target.is_stream:
             await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
         asked = complete.authenticated(session, product.params)
-        handle = partial(called, product.target.handler)
+        handle = partial(self._answered, product.target)
         keeps_answer = product.target.keeps_answer
         response = linked(request, await (self._repeats.answered(asked, handle) if keeps_answer else handle(asked)))
         if not isinstance(response.body, AsyncIterator):
@@ -220,8 +220,7 @@ class Core:
         if session is None:
             raise Problem(401, "not_authenticated", "Sign in.")
         self._require_permission(request, session, product.target)
-        await self._require_audit(request)
-        response = await called(product.target.handler, complete.authenticated(session, product.params))
+        response = await self._answered(product.target, complete.authenticated(session, product.params))
         return await started(response, request.request_id)
 
     def _product_of(self, request: ConsoleRequest) -> Match[ProductEndpoint]:
@@ -230,6 +229,18 @@ class Core:
         methods = {*self._product_routes.methods(request.segments), *self._console_routes.methods(request.segments)}
         allow = {"Allow": ", ".join(sorted({*methods, "OPTIONS"}))} if methods else {}  # 404, as the specification says
         raise Problem(404, "not_found", "No route has this method and path.", headers=allow)
+
+    async def _answered(self, endpoint: ProductEndpoint, request: AuthenticatedRequest) -> ConsoleResponse:
+        """Call the handler: of a change after the look at the products, of a read before it, which then waits for one
+        connection alone.
+        """
+        is_read = request.method in ("GET", "HEAD")
+        if not is_read:
+            await self._require_audit(request)
+        response = await called(endpoint.handler, request)
+        if is_read:
+            await self._require_audit(request)
+        return response
 
     async def _require_audit(self, request: ConsoleRequest) -> None:
         """Raise Problem 503 for a route of an audit trail that is not installed: its log alone could answer some."""

@@ -58,7 +58,7 @@ def test_a_full_queue_of_the_pool_is_503_at_once(shared_database: str) -> None:
 
     refused, served = asyncio.run(two_while_nobody_is_served())
     assert (refused.status_code, refused.json()["code"]) == (503, "database_busy")
-    assert served.status_code == 200
+    assert served.status_code == 200, served.text
 
 
 @pytest.mark.parametrize(
