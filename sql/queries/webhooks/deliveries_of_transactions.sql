@@ -3,10 +3,12 @@ select t.xact_id::text, d.*
   from pg_catalog.unnest(%s::bigint[]) t(xact_id)
  cross join lateral (
     select {columns}
-      from (select m.id as sent, m.tenant from svc.webhook_messages m where m.xact_id = t.xact_id limit 20) m
+      from (
+        select m.id as sent from svc.webhook_messages m
+         where m.xact_id = t.xact_id and (%s::text is null or m.tenant = %s)
+         order by m.id limit 20
+      ) m
       join svc.webhook_deliveries d on d.message_id = m.sent
-     where %s::text is null
-        or m.tenant = %s
-       and endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))
-     limit 20
+     where %s::text is null or endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))
+     order by d.id limit 20
  ) d

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, LiteralString, Protocol, TypeVar, cast, get_args
 
+from svc_pg.audit.log import numbers
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.config.audited_table import Severity
 from svc_pg.database.pagination import Keyset, aware_time, decode
@@ -245,7 +246,7 @@ def keyset(order: Order, select: LiteralString, row: Callable[..., Found]) -> Ke
 
 def position(cursor: str) -> tuple[datetime, int]:
     """The time and the id of the entry in a cursor. Raises QueryError."""
-    timestamp, entry_id = decode(cursor, aware_time, int)
+    timestamp, entry_id = decode(cursor, aware_time, numbers.in_cursor)
     return cast(datetime, timestamp), cast(int, entry_id)
 
 

@@ -22,6 +22,13 @@ def transaction_number(xact_id: str | int) -> int:
     return number
 
 
+def in_cursor(text: str) -> int:
+    """A number in a cursor. Raises ValueError."""
+    if (number := bigint(text)) is None:
+        raise ValueError(f"{text!r} is not a number of the log")
+    return number
+
+
 def bigint(value: str | int) -> int | None:
     """A whole number that fits into a bigint; None if it is another text."""
     text = str(value)

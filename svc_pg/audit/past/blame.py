@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, cast
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import (
     ACTOR,
     DB_USER,
@@ -127,7 +128,9 @@ def _page(table: str, record: object, after: str | None) -> Effects[Page[FieldOr
     check_texts(key)
     place: tuple[object, ...] = (None,) * 6
     if after is not None:
-        then, until, until_id, newest, newest_id, left = decode(after, str, aware_time, int, aware_time, int, _left)
+        then, until, until_id, newest, newest_id, left = decode(
+            after, str, aware_time, numbers.in_cursor, aware_time, numbers.in_cursor, _left
+        )
         check_texts(then, *cast(Mapping[str, str | None], left))
         place = newest, newest_id, then, until, until_id, json.dumps(left)
     rows: Sequence[_Found]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, LiteralString, Self
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import (
     ACTOR,
     AFTER,
@@ -99,7 +100,7 @@ class RecordState:
 
 
 def _read(cursor: str) -> Sequence[object]:
-    time, place = decode(cursor, aware_time, int)
+    time, place = decode(cursor, aware_time, numbers.in_cursor)
     return time, time, place
 
 

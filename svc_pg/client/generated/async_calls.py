@@ -501,10 +501,9 @@ class AsyncTransactions:
     async def list(self, **query: Unpack[requests.TransactionsListPage]) -> Page[models.LoggedTransaction]:
         """Transactions with what they changed, newest first.
 
-        Each comes once, with its first entries that the filters select. A page looks at 1,000 entries, so that it may
-        be short, or empty, and have a ``next_cursor``. A transaction that ran beside sixty others may come again on a
-        later page, with its older entries. Needs the permission read. A session of one tenant gets what is that
-        tenant's.
+        Each with its first entries that the filters select. A page looks at 1,000 entries, so that it may be short, or
+        empty, and have a ``next_cursor``. A transaction that ran beside others may have entries on several pages. Needs
+        the permission read. A session of one tenant gets what is that tenant's.
         """
         return await self._api.answer(ops.TRANSACTIONS_LIST, Arguments(query=query))
 

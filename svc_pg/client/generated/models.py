@@ -19,6 +19,7 @@ __all__ = [
     "CaptureRules",
     "CapturedTable",
     "CausedDeliveries",
+    "ChangeCount",
     "ClaimedSession",
     "ConnectedProgram",
     "ConsoleEvent",
@@ -589,19 +590,37 @@ class Entry(Answer):
     """
 
 
+class ChangeCount(Answer):
+    """Entries of one transaction about one table."""
+
+    operation: str
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
+    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
+    """
+    table_name: str
+    """The table, with its schema."""
+    count: int
+    """The number of entries."""
+
+
 class LoggedTransaction(Answer):
-    """What one transaction changed."""
+    """What one transaction changed, as far as its entries are on one page."""
 
     xact_id: str
     """The transaction: entries and webhook messages of one transaction have the same."""
     timestamp: datetime
-    """The time of its newest entry that was found."""
+    """The time of its newest entry on this page."""
     entries: Sequence[Entry]
-    """The first of its entries that were found, 10 at most, in their order."""
+    """The first of its entries on this page, 10 at most with the gravest one, in their order."""
+    changes: Sequence[ChangeCount]
+    """Its entries on this page by operation and table."""
     count: int
-    """The number of its entries that were found, 100 at most."""
+    """The number of its entries on this page, 100 at most."""
     is_complete: bool
-    """False if it may have more entries that the filters select."""
+    """False if it has, or may have, more entries on this page."""
 
 
 class RecordState(Answer):

@@ -59,9 +59,9 @@ class TransactionRoutes:
                 is_compressed=True,
                 serves_tenants=True,
                 summary="Transactions with what they changed, newest first",
-                description="Each comes once, with its first entries that the filters select. A page looks at 1,000"
-                " entries, so that it may be short, or empty, and have a nextCursor. A transaction that ran beside"
-                " sixty others may come again on a later page, with its older entries.",
+                description="Each with its first entries that the filters select. A page looks at 1,000 entries, so"
+                " that it may be short, or empty, and have a nextCursor. A transaction that ran beside others may have"
+                " entries on several pages.",
                 query=documented(_LISTED),
                 response=Page[LoggedTransaction],
                 errors={"not_supported": 422},

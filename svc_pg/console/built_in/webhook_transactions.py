@@ -31,7 +31,7 @@ class _Asked:
 
 
 def _ids(asked: _Asked, text: str) -> _Asked:
-    found = [numbers.bigint(each) for each in dict.fromkeys(text.split(","))]
+    found = [*dict.fromkeys(map(numbers.bigint, text.split(",")))]
     known = [each for each in found if each is not None]
     if len(known) < len(found) or len(known) > MOST_TRANSACTIONS:
         raise ValueError(f"write 1 to {MOST_TRANSACTIONS} numbers of transactions, with commas between them")

@@ -18,7 +18,7 @@ _TEXT: Final = statement("queries/webhooks/deliveries_of_transactions.sql").repl
 
 def caused_by(xact_ids: Sequence[int], *, tenant: str | None) -> Query[tuple[str, Delivery]]:
     """Some deliveries of each transaction, 20 at most; of a ``tenant``, those of its messages to its endpoints."""
-    return Query(_TEXT, ([*xact_ids], tenant, tenant, tenant), _caused)
+    return Query(_TEXT, ([*xact_ids], *[tenant] * 4), _caused)
 
 
 def _caused(xact_id: str, **columns: Any) -> tuple[str, Delivery]:

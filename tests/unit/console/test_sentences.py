@@ -1,13 +1,15 @@
 """A transaction in a sentence: its subject, its facts, and the name of a record."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from svc_pg.audit.log.entry import Entry
-from svc_pg.console.built_in.transaction_pages import LoggedTransaction
+from svc_pg.console.built_in.transaction_pages import ChangeCount, LoggedTransaction
 from svc_pg.console.pages.audit.record_names import LONGEST, name_of
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.database.query import RawJson
@@ -39,9 +41,12 @@ def entry(
     )
 
 
-def said(*entries: Entry, count: int | None = None) -> Sentence:
-    numbered = list(entries)
-    return sentence(LoggedTransaction("7", NOW, numbered, count or len(numbered), is_complete=True))
+def said(*entries: Entry, others: Sequence[ChangeCount] = ()) -> Sentence:
+    kinds = Counter((each.operation, each.table_name) for each in entries)
+    changes = [ChangeCount(operation, table, count) for (operation, table), count in kinds.items()]
+    changes += others
+    count = sum(each.count for each in changes)
+    return sentence(LoggedTransaction("7", NOW, [*entries], changes, count, is_complete=True))
 
 
 def shown(found: Sentence) -> list[tuple[str, str, str | None, str | None]]:
@@ -88,12 +93,18 @@ def test_a_new_row_tells_short_values_but_neither_its_key_nor_its_name() -> None
 
 def test_rows_of_one_kind_are_counted_and_others_are_told_by_table() -> None:
     many = [entry("line", "INSERT", after={"position": n}, record=str(n), id=str(n)) for n in range(1, 11)]
-    found = said(*many, count=100)
+    found = said(*many)
     assert found.rows is not None
-    assert (found.rows.count, found.rows.table, found.others) == (100, "line", [])
+    assert (found.rows.count, found.rows.table, found.others) == (10, "line", [])
     mixed = said(entry("orders", "INSERT", after={"status": "placed"}, id="20"), *many)
     assert mixed.rows is None
     assert [(rows.table, rows.count) for rows in mixed.others] == [("line", 10)]
+    hidden = said(*many, others=[ChangeCount("DELETE", "public.orders", 2)])
+    assert hidden.rows is None
+    assert [(rows.operation, rows.table, rows.count) for rows in hidden.others] == [
+        ("INSERT", "line", 9),
+        ("DELETE", "orders", 2),
+    ]
 
 
 @pytest.mark.parametrize(

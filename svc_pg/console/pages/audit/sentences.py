@@ -1,14 +1,14 @@
 """A transaction for people: one sentence, and its changes with their values."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.audit.log.entry import SEVERITIES, Entry, Operation, is_erased
+from svc_pg.audit.log.entry import Entry, Operation, is_erased
 from svc_pg.audit.log.value_texts import sides
 from svc_pg.config.audited_table import Severity
-from svc_pg.console.built_in.transaction_pages import LoggedTransaction
+from svc_pg.console.built_in.transaction_pages import LoggedTransaction, weight
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import members, naming
 from svc_pg.console.pages.differences.values import Value, alone
@@ -71,7 +71,7 @@ class Sentence:
 def sentence(transaction: LoggedTransaction) -> Sentence:
     """The transaction in a sentence."""
     entries = transaction.entries
-    subject = max(entries, key=_weight)  # the first, if several weigh the same
+    subject = max(entries, key=weight)  # the first, if several weigh the same
     rows = _all_alike(transaction)
     told = entries if rows else [subject, *(each for each in entries if each is not subject)]
     facts, more = _facts_of(told, is_of_rows=rows is not None)
@@ -82,24 +82,19 @@ def sentence(transaction: LoggedTransaction) -> Sentence:
         _actors(entries),
         rows,
         facts,
-        [] if rows else _counted(each for each in entries if each.id not in named),
+        [] if rows else _others(transaction, named),
         more,
         subject.severity,
         list(dict.fromkeys(text for each in entries if (text := each.label or each.description)))[:_NAMES],
     )
 
 
-def _weight(entry: Entry) -> int:
-    return -1 if entry.severity is None else SEVERITIES.index(entry.severity)
-
-
 def _all_alike(transaction: LoggedTransaction) -> Rows | None:
     """The rows of the whole transaction, if they are several, of one table and of one operation."""
-    kinds = {(entry.operation, entry.table_name) for entry in transaction.entries}
-    [(operation, table), *others] = kinds
-    if others or transaction.count == 1 or operation in _OF_TABLES:
+    [kind, *others] = transaction.changes
+    if others or transaction.count == 1 or kind.operation in _OF_TABLES:
         return None
-    return Rows(operation, changes.short(table), transaction.count)
+    return Rows(kind.operation, changes.short(kind.table_name), kind.count)
 
 
 def _actors(entries: Sequence[Entry]) -> list[Entry]:
@@ -107,14 +102,11 @@ def _actors(entries: Sequence[Entry]) -> list[Entry]:
     return list({changes.who(entry): entry for entry in reversed(entries)}.values())[::-1]
 
 
-def _counted(entries: Iterable[Entry]) -> list[Rows]:
-    found = Counter((entry.operation, changes.short(_place(entry))) for entry in entries)
-    return [Rows(operation, table, count) for (operation, table), count in found.items()]
-
-
-def _place(entry: Entry) -> str:
-    """The table of a change, or the partition that was emptied."""
-    return entry.partition if entry.operation == "TRUNCATE" and entry.partition else entry.table_name
+def _others(transaction: LoggedTransaction, told: Collection[str]) -> list[Rows]:
+    """The changes that no fact tells, by operation and table."""
+    named = Counter((each.operation, each.table_name) for each in transaction.entries if each.id in told)
+    left = [(each, each.count - named[each.operation, each.table_name]) for each in transaction.changes]
+    return [Rows(each.operation, changes.short(each.table_name), count) for each, count in left if count > 0]
 
 
 def _facts_of(entries: Sequence[Entry], *, is_of_rows: bool) -> tuple[list[Fact], int]:
