@@ -7,6 +7,7 @@ import typer
 from svc_pg import Config
 from svc_pg.config.products import PRODUCTS, ProductId
 from svc_pg.database.query import fetch_one
+from svc_pg.errors import audit_not_installed
 from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.webhooks_installed import webhooks_installed
 
@@ -56,6 +57,12 @@ def with_products(config: Config, *, only: str | None, everything: bool) -> Conf
 def has_audit(conn: Any) -> bool:
     """True if the database has the audit trail, or if that is not known."""
     return optional_read(conn, lambda conn: fetch_one(conn, audit_installed()), otherwise=True)
+
+
+def require_audit(conn: Any) -> None:
+    """Raise NotInstalledError if the database has webhooks alone, where nothing is there to be proved."""
+    if not has_audit(conn):
+        raise audit_not_installed()
 
 
 def tell(conn: Any, config: Config) -> None:

@@ -10,7 +10,7 @@ from svc_pg.audit.reconciliation.report import Progress
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 
-from . import output, records, tables
+from . import output, products, records, tables
 from .database import connect
 from .json_text import printable
 from .operator import acting_as_operator
@@ -66,6 +66,7 @@ def reconcile(
             reached[:] = [now]
             show(f"{now.table}: {now.rows:,} of about {max(now.rows, now.expected):,} rows")
 
+        products.require_audit(conn)
         try:
             found = audit.reconcile(
                 conn,

@@ -16,7 +16,7 @@ from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_file import append_new, appending, check_copies, line_of, naming
 from svc_pg.settings import Settings
 
-from . import output, records
+from . import output, products, records
 from .database import connect
 from .json_text import printable
 from .options import DatabaseUrl, Json
@@ -78,6 +78,7 @@ def verify(
 ) -> None:
     """Compare the audit log with its seals. SVC_SEAL_PUBLIC_KEYS verifies; exit code 3 if something differs."""
     with connect(database_url) as conn, progress() as show, naming(seals):
+        products.require_audit(conn)
         public_keys = PublicKeys.of(Settings.load())
         copies: Iterable[Seal] = () if seals is None else read_copies(seals)
         found = audit.verify(

@@ -13,10 +13,12 @@ from psycopg import Connection
 from svc_pg import audit
 from svc_pg.audit import Seal, SealKey
 from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import fetch_one
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.seals.writing.copy_file import CopyFile, append_new, appending, check_copies, naming
+from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.last_runs import note_failure, note_success
 from svc_pg.webhooks.worker.statistics import Statistics
 
@@ -44,6 +46,7 @@ class Sealer:
         self._file = copies
         self._copies: CopyFile | None = None
         self._known: Seal | None = None
+        self._is_told = False
         self._repeating = Repeating(Conninfo.parse(conninfo), self._seal, name="sealing the audit log", every=every)
 
     def stop(self) -> None:
@@ -60,6 +63,9 @@ class Sealer:
             if is_stopping():
                 raise InterruptedError
 
+        if not fetch_one(conn, audit_installed()):  # it may be added later
+            self._tell_unused()
+            return True
         try:
             self._seal_known(conn, check)
         except InterruptedError:
@@ -72,6 +78,11 @@ class Sealer:
             raise
         note_success(conn, "sealing")
         return True
+
+    def _tell_unused(self) -> None:
+        if not self._is_told:
+            _log.warning("seals nothing: only webhooks are installed here; svc-pg install --all adds the audit trail")
+        self._is_told = True
 
     def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
         """Seal if the log still has its known seals, and remember the last one."""

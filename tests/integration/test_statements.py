@@ -17,7 +17,7 @@ from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres import ddl_triggers, installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
-from svc_pg.webhooks.deliveries import delivery_reasons
+from svc_pg.webhooks.deliveries import caused_deliveries, delivery_reasons
 from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.traffic import backlog, traffic_samples
 from tests.support.documents import ROOT
@@ -43,6 +43,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,
     "queries/webhooks/activity.sql": traffic_samples.ACTIVITY,
     "queries/webhooks/backlog.sql": backlog._READ,
+    "queries/webhooks/deliveries_of_transactions.sql": caused_deliveries._TEXT,
     "queries/webhooks/rotate_secret.sql": endpoint_queries._ROTATE,
     "queries/webhooks/traffic.sql": traffic_samples.TRAFFIC,
     "queries/webhooks/traffic_samples.sql": traffic_samples.TRAFFIC,

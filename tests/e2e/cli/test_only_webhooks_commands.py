@@ -112,6 +112,8 @@ def test_the_configuration_names_webhooks_alone(run: Run, tmp_path: Path) -> Non
         "hold customer 1 --reason x",
         "blame customer 1",
         "history customer 1",
+        "reconcile",
+        "verify",
     ],
 )
 def test_a_command_of_the_audit_trail_says_that_it_is_not_installed(

@@ -226,6 +226,22 @@ def test_a_worker_with_a_key_seals_the_audit_log_and_goes_on_after_an_error(data
         assert audit.verify(conn, public_keys=key.public).unsealed == 1
 
 
+def test_a_worker_with_a_key_seals_nothing_where_only_webhooks_are_until_the_audit_trail_is_added(
+    empty_database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with psycopg.connect(empty_database) as conn:
+        schema.install(conn, Config(products=["webhooks"]))
+    sealer = Sealer(empty_database, key=SealKey("s1", b"k" * 32), every=SOON)
+    with psycopg.connect(empty_database, autocommit=True) as conn, running(sealer):
+        wait_until(lambda: sealer.statistics.sealing["success"] > 2)
+        assert [run for run in fetch(conn, last_runs()) if run.task == "sealing"] == []
+        schema.install(conn, Config(products=["audit", "webhooks"]))
+        audit.capture_log(conn, "a", "INSERT")
+        wait_until(lambda: audit.seal_lag(conn) is not None)
+    assert caplog.text.count("seals nothing: only webhooks are installed here") == 1
+    assert sealer.statistics.sealing["failure"] == 0
+
+
 def sealing_problem(conn: psycopg.Connection[Any]) -> str:
     return "".join(run.problem or "" for run in fetch(conn, last_runs()) if run.task == "sealing")
 
