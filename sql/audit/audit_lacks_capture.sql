@@ -8,10 +8,15 @@ as $svc$
                select 'without TRUNCATE before the next install'
                  from pg_trigger t join pg_class c on c.oid = p_relation and c.relkind in ('r', 'p')
                 where t.tgrelid = p_root and t.tgname::text ^@ '00_svc_audit_truncate_'
-                  and not exists (select from pg_trigger o where o.tgrelid = p_relation and o.tgname = t.tgname)
+                  and not exists (
+                      select from pg_trigger o
+                       where o.tgrelid = p_relation and o.tgname = t.tgname and o.tgenabled = t.tgenabled
+                         and (o.tgfoid, o.tgtype) = (t.tgfoid, t.tgtype))
                 limit 1)
            when not exists (
-               select from pg_trigger t where t.tgrelid = p_root and t.tgname::text ^@ '00_svc_audit_')
+               select from pg_trigger t
+                 join pg_proc p on p.oid = t.tgfoid and p.pronamespace = 'svc'::regnamespace
+                where t.tgrelid = p_root and t.tgname::text ^@ '00_svc_audit_' and t.tgenabled <> 'D')
            then 'not before the next install' end
 $svc$;
 revoke all on function svc.audit_lacks_capture(oid, oid) from public;

@@ -31,14 +31,19 @@ declare
     v_function pg_proc;
     v_old oid;
     v_kind text;
+    v_sql text;
 begin
     for v_new in
         with recursive part(relation, tgname, proname) as (
             select x.relation, t.tgname, p.proname
               from unnest(v_relations) x(relation)
              cross join lateral pg_partition_ancestors(x.relation) a(relid)
-              join pg_trigger t on t.tgrelid = a.relid and t.tgname::text ^@ '00_svc_audit_truncate_'
-               and t.tgtype = 32 and t.tgenabled = 'O'
+              join pg_class ac on ac.oid = a.relid
+              join pg_namespace an on an.oid = ac.relnamespace
+              join pg_trigger t on t.tgrelid = a.relid and t.tgtype = 32 and t.tgenabled = 'O'
+               and t.tgname = '00_svc_audit_truncate_' || left(encode(sha256(  -- the name that an install gives
+                       convert_to(an.nspname, 'UTF8') || decode('00', 'hex') || convert_to(ac.relname, 'UTF8')
+                   ), 'hex'), 8)
               join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc and p.proname::text ^@ 'capture_'
             union
             select i.inhrelid, o.tgname, o.proname
@@ -56,8 +61,9 @@ begin
              where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
                and l.mode = 'AccessExclusiveLock'
         ));
-        continue when v_new.oid <> all (v_locked);
-        execute svc.audit_trigger_sql('truncate', v_new.tgname, v_new.proname, v_new.nspname, v_new.relname);
+        v_sql := svc.audit_trigger_sql('truncate', v_new.tgname, v_new.proname, v_new.nspname, v_new.relname);
+        continue when v_sql is null or v_new.oid <> all (v_locked);
+        execute v_sql;
     end loop;
     for v_new in
         select c.oid, c.relowner, c.relname, n.nspname
@@ -103,7 +109,17 @@ begin
               left join pg_attribute b on b.attrelid = v_new.oid and b.attname = a.attname and not b.attisdropped
              where a.attrelid = v_old and a.attnum > 0 and not a.attisdropped
                and (b.atttypid, b.atttypmod) is distinct from (a.atttypid, a.atttypmod)
-        ) or not exists (
+        ) or (  -- or another key, by which its records would be taken for one
+            select count(distinct k.columns) <> 1 or count(*) <> 2
+              from (select array_agg(a.attname order by o.place) as columns
+                      from pg_index i
+                     cross join unnest(i.indkey::int2[]) with ordinality o(number, place)
+                      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = o.number
+                     where i.indrelid in (v_old, v_new.oid) and i.indisprimary
+                     group by i.indexrelid) k
+        ) or svc.audit_trigger_sql(
+            'write', '00_svc_audit_write', v_function.proname, v_new.nspname, v_new.relname) is null
+        or not exists (
             select from pg_locks l
              where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
                and l.mode = 'AccessExclusiveLock' and l.relation = v_new.oid);

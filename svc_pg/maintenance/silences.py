@@ -22,7 +22,7 @@ from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
 _log = logging.getLogger(__name__)
 
 MOST: Final = 200
-"""The most objects that are told apart: of more, those first by name."""
+"""The most objects that are told apart: of more, those that are known already, then the first by name."""
 _MOST_TABLES: Final = 50
 _LOG: Final = "svc.audit_logs"
 _DDL: Final = "event triggers"
@@ -38,7 +38,8 @@ values ('capture', %s, %s, case when %s then clock_timestamp() end)
        succeeded_at = coalesce(excluded.succeeded_at, m.succeeded_at)
 """
 _COMPARE: Final = """
-update svc.maintenance set position = null, succeeded_at = null where task = 'reconciliation'
+update svc.maintenance set position = null, succeeded_at = null
+ where task = 'reconciliation' and succeeded_at is not null
 """
 
 
@@ -65,7 +66,8 @@ def watch_capture(conn: Connection[Any], config: Config) -> str | None:
     """Look whether the triggers that record, guard and watch are right, and record in the log if that has changed.
 
     An entry has when they were last seen right. All tables are compared anew after a change, if ``config`` compares
-    them on schedule. What the role may not see, or a configuration that does not fit the tables, is noted as a problem.
+    them on schedule and has compared them since the change before: whoever makes changes all the time delays nothing.
+    What the role may not see, or a configuration that does not fit the tables, is noted as a problem.
     """
     if not config.audit.tables:
         return None
@@ -78,13 +80,13 @@ def watch_capture(conn: Connection[Any], config: Config) -> str | None:
     with conn.transaction():
         state = next(iter(fetch(conn, Query(_STATE, (), _State))), _State())
         recorded = {identity for (identity,) in conn.execute(_RECORDED)}
-        found = sorted(_silences(entries, recorded, saw_ddl=_DDL in state.known))[:MOST]
+        silent = sorted(_silences(entries, recorded, saw_ddl=_DDL in state.known))
+        found = sorted(sorted(silent, key=lambda each: each.identity not in state.known)[:MOST])
         now = {each.identity: each.table for each in found}
         new = [each for each in found if each.identity not in state.known]
+        wrong = {each.identity for each in silent} | {_DDL}
         over = sorted(
-            _Silence(table, identity, "right again")
-            for identity, table in state.known.items()
-            if identity not in now and identity != _DDL
+            _Silence(table, identity, "right again") for identity, table in state.known.items() if identity not in wrong
         )
         seen = "never" if state.succeeded_at is None else state.succeeded_at.astimezone(UTC).isoformat()
         for changed, is_over in ((new, False), (over, True)):

@@ -277,6 +277,62 @@ def test_a_hostile_owner_has_no_code_run_by_others(database: str, db: psycopg.Co
     assert scalar(db, "select count(*) from pg_trigger where tgrelid = 'under_score.w'::regclass") == 0
 
 
+@pytest.mark.parametrize("name", ["'||evil.f()||'", '"||evil.f()||"', "$svc$; select evil.f(); --", "e\\'", "0011223Z"])
+@pytest.mark.parametrize(
+    "statement", ["create table shop.p3 partition of shop.p default", "alter table shop.p add column n int"]
+)
+def test_the_name_of_a_trigger_is_no_code(
+    database: str, db: psycopg.Connection[Any], owner: str, name: str, statement: LiteralString
+) -> None:
+    db.execute(
+        sql.SQL("create schema evil authorization {}; grant usage on schema evil to public").format(
+            sql.Identifier(owner)
+        )
+    )
+    with owning(database, owner) as (conn, _):
+        conn.execute("create function evil.f() returns text language plpgsql as 'begin raise query_canceled; end'")
+        conn.execute(
+            sql.SQL(
+                "create trigger {} after truncate on shop.p for each statement execute function svc.capture_shop_p()"
+            ).format(sql.Identifier(f"00_svc_audit_truncate_{name}"))
+        )
+    db.execute(statement)
+    made = db.execute("select tgname from pg_trigger where tgrelid = to_regclass('shop.p3') and tgtype = 32").fetchall()
+    assert len(made) == ("p3" in statement)
+    assert (
+        scalar(db, "select svc.audit_trigger_sql('truncate', %s, 'f', 's', 't')", (f"00_svc_audit_truncate_{name}",))
+        is None
+    )
+
+
+def test_a_partition_with_another_trigger_of_the_name_is_told(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    name = scalar(db, "select tgname from pg_trigger where tgrelid = 'shop.p'::regclass and tgtype = 32")
+    with owning(database, owner) as (conn, notices):
+        conn.execute("create table shop.tmp_q (id int, v int, primary key (id))")
+        conn.execute("create function shop.nop() returns trigger language plpgsql as 'begin return null; end'")
+        conn.execute(
+            sql.SQL(
+                "create trigger {} after truncate on shop.tmp_q for each statement execute function shop.nop()"
+            ).format(sql.Identifier(name))
+        )
+        conn.execute("alter table shop.p attach partition shop.tmp_q for values from (20) to (30)")
+        assert any("without TRUNCATE" in notice or "not captured" in notice for notice in notices), notices
+    assert ddl(db)[-1][2] is not None
+    assert "capture" in str(ddl(db)[-1][2])
+
+
+def test_a_table_with_another_key_does_not_take_the_triggers(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with owning(database, owner) as (conn, _):
+        conn.execute("create table under_score.w2 (id int, v int, primary key (v))")
+        conn.execute("alter table under_score.w rename to w_old; alter table under_score.w2 rename to w")
+        conn.execute("insert into under_score.w values (1, 1), (1, 2)")
+    assert captured(db, "under_score.w") == []
+
+
 def test_a_table_of_another_owner_is_not_captured_as_that_one(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
