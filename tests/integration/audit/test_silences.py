@@ -109,6 +109,19 @@ def test_a_trigger_that_was_off_between_two_looks_is_noticed(db: psycopg.Connect
     assert "public.t: 1 difference" in [run.problem for run in fetch(db, last_runs())]
 
 
+def test_a_silence_is_not_over_because_many_others_come_before_it(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.maintenance.silences.MOST", 1)
+    assert maintain(db, CONFIG)
+    for trigger in ("update", "truncate", "write"):
+        db.execute(sql.SQL("alter table t disable trigger {}").format(sql.Identifier(f"00_svc_audit_{trigger}")))
+        assert maintain(db, CONFIG)
+    [(label, _, facts)] = entries(db)
+    assert label == "capture not right"
+    assert "00_svc_audit_update on public.t" in facts
+
+
 def test_event_triggers_that_were_never_there_are_no_silence(db: psycopg.Connection[Any]) -> None:
     db.execute(
         "drop event trigger svc_audit_ddl; drop event trigger svc_audit_drop; drop event trigger svc_audit_capture"
