@@ -1401,7 +1401,7 @@ class CausedDeliveries(Answer):
     xact_id: str
     """The transaction: entries and webhook messages of one transaction have the same."""
     deliveries: Sequence[Delivery]
-    """Its deliveries, 20 at most, the oldest first."""
+    """Its deliveries, 20 at most, the newest first."""
 
 
 class HttpHeader(Answer):

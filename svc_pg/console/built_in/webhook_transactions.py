@@ -22,7 +22,7 @@ class CausedDeliveries:
     """The deliveries of what one transaction sent."""
 
     xact_id: Annotated[str, XACT]
-    deliveries: Annotated[Sequence[Delivery], Doc("Its deliveries, 20 at most, the oldest first.")]
+    deliveries: Annotated[Sequence[Delivery], Doc("Its deliveries, 20 at most, the newest first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,6 @@ class TransactionDeliveryRoutes:
         async with self.database.connection() as conn:
             rows = await afetch(conn, caused_by(asked.xact_ids, tenant=request.session.tenant))
         found: dict[str, list[Delivery]] = {str(xact_id): [] for xact_id in asked.xact_ids}
-        for xact_id, delivery in sorted(rows, key=lambda row: row[1].id):
+        for xact_id, delivery in sorted(rows, key=lambda row: row[1].id, reverse=True):
             found[xact_id].append(delivery)
         return ConsoleResponse(200, [CausedDeliveries(*each) for each in found.items()])
