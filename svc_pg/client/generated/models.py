@@ -607,7 +607,7 @@ class ChangeCount(Answer):
 
 
 class LoggedTransaction(Answer):
-    """What one transaction changed, as far as its entries are on one page."""
+    """The changes of one transaction, as far as its entries are on one page."""
 
     xact_id: str
     """The transaction: entries and webhook messages of one transaction have the same."""

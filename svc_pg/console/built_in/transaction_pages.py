@@ -42,7 +42,7 @@ class ChangeCount:
 
 @dataclass(frozen=True, slots=True)
 class LoggedTransaction:
-    """What one transaction changed, as far as its entries are on one page."""
+    """The changes of one transaction, as far as its entries are on one page."""
 
     xact_id: Annotated[str, XACT]
     timestamp: Annotated[datetime, Doc("The time of its newest entry on this page.")]

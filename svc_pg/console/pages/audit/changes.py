@@ -148,11 +148,16 @@ def _members(snapshot: Any) -> dict[str, Any]:
     """The members of a snapshot or None; any other JSON, as ``capture_log`` takes, is one without a name."""
     if snapshot is None:
         return {}
-    try:
-        value = snapshot.value
-    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
-        return {"": str(snapshot)}
+    value = readable(snapshot)
     return value if isinstance(value, dict) else {"": value}
+
+
+def readable(snapshot: Any) -> Any:
+    """The value of a snapshot, or its text if Python cannot read it: a number of 5,000 digits, a deep nesting."""
+    try:
+        return snapshot.value
+    except (ValueError, RecursionError):
+        return str(snapshot)
 
 
 def context(entry: Entry) -> list[tuple[str, Value]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry, is_erased
+from svc_pg.console.pages.audit.changes import readable
 
 COLUMNS: Final = (
     "name",
@@ -46,10 +47,5 @@ def naming(entry: Entry) -> tuple[str, str] | None:
 
 def members(snapshot: Any) -> Mapping[str, Any]:
     """The members of a snapshot; none if it has none, or cannot be read."""
-    if snapshot is None:
-        return {}
-    try:
-        value = snapshot.value
-    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
-        return {}
+    value = None if snapshot is None else readable(snapshot)
     return value if isinstance(value, dict) else {}

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry, Operation, is_erased
 from svc_pg.audit.log.value_texts import sides
-from svc_pg.config.audited_table import Severity
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction, weight
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import members, naming
@@ -43,10 +42,15 @@ class Rows:
     table: str
     count: int
 
+    @property
+    def is_of_records(self) -> bool:
+        """False if the operation changes no single record."""
+        return self.operation not in _OF_TABLES
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What a transaction did: ``subject`` is its most telling change, or ``rows`` are all of one kind.
+    """The changes of a transaction: ``subject`` is its most telling change, or ``rows`` are all of one kind.
 
     ``facts`` are values that were changed; ``others`` are changes that they do not tell, and ``more`` the number of
     further fields of the subject.
@@ -59,7 +63,6 @@ class Sentence:
     facts: Sequence[Fact]
     others: Sequence[Rows]
     more: int
-    severity: Severity | None
     labels: Sequence[str]
 
     @property
@@ -84,7 +87,6 @@ def sentence(transaction: LoggedTransaction) -> Sentence:
         facts,
         [] if rows else _others(transaction, named),
         more,
-        subject.severity,
         list(dict.fromkeys(text for each in entries if (text := each.label or each.description)))[:_NAMES],
     )
 

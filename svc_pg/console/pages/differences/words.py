@@ -95,7 +95,7 @@ def _middle(before: str, after: str, work: Work) -> Iterator[Stretch]:
 
 
 def _gap(before: str, after: str) -> Iterator[Stretch]:
-    """What differs; of long words only what lies between their common ends."""
+    """The differences; of long words only what lies between their common ends."""
     head, tail = common_ends(before, after)
     if min(head + tail, min(len(before), len(after))) <= _LONG_WORD:
         yield Stretch(before, after)

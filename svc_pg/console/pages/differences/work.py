@@ -17,7 +17,7 @@ _READ_IN_A_STEP: Final = 8
 
 
 class Work:
-    """What a page has left: steps of comparisons, and rows to show, of one value at ``most`` so many."""
+    """The rest that a page may use: steps of comparisons, and rows to show, of one value at ``most`` so many."""
 
     def __init__(self, *, steps: int = STEPS, rows: int = ROWS, most: int = MOST_OF_A_VALUE) -> None:
         self.steps, self.rows, self._most = steps, rows, most
