@@ -47,7 +47,10 @@ class Repeating:
         self._stopping.set()
 
     async def run(self, counts: Counter[str]) -> None:
-        """Work until ``stop`` is called, and count each run in ``counts`` by success or failure."""
+        """Work until ``stop`` is called, and count each run in ``counts`` by success or failure.
+
+        A run that was cancelled is neither.
+        """
         wait = self._every * random.random() / 100  # noqa: S311 - only so that several do not start in step
         while not await self._stops_within(wait):
             running = asyncio.create_task(asyncio.to_thread(self._run_once))
@@ -61,7 +64,10 @@ class Repeating:
                     await asyncio.to_thread(self._cancel)
                 await asyncio.wait({running}, timeout=_CANCEL_EVERY)
             stopping.cancel()
-            counts["success" if running.result() else "failure"] += 1
+            if running.result():
+                counts["success"] += 1
+            elif not self._stopping.is_set():
+                counts["failure"] += 1
             wait = self._every * random.uniform(0.9, 1.1)  # noqa: S311
 
     async def _stops_within(self, wait: timedelta) -> bool:

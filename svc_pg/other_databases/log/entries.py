@@ -109,8 +109,6 @@ def _keys_beyond(
     dialect: LogDialect, found: Filter, selection: Selection, *, is_falling: bool, limit: int
 ) -> Effects[list[Key]]:
     """The positions of the next entries; of one record in the order of change."""
-    if selection.edge is not None and not 0 <= selection.edge[1] <= HIGHEST:
-        raise QueryError(f"{selection.edge[1]} is not the id of an entry")
     # MySQL lets no trigger change the table that is being changed
     if selection.is_of_record and dialect is SQLITE:
         return (yield from by_change(dialect, found, selection.edge, is_falling=is_falling, limit=limit))
