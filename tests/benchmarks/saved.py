@@ -24,13 +24,18 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def save(folder: Path | None, name: str, figures: Any, versions: Mapping[str, str]) -> None:
-    """Write NAME.json with the figures and the facts to reproduce them; do nothing without a folder."""
+def save(
+    folder: Path | None, name: str, figures: Any, versions: Mapping[str, str], *, module: str | None = None
+) -> None:
+    """Write NAME.json with the figures and the facts to reproduce them; do nothing without a folder.
+
+    The ``module`` is the one that ran; by default the benchmark whose name begins that of the file.
+    """
     if folder is None:
         return
-    module = name.partition("-")[0]
+    module = module or f"tests.benchmarks.{name.partition('-')[0]}"
     document = {
-        "command": " ".join([f"python -m tests.benchmarks.{module}", *_portable(sys.argv[1:])]),
+        "command": " ".join([f"python -m {module}", *_portable(sys.argv[1:])]),
         "date": datetime.now(UTC).date().isoformat(),
         "cores": os.cpu_count(),
         "versions": {**versions, "Python": python_version()},

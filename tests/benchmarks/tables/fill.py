@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tests.benchmarks.tables import audit, bounds, console, webhooks
+from tests.benchmarks.tables import audit, bounds, console, proofs, webhooks
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "audit-peers": audit.peers,
@@ -25,6 +25,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "beside": webhooks.beside,
     "peers": webhooks.peers,
     "webhook-goals": webhooks.goals,
+    "proofs": proofs.proofs,
+    "threats": proofs.threats,
     "pages": console.pages,
     "readers": console.readers,
 }

@@ -1,7 +1,6 @@
 """Workers are killed again and again, at whatever moment: every delivery arrives all the same."""
 
 import os
-import random
 from collections import Counter, defaultdict
 from contextlib import ExitStack
 from datetime import timedelta
@@ -13,6 +12,7 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
+from tests.support.chance import chance
 from tests.support.hooks import endpoint, hooks_config, rows
 from tests.support.leases import shorten_leases
 from tests.support.receiver import receiving
@@ -27,7 +27,7 @@ WORKERS = 2
 
 @pytest.mark.skipif(os.environ.get("SVC_TEST_QUICK") == "1", reason="takes ten seconds and more")
 def test_workers_that_are_killed_at_random_lose_nothing(database: str) -> None:
-    chance, are_killed = random.Random(20), Event()
+    chances, are_killed = chance(20), Event()
 
     def answer(number: int) -> int:
         assert number > 1 or are_killed.wait(timeout=60)  # so that one is under way when its worker is killed
@@ -50,8 +50,8 @@ def test_workers_that_are_killed_at_random_lose_nothing(database: str) -> None:
         for worker in running:
             worker.enter_context(worker_process(database, CONFIG))
         for _ in range(KILLS):
-            receiver.wait_for(len(receiver.requests) + chance.randint(1, DELIVERIES // KILLS - 20))
-            unlucky = chance.choice(running)
+            receiver.wait_for(len(receiver.requests) + chances.randint(1, DELIVERIES // KILLS - 20))
+            unlucky = chances.choice(running)
             unlucky.close()
             unlucky.enter_context(worker_process(database, CONFIG))
         wait_until(

@@ -1,7 +1,6 @@
 """Messages with a key: their sequences are in the order of commits, whoever sends them at the same time."""
 
 import json
-import random
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from psycopg.errors import LockNotAvailable, SerializationFailure
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
 from svc_pg.errors import PayloadError
+from tests.support.chance import chance
 from tests.support.hooks import PLACES, endpoint, hooks_config, install
 from tests.support.postgres import Prepare
 from tests.support.waiting import wait_until
@@ -199,11 +199,11 @@ def test_the_sequences_of_eight_senders_are_in_the_order_of_their_commits(
     db.execute("insert into place (key) select unnest(%s::text[])", (keys,))
 
     def send(seed: int) -> None:
-        chance = random.Random(seed)
+        chances = chance(seed)
         with psycopg.connect(database) as conn:
             for _ in range(25):
-                chosen = chance.sample(keys, chance.randint(1, 4))
-                if chance.random() < 0.3:
+                chosen = chances.sample(keys, chances.randint(1, 4))
+                if chances.random() < 0.3:
                     with conn.transaction(force_rollback=True):
                         webhooks.send_many(conn, "order.paid", [{}] * len(chosen), keys=chosen)
                 if len(chosen) == 1:
@@ -213,7 +213,7 @@ def test_the_sequences_of_eight_senders_are_in_the_order_of_their_commits(
                 for key, message in sorted(zip(chosen, messages, strict=True)):
                     conn.execute("update place set commits = commits + 1 where key = %s", (key,))
                     conn.execute("insert into sent select %s, commits from place where key = %s", (message, key))
-                if chance.random() < 0.2:
+                if chances.random() < 0.2:
                     conn.rollback()
                 conn.commit()
 
@@ -230,11 +230,11 @@ def test_batches_and_single_sends_that_are_repeated_in_any_order_do_not_deadlock
     everything = [(f"order-{number % 10}", f"message-{number}") for number in range(40)]
 
     def send(seed: int) -> None:
-        chance = random.Random(seed)
+        chances = chance(seed)
         for _ in range(12):
-            chosen = chance.sample(everything, 20)
+            chosen = chances.sample(everything, 20)
             with psycopg.connect(database) as conn:
-                if chance.random() < 0.5:
+                if chances.random() < 0.5:
                     webhooks.send_many(
                         conn,
                         "order.created",

@@ -1,6 +1,5 @@
 """Endpoints with an ordering get the messages of a key one at a time, in the order of their sequences."""
 
-import random
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from svc_pg import webhooks
 from svc_pg.database.query import fetch, scalar
 from svc_pg.webhooks import endpoints
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
+from tests.support.chance import chance
 from tests.support.costs import settled_cost
 from tests.support.hooks import PLACES, endpoint, hooks_config, rows
 from tests.support.leases import shorten_leases
@@ -226,14 +226,14 @@ def test_no_key_goes_backwards_whatever_senders_and_workers_do(database: str, or
     received: dict[tuple[str, str | None], list[tuple[int | None, UUID]]] = defaultdict(list)
 
     def send_some(number: int) -> None:
-        chance = random.Random(number)
+        chances = chance(number)
         with psycopg.connect(database) as conn:
             for _ in range(EACH):
-                send(conn, *sorted(chance.choices(KEYS, k=chance.randint(1, 2))))  # or they would deadlock
-                conn.commit() if chance.random() < 0.9 else conn.rollback()
+                send(conn, *sorted(chances.choices(KEYS, k=chances.randint(1, 2))))  # or they would deadlock
+                conn.commit() if chances.random() < 0.9 else conn.rollback()
 
     def work(number: int) -> None:
-        chance = random.Random(100 + number)
+        chances = chance(100 + number)
         with psycopg.connect(database, autocommit=True) as conn:
             while not sent.is_set() or scalar(conn, PENDING):
                 for claimed in claim(conn, 5):
@@ -242,7 +242,7 @@ def test_no_key_goes_backwards_whatever_senders_and_workers_do(database: str, or
                     )
                     with lock:
                         received[receiver, claimed.key].append((claimed.place, claimed.id))
-                    match chance.choices(["delivered", "retry", "failed", "released", "lost"], [12, 3, 1, 1, 1])[0]:
+                    match chances.choices(["delivered", "retry", "failed", "released", "lost"], [12, 3, 1, 1, 1])[0]:
                         case "lost":
                             end_leases(conn, [claimed.id])
                         case disposition:

@@ -11,6 +11,7 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.webhooks import deliveries, endpoints
+from tests.support.chance import chance
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.queue import end_leases, misplaced
 
@@ -90,7 +91,7 @@ def change(conn: Connection, random: Random, ids: list[str], under_way: list[Cla
 def test_a_claim_takes_of_each_endpoint_some_that_are_due_and_no_others(
     database: str, db: Connection, seed: int
 ) -> None:
-    random = Random(seed)
+    random = chance(seed)
     ids = [endpoint(database, CONFIG, "http://127.0.0.1:9/hook", **options)[0] for options in ENDPOINTS]
     under_way: list[Claimed] = []
     seen: set[str] = set()
