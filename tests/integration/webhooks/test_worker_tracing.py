@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -24,20 +25,33 @@ CONFIG = hooks_config("order.created")
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-@pytest.fixture(scope="session")  # a process has one provider, even if it takes the module's cases in two parts
-def exporter() -> InMemorySpanExporter:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
+class OwnProvider(trace.TracerProvider):
+    """The only provider that a process can have: that of these cases, and beside them as if there was none."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        self.is_on = False
+        self._recording, self._none = TracerProvider(), trace.NoOpTracerProvider()
+        self._recording.add_span_processor(SimpleSpanProcessor(self.exporter))
+
+    def get_tracer(self, *args: Any, **options: Any) -> trace.Tracer:
+        return (self._recording if self.is_on else self._none).get_tracer(*args, **options)
+
+
+@pytest.fixture(scope="session")  # a process may take the module's cases in two parts, with others between them
+def provider() -> OwnProvider:
+    provider = OwnProvider()
     trace.set_tracer_provider(provider)
-    return exporter
+    return provider
 
 
 @pytest.fixture
-def spans(exporter: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
-    exporter.clear()
-    yield exporter
-    exporter.clear()
+def spans(provider: OwnProvider) -> Iterator[InMemorySpanExporter]:
+    provider.exporter.clear()
+    provider.is_on = True
+    yield provider.exporter
+    provider.is_on = False
+    provider.exporter.clear()
 
 
 def posts(exporter: InMemorySpanExporter, number: int) -> list[ReadableSpan]:
