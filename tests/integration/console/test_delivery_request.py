@@ -96,6 +96,7 @@ def test_the_page_rebuilds_what_the_receiver_got_line_by_line(client: httpx.Clie
         hidden = re.sub(r"(?m)^(X-Key|accept): .*$", rf"\1: {SEALED}", sent.decode().replace("\r\n", "\n"))
         assert of_its_time(head) == of_its_time(hidden)
     assert "hush" not in page.replace("token=hush", "")
+    assert "traceparent names the span of the attempt" in page
     reader_head, _, reader_page = shown(signed_in(client, "read"), database)
     assert reader_head.startswith("POST /hook?hidden HTTP/1.1\nHost: 127.0.0.1:")
     assert "hush" not in reader_page
