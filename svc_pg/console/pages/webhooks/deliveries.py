@@ -25,6 +25,7 @@ PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours")
 
 WORDS: Final = words_of(DeliveryFilter)
 _IN_FORM: Final = ("status", "event", "tenant", "since")
+_SHOWN: Final = 5
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -81,6 +82,7 @@ async def confirm(request: PageRequest) -> Answer:
         "filters": [
             (WORDS[name], await _word(request, name, str(value))) for name, value in body.items() if name != "ids"
         ],
+        "rows": await _first(request, body),
         "back": request.url("deliveries", query=_query(body)),
     }
     return Html("deliveries_change", values)
@@ -109,6 +111,14 @@ async def rows(request: PageRequest, deliveries: Sequence[Delivery]) -> Sequence
     endpoints = {each.id: each for each in found}
     tenants = {each.id: each.tenant for each in sent}
     return [Row(each, endpoints.get(each.endpoint_id), tenants.get(each.message_id)) for each in deliveries]
+
+
+async def _first(request: PageRequest, body: Mapping[str, object]) -> Sequence[Row]:
+    """The latest of the deliveries that a change would reach, if their state says which these are."""
+    if "ids" in body or body.get("status") not in ("failed", "canceled"):
+        return []
+    query = {**_query(body), "limit": str(_SHOWN)}
+    return await rows(request, (await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data)
 
 
 async def _word(request: PageRequest, name: str, value: str) -> str:
