@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import httpx
@@ -82,6 +82,8 @@ def values(installed: str) -> Mapping[str, Any]:
         "since": middle.created_at,
         "until": middle.created_at,
         "ids": [rows[0].id, rows[5].id],
+        "finished_since": rows[1].finished_at,
+        "finished_until": rows[1].updated_at + timedelta(seconds=1),
     }
 
 

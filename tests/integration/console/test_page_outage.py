@@ -117,7 +117,7 @@ def test_it_turns_green_by_itself_and_tells_how_long_it_lasted(writer: Browser, 
     assert "It is well." in shown(writer, db)
     attempt(db, "retry", body="full")
     page = shown(writer, db)
-    assert "It fails since" in page
+    assert "It has failed since" in page
     assert "1 failure in a row" in page
     assert "3 deliveries wait" in page
     assert 'id="outage" data-live' in page

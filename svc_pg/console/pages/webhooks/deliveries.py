@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final, Literal
 
@@ -16,6 +17,7 @@ from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
+from svc_pg.formats.human_times import exact
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -125,12 +127,19 @@ async def _word(request: PageRequest, name: str, value: str) -> str:
     """The value of a filter as people read it."""
     if name == "status" and value in DELIVERIES:
         return DELIVERIES[value][2].lower()
-    if name == "since":
-        return dict(PERIODS).get(value, value).lower()
+    if name in ("since", "until", "finishedSince", "finishedUntil"):
+        return dict(PERIODS)[value].lower() if value in dict(PERIODS) else _time(value)
     if name == "endpointId":
         found = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": value, "limit": "1"})
         return next((_name(endpoint) for endpoint in found), value)
     return value
+
+
+def _time(value: str) -> str:
+    try:
+        return exact(datetime.fromisoformat(value).astimezone(UTC))
+    except (ValueError, OverflowError):
+        return value
 
 
 def _name(endpoint: Endpoint) -> str:

@@ -21,6 +21,7 @@ GIVEN_UP: Final = timedelta(days=5)
 """The time without a success after which workers disable an endpoint."""
 
 _LEAD: Final = 0.12
+_TAIL: Final = 0.02
 _LEAST: Final = timedelta(minutes=1)
 _HIGHEST: Final = 24  # of the line of a success, which is as high as it took long
 
@@ -96,7 +97,7 @@ def lasted(outage: EndpointOutage) -> str:
         return ""
     seconds = int(((outage.until or outage.at) - outage.since).total_seconds())
     if seconds < 60:
-        return f"{max(seconds, 0)} sec"
+        return f"{seconds} sec" if seconds > 0 else "less than 1 sec"
     days, hours, minutes = seconds // 86_400, seconds // 3600 % 24, seconds // 60 % 60
     parts = [(days, "day" if days == 1 else "days"), (hours, "hr"), (minutes, "min")]
     return " ".join([f"{number} {unit}" for number, unit in parts if number][:2])
@@ -128,11 +129,12 @@ def _axis(outage: EndpointOutage) -> TimeLine:
     first, at = outage.attempts[0].started_at, outage.at
     if outage.since is None:
         return time_line(first, at)
-    length = max((outage.until or at) - outage.since, _LEAST)
+    began = outage.since if outage.first_answer is None else min(outage.since, outage.first_answer.started_at)
+    length = max((outage.until or at) - began, _LEAST)
     ends = max(at, outage.breaker_until or at, outage.throttled_until or at)
     if outage.until:
         ends = min(at, outage.until + length / 4)
-    return time_line(max(min(first, outage.since), outage.since - _LEAD * length), ends)
+    return time_line(began - _LEAD * length, ends + _TAIL * length)
 
 
 def _point(axis: TimeLine, attempt: OutageAttempt) -> Point:
