@@ -670,6 +670,6 @@ def test_a_customer_sees_the_outage_of_its_own_endpoint_in_its_own_words(client:
         assert customer.get(f"endpoints/{ids[tenant]}/outage").status_code == 404
     # an endpoint that was another tenant's before shows nothing of that time
     move(database, "update svc.webhook_messages set tenant = 'globex' where tenant = 'acme'")
-    page = customer.get(f"endpoints/{ids['acme']}/outage").text
-    assert "We no longer keep its answers" in page
-    assert "the answer of" not in page
+    later = customer.get(f"endpoints/{ids['acme']}/outage").text
+    assert "We no longer keep its answers" in later
+    assert "the answer of" not in later
