@@ -22,7 +22,10 @@ update svc.webhook_endpoint_state s
        last_failure = 'the endpoint answered ' || x.failure_code,
        failure_streak = x.streak, failing_since = case when x.streak > 0 then x.failing_since end,
        outage_since = case when x.streak >= 10 then x.failing_since end,
-       outage_told_at = case when x.streak >= 10 then x.failing_since + interval '3 minutes' end
+       outage_told_at = case when x.streak >= 10 then x.failing_since + interval '3 minutes' end,
+       first_failure_at = case when x.streak > 0 then x.failing_since end,
+       breaker_opened_at = case when x.streak >= 10 then array[x.failure_at] else '{}' end,
+       breaker_opened_until = case when x.streak >= 10 then array[x.failure_at + interval '30 min'] else '{}' end
   from (
     select a.endpoint_id, l.success_at, max(a.started_at) filter (where a.outcome <> 'success') as failure_at,
            max(a.status_code) filter (where a.outcome <> 'success') as failure_code,

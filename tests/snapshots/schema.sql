@@ -499,6 +499,7 @@ create table svc.webhook_delivery_attempts (
     constraint webhook_delivery_attempts_pkey PRIMARY KEY (delivery_id, id),
     constraint webhook_delivery_attempts_response_body_check CHECK ((octet_length(response_body) <= 16384))
 ) with (autovacuum_vacuum_insert_scale_factor=0.05);
+CREATE INDEX webhook_delivery_attempts_failed ON svc.webhook_delivery_attempts USING btree (endpoint_id, started_at) WHERE (outcome <> ALL (ARRAY['success'::text, 'lost'::text]));
 
 create table svc.webhook_endpoint_state (
     endpoint_id uuid not null,
@@ -516,6 +517,10 @@ create table svc.webhook_endpoint_state (
     last_failure text,
     throttled_until timestamp with time zone,
     throttled_since timestamp with time zone,
+    first_failure_at timestamp with time zone,
+    recovered_at timestamp with time zone,
+    breaker_opened_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
+    breaker_opened_until timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
     constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
     constraint webhook_endpoint_state_check CHECK (((failure_streak > 0) = (failing_since IS NOT NULL))),
     constraint webhook_endpoint_state_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES svc.webhook_endpoints(id) ON DELETE CASCADE,
@@ -1948,6 +1953,19 @@ create function svc.webhook_open_portal(p_link_hash bytea, p_token_hash bytea, p
     returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_outage(p_endpoint uuid, p_tenant text, p_most integer, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT opened_at timestamp with time zone[], OUT opened_until timestamp with time zone[], OUT starts timestamp with time zone[], OUT durations_ms integer[], OUT outcomes text[], OUT status_codes integer[], OUT is_every_attempt boolean, OUT first_delivery uuid, OUT first_attempt bigint, OUT last_delivery uuid, OUT last_attempt bigint, OUT waiting bigint, OUT waiting_since timestamp with time zone, OUT failed bigint, OUT is_every_failure boolean, OUT sent_since timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_pace(p_rate integer, p_spent_until timestamp with time zone, p_now timestamp with time zone, p_started integer, OUT startable integer, OUT spent_until timestamp with time zone, OUT full_until timestamp with time zone)
     returns record language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
@@ -2520,6 +2538,7 @@ grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
 grant execute on function svc.webhook_open_portal to svc_admin;
+grant execute on function svc.webhook_outage to svc_admin;
 grant execute on function svc.webhook_pace to svc_admin;
 grant execute on function svc.webhook_pace to svc_reader;
 grant execute on function svc.webhook_park to svc_admin;

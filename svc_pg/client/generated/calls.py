@@ -659,6 +659,13 @@ class Endpoints:
         """
         return self._api.answer(ops.ENDPOINTS_STATS, Arguments(path=[id], query=query))
 
+    def outage(self, id: str) -> models.EndpointOutage:
+        """Its last outage: since when, what it answers, and what waits; deliveries up to 1,000.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.ENDPOINTS_OUTAGE, Arguments(path=[id]))
+
     def pause(self, id: str) -> models.Endpoint:
         """Send nothing for now; pending deliveries wait.
 

@@ -13,6 +13,7 @@ __all__ = [
     "AuditSeal",
     "AuditStats",
     "Backlog",
+    "BreakerStep",
     "BulkResult",
     "BusyWorker",
     "Capabilities",
@@ -35,6 +36,7 @@ __all__ = [
     "Endpoint",
     "EndpointActivity",
     "EndpointHealth",
+    "EndpointOutage",
     "EndpointStats",
     "EndpointWithSecret",
     "EnrichmentRule",
@@ -56,6 +58,8 @@ __all__ = [
     "Message",
     "MessageWithDeliveries",
     "OpenedPortalSession",
+    "OutageAnswer",
+    "OutageAttempt",
     "PastRow",
     "PendingCounts",
     "PendingPortalLink",
@@ -1172,6 +1176,128 @@ class EndpointStats(Answer):
     """The time of the last failure; None if there was none."""
     last_failure: str | None
     """The error of the last failure; None if there was none."""
+
+
+class OutageAnswer(Answer):
+    """A failed attempt of an outage, with what the receiver answered."""
+
+    id: str
+    """The id of the attempt."""
+    attempt: int
+    """Its number among those of the delivery."""
+    cause: str
+    """Its cause: auto of the schedule, manual of a retry, test of a ping. One of auto, manual, test; later versions may
+    have others.
+    """
+    started_at: datetime
+    """The time at which it began."""
+    duration_ms: int | None
+    """Its duration in milliseconds; None if it was lost."""
+    outcome: str
+    """Its outcome. One of success, http_error, timeout, connect_error, tls_error, dns_error, blocked, lost; later
+    versions may have others.
+    """
+    status_code: int | None
+    """The status that the receiver answered; None if it did not answer."""
+    error: str | None
+    """The error in words; None if it was a success."""
+    response_headers: Any
+    """The headers of the answer, without cookies; None if there was none."""
+    response_body: str | None
+    """At most 16 KiB of the body of the answer; None if there was none."""
+    remote_ip: str | None
+    """The address that the worker connected to; None if it did not connect."""
+    worker: str | None
+    """The worker; None if it is not known, and for a session of one tenant."""
+    delivery_id: str
+    """The id of the delivery: the header ``webhook-id`` of its requests."""
+    event_name: str
+    """The name of the event."""
+
+
+class OutageAttempt(Answer):
+    """An attempt on the line of an outage."""
+
+    started_at: datetime
+    """The time at which it began."""
+    duration_ms: int | None
+    """Its duration in milliseconds; None if it is unknown."""
+    outcome: str
+    """Its outcome. One of success, http_error, timeout, connect_error, tls_error, dns_error, blocked, lost; later
+    versions may have others.
+    """
+    status_code: int | None
+    """The status that the receiver answered; None if it did not answer."""
+
+
+class BreakerStep(Answer):
+    """A time for which the circuit breaker held deliveries back."""
+
+    since: datetime
+    """The time at which it opened."""
+    until: datetime
+    """The time until which it sent nothing, or will send nothing."""
+
+
+class EndpointOutage(Answer):
+    """The last outage of an endpoint: from the first failure after a success to the next success.
+
+    If it has never failed, ``since`` is None, and the rest tells of now. It lasts while ``until`` is None. Deliveries
+    are counted up to 1,000.
+    """
+
+    endpoint_id: str
+    """The id of the endpoint."""
+    at: datetime
+    """The time of this answer, by the database's clock."""
+    health: str
+    """Its health: broken means paused by its circuit breaker, throttled by its receiver. One of healthy, failing,
+    broken, throttled, paused, disabled; later versions may have others.
+    """
+    disabled_reason: str | None
+    """The reason for disabling it; None unless it is disabled."""
+    since: datetime | None
+    """The first failure of the outage; None if it has never failed."""
+    until: datetime | None
+    """The success that ended the outage; None while it lasts."""
+    failure_streak: int
+    """The number of failures since the last success."""
+    breaker_until: datetime | None
+    """The time until which its circuit breaker sends nothing; None if that is closed."""
+    throttled_until: datetime | None
+    """The time until which its receiver asked to send nothing; None if it did not."""
+    next_attempt_at: datetime | None
+    """The time at which its first pending delivery is or was due, if nothing holds it; None if none is."""
+    last_success_at: datetime | None
+    """The time of the last success, within 10 seconds; None if there was none."""
+    last_failure_at: datetime | None
+    """The time of the last failure; None if there was none."""
+    last_failure: str | None
+    """The error of the last failure; None if there was none."""
+    first_answer: OutageAnswer | None
+    """The first failed attempt of the outage; None if none is kept."""
+    last_answer: OutageAnswer | None
+    """The last one; None if none is kept."""
+    attempts: Sequence[OutageAttempt]
+    """Failed attempts of the outage, the first 100 and the last 100, and up to 60 successes before, in and after it;
+    oldest first.
+    """
+    is_every_failure: bool
+    """True if ``attempts`` has each failed attempt of the outage."""
+    steps: Sequence[BreakerStep]
+    """The latest 32 steps of the circuit breaker, oldest first."""
+    waiting: int
+    """The number of deliveries that wait or are under way, up to 1,000."""
+    is_waiting_complete: bool
+    """True if no more wait."""
+    waiting_since: datetime | None
+    """The time at which the oldest of these was sent; None if none waits."""
+    failed: int
+    """The number of deliveries that failed since ``since`` and have no attempt left, up to 1,000."""
+    is_failed_complete: bool
+    """True if no more failed."""
+    sent_since: datetime | None
+    """The time at which the oldest delivery of the failed attempts was sent; None if none is."""
 
 
 class EndpointWithSecret(Answer):

@@ -110,6 +110,7 @@ ENDPOINTS_DELETE: Final = Operation("DELETE", "/webhooks/endpoints/{id}", NoneTy
 ENDPOINTS_STATS: Final = Operation(
     "GET", "/webhooks/endpoints/{id}/stats", models.EndpointStats, query=requests.EndpointsStatsQuery
 )
+ENDPOINTS_OUTAGE: Final = Operation("GET", "/webhooks/endpoints/{id}/outage", models.EndpointOutage)
 ENDPOINTS_PAUSE: Final = Operation("POST", "/webhooks/endpoints/{id}/pause", models.Endpoint)
 ENDPOINTS_RESUME: Final = Operation("POST", "/webhooks/endpoints/{id}/resume", models.Endpoint)
 ENDPOINTS_DISABLE: Final = Operation(

@@ -742,6 +742,14 @@ class DeliveriesListQuery(TypedDict, total=False):
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
     """These deliveries, with commas between their ids."""
+    finished_since: str | None
+    """Deliveries that were delivered, failed or canceled since this time: RFC 3339, or a duration before now such as
+    1h.
+    """
+    finished_until: str | None
+    """Deliveries that were delivered, failed or canceled before this time: RFC 3339, or a duration before now such as
+    1h.
+    """
 
 
 class DeliveriesListPage(DeliveriesListQuery, total=False):
@@ -785,6 +793,14 @@ class DeliveriesCountsQuery(TypedDict, total=False):
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
     """These deliveries, with commas between their ids."""
+    finished_since: str | None
+    """Deliveries that were delivered, failed or canceled since this time: RFC 3339, or a duration before now such as
+    1h.
+    """
+    finished_until: str | None
+    """Deliveries that were delivered, failed or canceled before this time: RFC 3339, or a duration before now such as
+    1h.
+    """
 
 
 class DeliveriesCausedQuery(TypedDict, total=False):
@@ -892,6 +908,10 @@ class ChangeDeliveriesRequest(TypedDict, total=False):
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: Sequence[str] | None
     """These deliveries."""
+    finished_since: str | None
+    """Deliveries that were delivered, failed or canceled since this time."""
+    finished_until: str | None
+    """Deliveries that were delivered, failed or canceled before this time."""
 
 
 class ClaimRequest(TypedDict, total=False):

@@ -40,6 +40,7 @@ from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth, HealthFilt
 from svc_pg.webhooks.endpoints.endpoint_queries import EndpointQuery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import LONGEST, EndpointStats, stats
+from svc_pg.webhooks.endpoints.outages import EndpointOutage, OutageAnswer, outage
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
@@ -154,6 +155,17 @@ class EndpointRoutes:
                 response=EndpointStats,
                 errors={UNKNOWN_ENDPOINT: 404},
             ),
+            ProductEndpoint(
+                method="GET",
+                path="/endpoints/:id/outage",
+                operation_id="endpoints.outage",
+                path_parameters=OF_ENDPOINT,
+                handler=self._outage,
+                serves_tenants=True,
+                summary="Its last outage: since when, what it answers, and what waits; deliveries up to 1,000",
+                response=EndpointOutage,
+                errors={UNKNOWN_ENDPOINT: 404},
+            ),
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -222,6 +234,19 @@ class EndpointRoutes:
         window = filtered(timedelta(hours=24), request.query, _WINDOW)
         [health] = await found(self.database, request, partial(stats, window=window), unknown=UNKNOWN_ENDPOINT)
         return ConsoleResponse(200, health)
+
+    async def _outage(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        tenant = request.session.tenant
+        [last] = await found(self.database, request, partial(outage, tenant=tenant), unknown=UNKNOWN_ENDPOINT)
+        if tenant is not None:  # whose business the operator's machines are not
+            last = replace(
+                last, first_answer=_without_worker(last.first_answer), last_answer=_without_worker(last.last_answer)
+            )
+        return ConsoleResponse(200, last)
+
+
+def _without_worker(answer: OutageAnswer | None) -> OutageAnswer | None:
+    return None if answer is None else replace(answer, worker=None)
 
 
 def _window(_: timedelta, text: str) -> timedelta:

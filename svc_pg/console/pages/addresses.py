@@ -63,6 +63,10 @@ class Addresses:
         """One endpoint."""
         return self._url("endpoints", endpoint_id)
 
+    def outage(self, endpoint_id: str) -> str:
+        """The last outage of one endpoint."""
+        return self._url("endpoints", endpoint_id, "outage")
+
     def events(self) -> str:
         """The types of events."""
         return self._url("events")

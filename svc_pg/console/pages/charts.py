@@ -14,6 +14,11 @@ SPARK: Final = 24
 """Heights, in the same units."""
 
 _LABELS: Final = 7
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_STEPS: Final = tuple(
+    timedelta(seconds=each)
+    for each in (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800)
+)
 _ROUND: Final = (1, 2, 4, 6, 10)
 
 
@@ -48,6 +53,33 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A time on a line, from its beginning, and for how long, in percent of the whole."""
+
+    start: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """A line over time: ``at`` gives the place of a time on it, in percent, and ``marks`` are round times."""
+
+    begins: datetime
+    ends: datetime
+    marks: Sequence[tuple[float, str]]
+
+    def at(self, time: datetime) -> float:
+        """The place of a time; one that is not on the line has the place of its end."""
+        whole = (self.ends - self.begins).total_seconds()
+        return round(100 * min(1.0, max(0.0, (time - self.begins).total_seconds() / whole)), 2)
+
+    def span(self, since: datetime, until: datetime) -> Span:
+        """The place of a time between two."""
+        start = self.at(since)
+        return Span(start, round(max(self.at(until) - start, 0.2), 2))
+
+
+@dataclass(frozen=True, slots=True)
 class Spark:
     """A line in the height of a table's row, and the area below it."""
 
@@ -76,6 +108,19 @@ def lines(upper: Sequence[float | None], lower: Sequence[float | None]) -> Lines
     """Two lines in one scale; None is a gap."""
     top = scale(max((value for value in (*upper, *lower) if value is not None), default=0))
     return Lines(max(1, len(upper) - 1) * STEP, _path(upper, top), _path(lower, top), top)
+
+
+def time_line(begins: datetime, ends: datetime) -> TimeLine:
+    """A line from one time to a later one, with up to five round times, in UTC."""
+    length = max(ends - begins, timedelta(seconds=1))
+    step = next((each for each in _STEPS if length <= 5 * each), _STEPS[-1] * math.ceil(length / (5 * _STEPS[-1])))
+    line = TimeLine(begins, begins + length, ())
+    first = _EPOCH + math.ceil((begins - _EPOCH) / step) * step
+    times = [first + number * step for number in range(5) if first + number * step <= line.ends]
+    form = (
+        "{:%H:%M:%S}" if step < timedelta(minutes=1) else "{:%H:%M}" if step < timedelta(days=1) else "{0.day} {0:%b}"
+    )
+    return TimeLine(begins, line.ends, [(line.at(each), form.format(each.astimezone(UTC))) for each in times])
 
 
 def spark(counts: Sequence[int]) -> Spark:

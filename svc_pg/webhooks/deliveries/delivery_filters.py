@@ -34,7 +34,7 @@ class DeliveryFilter(CreatedWithin, total=False):
     ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
     ``tenant`` is the message's, and ``transaction`` the sending transaction: the ``xact_id`` of entries in the audit
     log. ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
-    ``6h``.
+    ``6h``; ``finished_since`` and ``finished_until`` to that of the end, which no index has: name an endpoint too.
     """
 
     status: Annotated[Status | None, Selects(words="deliveries in this state", word="State")]
@@ -47,3 +47,9 @@ class DeliveryFilter(CreatedWithin, total=False):
         Selects(words="deliveries of what this transaction sent, by the xactId of entries in the audit log"),
     ]
     ids: Annotated[Sequence[str] | None, Selects(words="these deliveries", is_id=True)]
+    finished_since: Annotated[
+        PointInTime | None, Selects(words="deliveries that were delivered, failed or canceled since this time")
+    ]
+    finished_until: Annotated[
+        PointInTime | None, Selects(words="deliveries that were delivered, failed or canceled before this time")
+    ]

@@ -107,6 +107,14 @@ class DeliveryQuery(Listing[Delivery]):
         wanted = self.filter.compare("id < svc.uuid7_at(", point_in_time, end=_AND_A_DAY)
         return replace(self, keyset=NEWEST, filter=wanted.compare("created_at <", point_in_time))
 
+    def finished_since(self, point_in_time: PointInTime) -> Self:
+        """Deliveries that were delivered, failed or canceled from then on, written as for ``since``."""
+        return replace(self, keyset=NEWEST, filter=self.filter.compare("finished_at >=", point_in_time))
+
+    def finished_until(self, point_in_time: PointInTime) -> Self:
+        """Deliveries that were delivered, failed or canceled before then, written as for ``since``."""
+        return replace(self, keyset=NEWEST, filter=self.filter.compare("finished_at <", point_in_time))
+
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, keyset=NEWEST, filter=self.filter.where(condition, *params))
 

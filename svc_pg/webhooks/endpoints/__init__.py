@@ -14,7 +14,7 @@ from svc_pg.database.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.database.query import afetch_one, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
-from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries, endpoint_stats
+from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries, endpoint_stats, outages
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Options, Ordering, Signature
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth, HealthFilter, HealthQuery
@@ -29,18 +29,23 @@ from svc_pg.webhooks.endpoints.endpoint_registration import (
 )
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import WINDOW, EndpointStats
+from svc_pg.webhooks.endpoints.outages import BreakerStep, EndpointOutage, OutageAnswer, OutageAttempt
 from svc_pg.webhooks.http.tls import Tls
 
 __all__ = [
+    "BreakerStep",
     "Changes",
     "Endpoint",
     "EndpointFilter",
     "EndpointHealth",
+    "EndpointOutage",
     "EndpointStats",
     "EndpointWithSecret",
     "HealthFilter",
     "Options",
     "Ordering",
+    "OutageAnswer",
+    "OutageAttempt",
     "Signature",
     "Tls",
     "acreate",
@@ -49,6 +54,7 @@ __all__ = [
     "aget",
     "ahealth",
     "alist",
+    "aoutage",
     "apause",
     "aping",
     "arecover",
@@ -62,6 +68,7 @@ __all__ = [
     "get",
     "health",
     "list",
+    "outage",
     "pause",
     "ping",
     "recover",
@@ -143,6 +150,19 @@ async def ahealth(
 ) -> Page[EndpointHealth]:
     """As ``health``."""
     return await _healths(limit, after, which).alist(conn)
+
+
+def outage(conn: Connection[Any], endpoint_id: str) -> EndpointOutage:
+    """The last outage of an endpoint: since when it fails, what it answers, and what waits; also after its end.
+
+    Deliveries are counted up to 1,000, and answers have 16 KiB of body at most, as they are kept.
+    """
+    return fetch_one(conn, outages.outage(endpoint_id))
+
+
+async def aoutage(conn: AsyncConnection[Any], endpoint_id: str) -> EndpointOutage:
+    """As ``outage``."""
+    return await afetch_one(conn, outages.outage(endpoint_id))
 
 
 def pause(conn: Connection[Any], endpoint_id: str) -> Endpoint:

@@ -629,3 +629,47 @@ def test_with_frame_ancestors_those_sites_alone_may_have_it_in_a_frame_with_cook
         assert customer.post("leave", None, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
         console_page = client.get("/ui/sign-in")
         assert "frame-ancestors 'none'" in console_page.headers["content-security-policy"]
+
+
+# The outage of an endpoint
+
+
+def test_a_customer_sees_the_outage_of_its_own_endpoint_in_its_own_words(client: httpx.Client, database: str) -> None:
+    ids = {each: key for key, each in rows(database, "select id::text, tenant from svc.webhook_endpoints")}
+    move(
+        database,
+        """with failed as (
+               update svc.webhook_deliveries d
+                  set status = 'failed', failure = 'failed', attempts = 1, finished_at = now(), next_attempt_at = null,
+                      last_status_code = 503
+                 from svc.webhook_messages m where m.id = d.message_id
+               returning d.id, d.endpoint_id, m.tenant
+           ), taken as (
+               delete from svc.webhook_queue
+           ), attempt as (
+               insert into svc.webhook_delivery_attempts (delivery_id, endpoint_id, attempt, started_at, duration_ms,
+                                                          outcome, status_code, response_body, worker)
+               select id, endpoint_id, 1, now(), 5, 'http_error', 503, 'the answer of ' || tenant, 'worker-of-ours'
+                 from failed
+           )
+           update svc.webhook_endpoint_state
+              set failure_streak = 1, failing_since = now(), first_failure_at = now(), last_failure_at = now(),
+                  last_failure = 'the endpoint answered 503'""",
+    )
+    customer = entered(client)
+    home = customer.get("home").text
+    assert f'href="{UI}/endpoints/{ids["acme"]}/outage"' in home
+    page = customer.get(f"endpoints/{ids['acme']}/outage")
+    assert page.status_code == 200
+    assert "Your system has not taken our messages since" in page.text
+    assert "the answer of acme" in page.text
+    for others in ("globex", "worker-of-ours", "operator", "Pause"):
+        assert others not in page.text
+    assert "Send them to me again" in page.text
+    for tenant in ("globex", None):
+        assert customer.get(f"endpoints/{ids[tenant]}/outage").status_code == 404
+    # an endpoint that was another tenant's before shows nothing of that time
+    move(database, "update svc.webhook_messages set tenant = 'globex' where tenant = 'acme'")
+    later = customer.get(f"endpoints/{ids['acme']}/outage").text
+    assert "We no longer keep its answers" in later
+    assert "the answer of" not in later

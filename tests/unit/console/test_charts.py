@@ -64,3 +64,23 @@ def test_a_chart_has_a_few_labels_and_ends_now() -> None:
     assert charts.labels([start], timedelta(hours=1)) == ["now"]
     assert charts.labels([], timedelta(hours=1)) == []
     assert charts.label(start, timedelta(days=1)) == "11 Mar"
+
+
+@given(st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)), st.integers(0, 10**9))  # noqa: DTZ001 - made UTC
+def test_a_line_over_time_has_up_to_five_round_times_within_it(begins: datetime, seconds: int) -> None:
+    begins = begins.replace(tzinfo=UTC)
+    ends = begins + timedelta(seconds=seconds)
+    line = charts.time_line(begins, ends)
+    assert len(line.marks) <= 5
+    assert all(0 <= x <= 100 and text for x, text in line.marks)
+    assert line.at(begins) == 0
+    assert line.at(begins - timedelta(days=1)) == 0
+    assert line.at(ends + timedelta(days=1)) == 100
+    span = line.span(begins, ends)
+    assert 0 < span.width <= 100
+
+
+def test_a_line_of_two_hours_has_its_half_hours() -> None:
+    begins = datetime(2026, 11, 24, 10, 20, tzinfo=UTC)
+    marks = charts.time_line(begins, begins + timedelta(hours=2)).marks
+    assert [text for _, text in marks] == ["10:30", "11:00", "11:30", "12:00"]

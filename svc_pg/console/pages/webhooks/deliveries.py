@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final, Literal
 
@@ -16,6 +17,7 @@ from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
+from svc_pg.formats.human_times import exact
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -25,6 +27,7 @@ PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours")
 
 WORDS: Final = words_of(DeliveryFilter)
 _IN_FORM: Final = ("status", "event", "tenant", "since")
+_SHOWN: Final = 5
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -81,6 +84,7 @@ async def confirm(request: PageRequest) -> Answer:
         "filters": [
             (WORDS[name], await _word(request, name, str(value))) for name, value in body.items() if name != "ids"
         ],
+        "rows": await _first(request, body),
         "back": request.url("deliveries", query=_query(body)),
     }
     return Html("deliveries_change", values)
@@ -111,16 +115,31 @@ async def rows(request: PageRequest, deliveries: Sequence[Delivery]) -> Sequence
     return [Row(each, endpoints.get(each.endpoint_id), tenants.get(each.message_id)) for each in deliveries]
 
 
+async def _first(request: PageRequest, body: Mapping[str, object]) -> Sequence[Row]:
+    """The latest of the deliveries that a change would reach, if their state says which these are."""
+    if "ids" in body or body.get("status") not in ("failed", "canceled"):
+        return []
+    query = {**_query(body), "limit": str(_SHOWN)}
+    return await rows(request, (await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data)
+
+
 async def _word(request: PageRequest, name: str, value: str) -> str:
     """The value of a filter as people read it."""
     if name == "status" and value in DELIVERIES:
         return DELIVERIES[value][2].lower()
-    if name == "since":
-        return dict(PERIODS).get(value, value).lower()
+    if name in ("since", "until", "finishedSince", "finishedUntil"):
+        return dict(PERIODS)[value].lower() if value in dict(PERIODS) else _time(value)
     if name == "endpointId":
         found = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": value, "limit": "1"})
         return next((_name(endpoint) for endpoint in found), value)
     return value
+
+
+def _time(value: str) -> str:
+    try:
+        return exact(datetime.fromisoformat(value).astimezone(UTC))
+    except (ValueError, OverflowError):
+        return value
 
 
 def _name(endpoint: Endpoint) -> str:

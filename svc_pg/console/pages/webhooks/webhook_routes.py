@@ -7,7 +7,7 @@ from svc_pg.console.pages import navigation
 from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
+from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types, outage
 
 WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute(
@@ -40,6 +40,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=["tenant", "event"], leads_to_change=True),
     PageRoute("POST", "/endpoints", endpoints.add, page="/endpoints/new"),
     PageRoute("GET", "/endpoints/:id", endpoint.endpoint_page),
+    PageRoute("GET", "/endpoints/:id/outage", outage.outage_page),
     PageRoute("GET", "/endpoints/:id/edit", endpoint.edit, leads_to_change=True),
     PageRoute("POST", "/endpoints/:id/edit", endpoint.update, page="/endpoints/:id/edit"),
     PageRoute("POST", "/endpoints/:id/pause", endpoint.pause, page="/endpoints/:id"),
