@@ -1,8 +1,8 @@
 -- The event trigger that captures what is new, before the next statement: partitions get the TRUNCATE triggers that
 -- PostgreSQL does not clone, and a table that takes the name of an audited one gets that one's triggers. It runs as
 -- whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked. What it
--- leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other from its own:
--- what was made before it is made again without it. So there are few subtransactions: more than 64 of them in a
+-- leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other from its
+-- own: what was made before it is made again without it. So there are few subtransactions: more than 64 of them in a
 -- transaction slow down all sessions.
 -- access: trigger
 create or replace function svc.audit_on_new() returns event_trigger

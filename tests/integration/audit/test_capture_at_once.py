@@ -223,6 +223,29 @@ def test_a_new_table_that_a_pattern_covers_is_on_record_and_told_to_be_without_c
     assert differing(db) == []
 
 
+def test_a_table_of_the_name_of_a_dropped_one_is_told_to_be_without_capture_until_an_install(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    before = len(ddl(db))
+    with owning(database, owner) as (conn, notices), conn.transaction():
+        conn.execute("drop table under_score.w")
+        conn.execute("create table under_score.w (id int primary key, v int)")
+        conn.execute("insert into under_score.w values (1, 1)")
+    assert notices == ["svc-pg: under_score.w is captured not before the next install"]
+    lacking = {"table name": "under_score.w", "capture": "not before the next install"}
+    assert ddl(db)[before:] == [
+        ("DROP TABLE", "under_score.w", None),
+        ("CREATE TABLE", "under_score.w", lacking),
+    ]
+    text = "select severity::text from svc.audit_logs where label = 'CREATE TABLE' and table_name = 'under_score.w'"
+    assert db.execute(text).fetchall() == [("high",)]
+    assert ("00_svc_audit_write on under_score.w", "missing") in differing(db)
+    schema.install(db, CONFIG)
+    db.execute("insert into under_score.w values (2, 1)")
+    assert captured(db, "under_score.w")[-1:] == ["INSERT"]
+    assert [state for _, state in differing(db) if state != "incomplete"] == []
+
+
 HOSTILE: LiteralString = """
 create schema evil;
 create function evil.runs() returns trigger language plpgsql as $$ begin raise 'evil runs'; end $$;
@@ -377,7 +400,7 @@ def hindering(conn: psycopg.Connection[Any], *tables: str, error: str = "raise_e
                    raise {}; end if; end $$;
                create event trigger hinders on ddl_command_end when tag in ('CREATE TRIGGER')
                    execute function public.hinders()"""
-        ).format(sql.Literal(f"[.]({'|'.join(tables)})$"), sql.SQL(error))  # type: ignore[arg-type]
+        ).format(sql.Literal(f"[.]({'|'.join(tables)})$"), sql.SQL(error))
     )
     try:
         yield
