@@ -9,6 +9,7 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.audit.past.silences import silences as silences_of
 from svc_pg.config import AuditConfig, AuditedTable, Grants
 from svc_pg.database.query import fetch, scalar
 from svc_pg.maintenance import maintain, silences
@@ -122,6 +123,35 @@ def test_a_silence_is_not_over_because_many_others_come_before_it(
     [(label, _, facts)] = entries(db)
     assert label == "capture not right"
     assert "00_svc_audit_update on public.t" in facts
+
+
+def test_the_times_in_which_changes_of_a_table_may_be_missing_are_read(db: psycopg.Connection[Any]) -> None:
+    def now() -> Any:
+        return scalar(db, "select clock_timestamp()")
+
+    assert maintain(db, CONFIG)
+    assert silences_of(db, "t") == []
+    begin = now()
+    db.execute('drop event trigger svc_audit_ddl; alter table t disable trigger "00_svc_audit_update"')
+    assert maintain(db, CONFIG)
+    [silence] = silences_of(db, "public.t")
+    seen = scalar(db, "select succeeded_at from svc.maintenance where task = 'capture'")
+    assert (silence.since, silence.until, seen < begin) == (seen, None, True)
+    assert (silences_of(db, "t", before=seen), silences_of(db, "other")) == ([], [])
+    db.execute('alter table t enable trigger "00_svc_audit_update"')
+    schema.backfill(db, CONFIG)
+    schema.install(db, CONFIG)
+    assert maintain(db, CONFIG)
+    [over] = silences_of(db, "t")
+    assert over.since == seen
+    assert over.until is not None
+    assert begin < over.until < now()
+    # the next one has a beginning of its own
+    name = sql.Identifier(db.info.dbname)
+    db.execute(sql.SQL("alter database {} set session_replication_role = replica").format(name))
+    assert maintain(db, CONFIG)
+    assert [each.until is None for each in silences_of(db, "t")] == [False, True]
+    assert [each.until is None for each in silences_of(db, "other")] == [True]
 
 
 CHANGES: list[LiteralString] = [
