@@ -11,6 +11,7 @@ from svc_pg.config import Config
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import NotInstalledError, SvcError, not_installed, webhooks_not_installed
+from svc_pg.status.installed_products import AUDIT_IS_INSTALLED
 from svc_pg.status.webhooks_installed import IS_INSTALLED
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -18,10 +19,10 @@ from svc_pg.webhooks.worker.worker_connections import Connection
 
 from .database import connect
 
-# Some of the functions that the worker and the console call, and whether there are webhooks
+# Some of the functions that the worker and the console call, and true if there are webhooks, and the audit trail
 _INSTALLED: Final = f"""
 select to_regproc('svc.audit_ensure_partitions') is not null and to_regproc('svc.console_prune') is not null,
-       ({IS_INSTALLED})
+       ({IS_INSTALLED}), ({AUDIT_IS_INSTALLED})
 """
 _MAINTAIN: Final = "A database that has only the audit trail is maintained by: svc-pg worker"
 _UNRECORDED: Final = """
@@ -39,6 +40,7 @@ class FoundInstallation:
     """
 
     has_webhooks: bool
+    has_audit: bool
     unrecorded: Sequence[str] = ()
 
 
@@ -50,7 +52,7 @@ def require_svc(database_url: str | None, *, is_written: bool = False) -> bool:
     Raises NotInstalledError if it lacks svc-pg.
     """
     with connect(database_url) as conn:
-        has_webhooks = _check(conn.execute(_INSTALLED).fetchone())
+        has_webhooks, _ = _check(conn.execute(_INSTALLED).fetchone())
         if is_written and conn.execute("show transaction_read_only").fetchone() == ("on",):
             raise SvcError(
                 "the console writes sessions, and the database only reads: it is a standby, or"
@@ -72,22 +74,23 @@ async def wait_for_svc(
 
     async def check(conn: Connection) -> None:
         nonlocal found
-        has_webhooks = _check(await (await conn.execute(_INSTALLED)).fetchone(), needs_webhooks=needs_webhooks)
+        products = _check(await (await conn.execute(_INSTALLED)).fetchone(), needs_webhooks=needs_webhooks)
         try:
             unrecorded = [name for (name,) in await (await conn.execute(_UNRECORDED, [named])).fetchall()]
         except InsufficientPrivilege:  # a role with fewer rights than svc_admin, which delivers nevertheless
             unrecorded = []
-        found = FoundInstallation(has_webhooks, unrecorded)
+        found = FoundInstallation(*products, unrecorded)
 
     await Reconnecting(database, stopping=stopping, statistics=Statistics()).run(check)
     return found
 
 
-def _check(found: tuple[bool, bool] | None, *, needs_webhooks: bool = False) -> bool:
-    is_installed, has_webhooks = found or (False, False)
+def _check(found: tuple[bool, bool, bool] | None, *, needs_webhooks: bool = False) -> tuple[bool, bool]:
+    """True if there are webhooks, and if there is the audit trail."""
+    is_installed, has_webhooks, has_audit = found or (False, False, False)
     if not is_installed:
         raise not_installed()
     if needs_webhooks and not has_webhooks:
         error = webhooks_not_installed()
         raise NotInstalledError(error.message, hint=f"{error.hint} {_MAINTAIN}")
-    return has_webhooks
+    return has_webhooks, has_audit

@@ -3,24 +3,28 @@
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Final
 
 from psycopg import Connection
 
 from svc_pg import audit
+from svc_pg.audit.past.silences import Silence, silences
 from svc_pg.audit.read.other_names import OtherNames, other_names
 from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.database.sqlstates import translating
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
+from svc_pg.formats import human_times
 from svc_pg.other_databases.log.driver_errors import is_denied
 from svc_pg.other_databases.log.log_dialects import real_name
 
 from . import output
 from .optional_read import optional_read, quick_read
 
+_MOST_SILENCES: Final = 5
 MOST_OF_LOG: Final = 1000
 """The most tables of the log that are looked for a name."""
 _OF_LOG: Final = statement("queries/cli/tables_of_log.sql")
@@ -57,6 +61,18 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
     with translating(), conn.transaction():
         if scalar(conn, _IS_KEYLESS, (name, name)):
             output.words(f'warning: table "{name}" has no key, so the log has no records of it, only changes')
+
+
+def warn_of_silences(conn: Connection[Any], table: str, *, before: datetime | None = None) -> None:
+    """Warn of each time that began before this one in which capture was not right, of the newest 5."""
+    none: list[Silence] = []
+    found = quick_read(conn, lambda conn: silences(conn, table, before=before), none)
+    for each in found[-_MOST_SILENCES:]:
+        since = "its install" if each.since is None else human_times.second(each.since)
+        until = "now" if each.until is None else human_times.second(each.until)
+        output.words(
+            f"warning: capture was not right for a time between {since} and {until}; changes of then may be missing"
+        )
 
 
 def tell_other_names(conn: Connection[Any], table: str) -> None:

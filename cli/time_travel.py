@@ -13,7 +13,7 @@ from . import output, records
 from .database import connect, log_instead
 from .format_difference import ERASED, NOT_KNOWN, actor_text, differences, value_text, who_text
 from .json_text import printable
-from .known_tables import tell_other_names, warn_of_no_records
+from .known_tables import tell_other_names, warn_of_no_records, warn_of_silences
 from .options import After, Json, Limit, PostgresUrl, readable_time
 
 app = typer.Typer()
@@ -42,6 +42,7 @@ def history(
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
+        warn_of_silences(conn, table)
         page = (states if after is None else states.after(after)).list(conn)
     if json:
         records.show_json(page)
@@ -83,11 +84,13 @@ def as_of(
     """Show a record, or the rows of a table, as they were at a time."""
     past = audit.as_of(table, time).as_json()  # PostgreSQL has times that Python lacks, for example infinity
     point = durations.point_in_time(time)
-    if isinstance(point, datetime) and point > datetime.now(UTC):
+    when = point if isinstance(point, datetime) else _ago(point)
+    if when > datetime.now(UTC):
         output.words(f"warning: {time} is in the future: these are the states of now")
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
+        warn_of_silences(conn, table, before=when)
         if key is not None:
             row = past.record(key).one(conn)
             if json:
@@ -116,6 +119,7 @@ def blame(table: Table, key: Key, *, after: After = None, database_url: Postgres
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
+        warn_of_silences(conn, table)
         origins = audit.blame(conn, table, key, after=after)
     if json:
         records.show_json(origins)
@@ -137,6 +141,13 @@ def blame(table: Table, key: Key, *, after: After = None, database_url: Postgres
         _line(printable(origin.field).ljust(width), value, *who)
     if origins.next_cursor is not None:
         output.words(f"Older entries may tell of fields not changed since then: --after {origins.next_cursor}")
+
+
+def _ago(age: str) -> datetime:
+    try:
+        return datetime.now(UTC) - durations.parse(age)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _show_row(row: audit.PastRow) -> None:

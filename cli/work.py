@@ -74,6 +74,11 @@ class Work:
         if self._maintenance is not None:
             self._maintenance.is_without_webhooks = True
 
+    def leave_out_audit(self) -> None:
+        """Say nothing of the audit trail, because the database has none. Call it before ``run``."""
+        if self._maintenance is not None:
+            self._maintenance.is_without_audit = True
+
     def stop(self) -> None:
         """Finish the current work."""
         for job in self._jobs():

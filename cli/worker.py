@@ -195,6 +195,8 @@ async def _run(work: Work | Supervisor, start: _Start, served_at: tuple[str, int
         found = await wait_for_svc(start.database, start.config, needs_webhooks=start.needs_webhooks, stopping=stopping)
         if found is not None:
             start.check(work, has_webhooks=found.has_webhooks)
+            if isinstance(work, Work) and not found.has_audit:
+                work.leave_out_audit()
             if found.unrecorded and lifeline is None:
                 _warn_of(found.unrecorded)
         if not stopping.is_set():

@@ -1,7 +1,9 @@
 -- The event trigger that captures what is new, before the next statement: partitions get the TRUNCATE triggers that
 -- PostgreSQL does not clone, and a table that takes the name of an audited one gets that one's triggers. It runs as
 -- whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked. What it
--- leaves out, the next install makes. It fails no statement.
+-- leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other from its
+-- own: what was made before it is made again without it. So there are few subtransactions: more than 64 of them in a
+-- transaction slow down all sessions.
 -- access: trigger
 create or replace function svc.audit_on_new() returns event_trigger
 language plpgsql
@@ -24,14 +26,18 @@ declare
            and d.schema_name is distinct from 'pg_temp'
          order by 1 limit v_most
     );
-    v_locked oid[];
+    v_most_failures constant integer := 3;  -- each of which may be a wait for a lock
+    v_wanted oid[] := array[]::oid[];
+    v_made text[] := array[]::text[];  -- the SQL of each, in the same order
+    v_sql text;
+    v_from integer := 1;
+    v_at integer;
+    v_failures integer := 0;
     v_new record;
     v_plain text;
     v_digest text;
     v_function pg_proc;
     v_old oid;
-    v_kind text;
-    v_sql text;
 begin
     for v_new in
         with recursive part(relation, tgname, proname) as (
@@ -56,14 +62,11 @@ begin
            and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = o.tgname)
          order by c.oid limit v_most
     loop
-        v_locked := coalesce(v_locked, array(
-            select l.relation from pg_locks l
-             where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
-               and l.mode = 'AccessExclusiveLock'
-        ));
         v_sql := svc.audit_trigger_sql('truncate', v_new.tgname, v_new.proname, v_new.nspname, v_new.relname);
-        continue when v_sql is null or v_new.oid <> all (v_locked);
-        execute v_sql;
+        if v_sql is not null then
+            v_wanted := v_wanted || v_new.oid;
+            v_made := v_made || v_sql;
+        end if;
     end loop;
     for v_new in
         select c.oid, c.relowner, c.relname, n.nspname
@@ -117,17 +120,55 @@ begin
                       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = o.number
                      where i.indrelid in (v_old, v_new.oid) and i.indisprimary
                      group by i.indexrelid) k
-        ) or svc.audit_trigger_sql(
-            'write', '00_svc_audit_write', v_function.proname, v_new.nspname, v_new.relname) is null
-        or not exists (
-            select from pg_locks l
-             where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
-               and l.mode = 'AccessExclusiveLock' and l.relation = v_new.oid);
-        foreach v_kind in array array['write', 'update', 'truncate'] loop
-            execute svc.audit_trigger_sql(
-                v_kind, '00_svc_audit_' || v_kind, v_function.proname, v_new.nspname, v_new.relname);
-        end loop;
+        );
+        select string_agg(m.sql, e'\n' order by k.place) into v_sql
+          from unnest(array['write', 'update', 'truncate']) with ordinality k(kind, place)
+         cross join lateral svc.audit_trigger_sql(
+                   k.kind, '00_svc_audit_' || k.kind, v_function.proname, v_new.nspname, v_new.relname) m(sql)
+        having count(m.sql) = 3;
+        if found then
+            v_wanted := v_wanted || v_new.oid;
+            v_made := v_made || v_sql;
+        end if;
     end loop;
+    if v_wanted = array[]::oid[] then
+        return;
+    end if;
+    select coalesce(array_agg(w.relation order by w.place), array[]::oid[]),
+           coalesce(array_agg(w.sql order by w.place), array[]::text[])
+      into v_wanted, v_made
+      from unnest(v_wanted, v_made) with ordinality w(relation, sql, place)
+     where w.relation in (
+               select l.relation from pg_locks l
+                where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
+                  and l.mode = 'AccessExclusiveLock');
+    while v_from <= cardinality(v_made) and v_failures < v_most_failures loop
+        begin
+            v_at := v_from;
+            while v_at <= cardinality(v_made) loop
+                execute v_made[v_at];
+                v_at := v_at + 1;
+            end loop;
+        exception when others then
+            v_failures := v_failures + 1;
+            raise warning 'svc-pg: after % table % is not captured before the next svc-pg install: %', tg_tag,
+                v_wanted[v_at]::regclass, sqlerrm using errcode = sqlstate;
+            begin
+                while v_from < v_at loop
+                    execute v_made[v_from];
+                    v_from := v_from + 1;
+                end loop;
+            exception when others then
+                raise warning 'svc-pg: after % tables are not captured before the next svc-pg install: %', tg_tag,
+                    sqlerrm using errcode = sqlstate;
+            end;
+        end;
+        v_from := v_at + 1;
+    end loop;
+    if v_from <= cardinality(v_made) then
+        raise warning 'svc-pg: after % tables are not captured before the next svc-pg install: % more', tg_tag,
+            cardinality(v_made) - v_from + 1;
+    end if;
 exception when others then
     raise warning 'svc-pg: after % a table is not captured before the next svc-pg install: %', tg_tag, sqlerrm
         using errcode = sqlstate;

@@ -46,12 +46,13 @@ class Maintenance:
 
     Run as many as you like, beside any number of workers: one maintains at a time. An error is logged, and the next run
     tries again. ``statistics`` counts the runs. ``is_without_webhooks`` if the database has none, so that its program
-    delivers nothing: once they are added, each run warns of it.
+    delivers nothing: once they are added, each run warns of it. ``is_without_audit`` if it has no audit trail.
     """
 
     def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
         self.statistics = Statistics()
         self.is_without_webhooks = False
+        self.is_without_audit = False
         self._config = config
         self._repeating = Repeating(Conninfo.parse(conninfo), self._maintain, name="maintenance", every=every)
 
@@ -68,8 +69,9 @@ class Maintenance:
             f" other ended ones for {webhooks.keep_failed / timedelta(days=1):g} days, "
         )
         _log.info(
-            "maintenance started; %sthe audit log %s%s%s",
+            "maintenance started; %sthe %s %s%s%s",
             "" if self.is_without_webhooks else of_webhooks,
+            "log of changes of svc-pg's own tables" if self.is_without_audit else "audit log",
             "is kept " if self.is_without_webhooks else "",
             "forever" if days is None else f"for {days} days",
             ", and some of its tables for their own time" if own else "",

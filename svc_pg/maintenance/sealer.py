@@ -46,7 +46,7 @@ class Sealer:
         self._file = copies
         self._copies: CopyFile | None = None
         self._known: Seal | None = None
-        self._is_told = False
+        self._told: str | None = None
         self._repeating = Repeating(Conninfo.parse(conninfo), self._seal, name="sealing the audit log", every=every)
 
     def stop(self) -> None:
@@ -55,7 +55,6 @@ class Sealer:
 
     async def run(self) -> None:
         """Seal until ``stop`` is called."""
-        _log.info('seals the audit log with the key "%s"', self._key.key_id)
         await self._repeating.run(self.statistics.sealing)
 
     def _seal(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
@@ -64,8 +63,12 @@ class Sealer:
                 raise InterruptedError
 
         if not fetch_one(conn, audit_installed()):  # it may be added later
-            self._tell_unused()
+            self._tell(
+                logging.WARNING,
+                "seals nothing: only webhooks are installed here; svc-pg install --all adds the audit trail",
+            )
             return True
+        self._tell(logging.INFO, f'seals the audit log with the key "{self._key.key_id}"')
         try:
             self._seal_known(conn, check)
         except InterruptedError:
@@ -79,10 +82,11 @@ class Sealer:
         note_success(conn, "sealing")
         return True
 
-    def _tell_unused(self) -> None:
-        if not self._is_told:
-            _log.warning("seals nothing: only webhooks are installed here; svc-pg install --all adds the audit trail")
-        self._is_told = True
+    def _tell(self, level: int, words: str) -> None:
+        """Log it, unless it is what was told last."""
+        if self._told != words:
+            _log.log(level, "%s", words)
+        self._told = words
 
     def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
         """Seal if the log still has its known seals, and remember the last one."""

@@ -15,7 +15,7 @@ from svc_pg.config import Config
 from svc_pg.database.query import Query, fetch
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
-from svc_pg.schema.postgres.differences import status
+from svc_pg.schema.postgres.watched import watched
 from svc_pg.schema.status import Status
 from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
 
@@ -72,7 +72,7 @@ def watch_capture(conn: Connection[Any], config: Config) -> str | None:
     if not config.audit.tables:
         return None
     try:
-        entries = status(conn, config)
+        entries = watched(conn, config)
     except (SvcError, InsufficientPrivilege) as error:
         _log.warning("whether the triggers of the audit log are right is not known: %s", error)
         note_failure(conn, "capture", str(error))
@@ -106,11 +106,12 @@ def _silences(entries: Sequence[Status], recorded: Collection[str], *, saw_ddl: 
     return [
         _Silence(each.audited_table or _LOG, each.identity, each.state)
         for each in entries
-        if _is_silence(each, recorded, saw_ddl=saw_ddl)
+        if is_silence(each, recorded, saw_ddl=saw_ddl)
     ]
 
 
-def _is_silence(entry: Status, recorded: Collection[str], *, saw_ddl: bool) -> bool:
+def is_silence(entry: Status, recorded: Collection[str], *, saw_ddl: bool) -> bool:
+    """True if the state may have let changes of tables, of the log or by DDL go unrecorded, since an install."""
     is_altered = entry.state in ("disabled", "missing", "tampered")
     if entry.kind == "trigger":
         return entry.state == "disabled" or (is_altered and entry.identity in recorded)

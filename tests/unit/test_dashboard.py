@@ -61,6 +61,28 @@ def test_the_dashboard_asks_for_documented_metrics_alone(dashboard: Any) -> None
     assert shown <= {name for pair in documented for name in pair}
 
 
+def test_the_dashboard_shows_if_the_log_knows_all(dashboard: Any) -> None:
+    shown = " ".join(queries(dashboard))
+    for metric in (
+        "svc_audit_reconciliation_findings",
+        "svc_audit_reconciliation_readable",
+        'svc_maintenance_age_seconds{task="capture"}',
+    ):
+        assert metric in shown
+        assert metric in (ROOT / "docs" / "alerts.yml").read_text(encoding="utf-8")
+
+
+def test_no_panel_covers_another(dashboard: Any) -> None:
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in dashboard["panels"])
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(cells) == len({*cells})
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+
+
 def test_prometheus_reads_every_query_of_the_dashboard(dashboard: Any, tmp_path: Path) -> None:
     read = [query.replace("$__rate_interval", "1m") for query in queries(dashboard)]  # a variable of Grafana's
     rules = [{"record": f"panel_{number}", "expr": query} for number, query in enumerate(read)]

@@ -73,10 +73,7 @@ def _look(
     found += [trigger for trigger in recording if trigger.action == "remove"]
     made = _explained(conn, present, objects(conn, present, target))
     found += [entry for entry in made if not entry.audited_table]
-    found += [
-        Status(thing.kind, thing.identity, "tampered", thing.sql, is_foreign=thing.is_kept)
-        for thing in foreign.find(conn, present, has_roles=target.access.has_roles)
-    ]
+    found += [foreign.status_of(each) for each in foreign.find(conn, present, has_roles=target.access.has_roles)]
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
@@ -86,10 +83,7 @@ def _look(
         Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
     ]
     found += [entry for entry in made if entry.audited_table]
-    found += [
-        Status("gap", f"{gap.table_name}: {gap.words}", "incomplete", "", audited_table=gap.table_name, is_foreign=True)
-        for gap in found_gaps
-    ]
+    found += [gaps.status_of(gap) for gap in found_gaps]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
     found += [trigger for trigger in recording if trigger.action != "remove"]

@@ -62,6 +62,13 @@ def find(conn: Connection[Any], installation: Installation, tables: Iterable[str
     return [gap for gap in fetch(conn, Query(_FOUND, (), Gap)) if gap.table_name in wanted]
 
 
+def status_of(gap: Gap) -> Status:
+    """The gap among the objects of a status."""
+    return Status(
+        "gap", f"{gap.table_name}: {gap.words}", "incomplete", "", audited_table=gap.table_name, is_foreign=True
+    )
+
+
 def keep_sql(steps: Iterable[Status]) -> str:
     """Keep the gaps that the catalog and replaced capture functions show; then note the catalog's state."""
     replaced = [

@@ -30,14 +30,14 @@ delete from svc.installed_objects o using unnest($1::text[], $2::text[]) removed
 """
 
 
-def found_sql(*, is_scoped: bool = False) -> LiteralString:
+def found_sql(*, is_scoped: bool = False, has_views: bool = True) -> LiteralString:
     """The query of functions, views and triggers in the catalog; with the parameters of a Scope, only those in it."""
-    return render("installed/objects.sql.j2", is_scoped=is_scoped, overloaded=OVERLOADED)
+    return render("installed/objects.sql.j2", is_scoped=is_scoped, has_views=has_views, overloaded=OVERLOADED)
 
 
-def found(conn: Connection[Any]) -> list[Found]:
+def found(conn: Connection[Any], *, has_views: bool = True) -> list[Found]:
     """Our functions, views and triggers in the catalog."""
-    return fetch(conn, Query(found_sql(), (), Found))
+    return fetch(conn, Query(found_sql(has_views=has_views), (), Found))
 
 
 def recorded(conn: Connection[Any], installation: Installation) -> list[Recorded]:

@@ -56,12 +56,19 @@ def test_webhooks_are_delivered_without_the_audit_trail_which_is_added_later(
     assert (done.returncode, ADD in done.stderr) == (0, True), done.stderr
     assert OF_THE_AUDIT_TRAIL.findall(done.stderr.replace(ADD, "")) == []
     assert "Nothing to change" in run("install").stderr
-    with receiving() as receiver, running("worker", folder=tmp_path, variables=variables):
+    said = tmp_path / "said"
+    with (
+        said.open("wb") as stream,
+        receiving() as receiver,
+        running("worker", folder=tmp_path, variables=variables, stderr=stream),
+    ):
         added = run("webhooks", "add", "--url", receiver.url, "--event", "order.*")
         assert added.returncode == 0, added.stderr
         assert run("send", "order.created", '{"id": 7}').returncode == 0
         wait_until(lambda: len(receiver.requests) == 1, "the message has arrived")
     assert json.loads(receiver.requests[0].body)["data"] == {"id": 7}
+    assert "the log of changes of svc-pg's own tables forever" in said.read_text()
+    assert OF_THE_AUDIT_TRAIL.findall(said.read_text()) == []
     logged = run("log", "--table", "svc.webhook_endpoints")
     assert (logged.returncode, "INSERT" in logged.stdout) == (0, True), logged.stderr
 

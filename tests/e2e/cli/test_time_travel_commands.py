@@ -11,6 +11,7 @@ import pytest
 
 from svc_pg import audit, schema
 from svc_pg.database.query import scalar
+from svc_pg.maintenance import maintain
 from tests.support.commands import svc_pg
 from tests.support.long_record import lengthen
 from tests.support.postgres import Prepare
@@ -52,6 +53,29 @@ def test_history_shows_the_states_of_a_record(run: Run) -> None:
     assert [(state["operation"], state["validTo"]) for state in page["data"]] == [("UPDATE", None)]
     assert "INSERT" in run("history", "customer", "1", "--after", page["nextCursor"]).stdout
     assert "\\u001b[2J" in run("history", "customer", "2").stdout
+
+
+def test_a_time_in_which_capture_was_not_right_is_told(run: Run, database: str) -> None:
+    config = audited("customer", "offer", redact=["pin"])
+    commands = (["history", "customer", "1"], ["blame", "customer", "1"], ["as-of", "2100-01-01", "customer"])
+    with psycopg.connect(database, autocommit=True) as conn:
+        assert maintain(conn, config)
+        assert [command for command in commands if "capture was" in run(*command).stderr] == []
+        conn.execute("alter table customer disable trigger user")
+        assert maintain(conn, config)
+        told = "warning: capture was not right for a time between "
+        assert [told in (done := run(*command).stderr) and " and now;" in done for command in commands] == [True] * 3
+        conn.execute("alter table customer enable trigger user")
+        schema.install(conn, config)
+        conn.execute("delete from svc.audit_gaps")  # as a backfill does
+        assert maintain(conn, config)
+    for command in commands:
+        done = run(*command)
+        assert re.search(rf"{told}2\S+ \S+Z and 2\S+ \S+Z; changes of then may be missing", done.stderr)
+        assert (done.returncode, told in done.stdout) == (0, False)
+    assert told not in run("history", "offer", "1").stderr
+    assert told not in run("as-of", "1d", "customer").stderr
+    assert "OverflowError" not in run("as-of", "9999999d", "customer").stderr
 
 
 def test_as_of_shows_a_row_or_a_table(run: Run) -> None:

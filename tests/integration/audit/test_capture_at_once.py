@@ -223,6 +223,29 @@ def test_a_new_table_that_a_pattern_covers_is_on_record_and_told_to_be_without_c
     assert differing(db) == []
 
 
+def test_a_table_of_the_name_of_a_dropped_one_is_told_to_be_without_capture_until_an_install(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    before = len(ddl(db))
+    with owning(database, owner) as (conn, notices), conn.transaction():
+        conn.execute("drop table under_score.w")
+        conn.execute("create table under_score.w (id int primary key, v int)")
+        conn.execute("insert into under_score.w values (1, 1)")
+    assert notices == ["svc-pg: under_score.w is captured not before the next install"]
+    lacking = {"table name": "under_score.w", "capture": "not before the next install"}
+    assert ddl(db)[before:] == [
+        ("DROP TABLE", "under_score.w", None),
+        ("CREATE TABLE", "under_score.w", lacking),
+    ]
+    text = "select severity::text from svc.audit_logs where label = 'CREATE TABLE' and table_name = 'under_score.w'"
+    assert db.execute(text).fetchall() == [("high",)]
+    assert ("00_svc_audit_write on under_score.w", "missing") in differing(db)
+    schema.install(db, CONFIG)
+    db.execute("insert into under_score.w values (2, 1)")
+    assert captured(db, "under_score.w")[-1:] == ["INSERT"]
+    assert [state for _, state in differing(db) if state != "incomplete"] == []
+
+
 HOSTILE: LiteralString = """
 create schema evil;
 create function evil.runs() returns trigger language plpgsql as $$ begin raise 'evil runs'; end $$;
@@ -365,6 +388,72 @@ def test_what_cannot_be_captured_is_told_and_fails_nothing(
     assert [state for identity, state in differing(db) if "truncate" in identity] == ["missing"] * 2
     schema.install(db, CONFIG)
     assert differing(db) == []
+
+
+@contextmanager
+def hindering(conn: psycopg.Connection[Any], *tables: str, error: str = "raise_exception") -> Iterator[None]:
+    """An event trigger of the database's own refuses triggers on these tables."""
+    conn.execute(
+        sql.SQL(
+            """create function public.hinders() returns event_trigger language plpgsql as $$ begin
+               if exists (select from pg_event_trigger_ddl_commands() where object_identity ~ {}) then
+                   raise {}; end if; end $$;
+               create event trigger hinders on ddl_command_end when tag in ('CREATE TRIGGER')
+                   execute function public.hinders()"""
+        ).format(sql.Literal(f"[.]({'|'.join(tables)})$"), sql.SQL(error))
+    )
+    try:
+        yield
+    finally:
+        conn.execute("drop event trigger hinders")
+
+
+@pytest.mark.parametrize("refused", [["q1"], ["q2"], ["q4"], ["q1", "q3"], ["q1", "q2", "q3"]])
+def test_a_partition_whose_capture_fails_keeps_no_other_from_its_own(
+    database: str, db: psycopg.Connection[Any], owner: str, refused: list[str]
+) -> None:
+    names = ["q1", "q2", "q3", "q4"]
+    with owning(database, owner) as (conn, _):
+        conn.execute("create table public.q (id int not null, v int, primary key (id)) partition by range (id)")
+        for number, name in enumerate(names, 20):
+            conn.execute(
+                sql.SQL("create table {} partition of q for values from ({}) to ({})").format(
+                    sql.Identifier(name), number, number + 1
+                )
+            )
+    before = len(ddl(db))
+    with hindering(db, *refused), owning(database, owner) as (conn, notices):
+        conn.execute("alter table shop.p attach partition public.q for values from (20) to (30)")
+    told = [notice for notice in notices if notice.startswith("svc-pg: after ")]
+    assert [notice.split(" table ")[1].split(" is ")[0] for notice in told[:3]] == [
+        f"public.{name}" for name in refused
+    ]
+    # after three failures the others are left out, and told
+    left = ["q4"] if len(refused) == 3 else []
+    assert [notice.split(": ")[-1] for notice in told[3:]] == ["1 more" for _ in left]
+    text = (
+        "select tgrelid::regclass::text from pg_trigger where tgtype = 32 and tgrelid::regclass::text ~ '^q' order by 1"
+    )
+    assert [name for (name,) in db.execute(text)] == sorted({"q", *names} - {*refused, *left})
+    [(_, table, facts)] = ddl(db)[before:]
+    assert (table, (facts or {})["capture"]) == ("shop.p", "without TRUNCATE before the next install")
+    assert {identity.split(" on ")[1] for identity, state in differing(db) if state == "missing"} == {
+        f"public.{name}" for name in [*refused, *left]
+    }
+    schema.install(db, CONFIG)
+    assert [entry for entry in differing(db) if entry[1] != "incomplete"] == []
+
+
+def test_a_statement_that_is_cancelled_while_it_captures_fails_as_a_whole(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with hindering(db, "p2", error="query_canceled"), owning(database, owner) as (conn, notices):
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            conn.execute(ADD)
+        conn.execute("create table shop.p3 partition of shop.p for values from (20) to (30)")
+        assert notices == []
+    assert scalar(db, "select to_regclass('shop.p2') is null")
+    assert scalar(db, "select count(*) from pg_trigger where tgrelid = 'shop.p3'::regclass and tgtype = 32") == 1
 
 
 def test_a_partition_that_another_session_has_locked_is_not_waited_for(

@@ -9,9 +9,12 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.audit.past.silences import silences as silences_of
 from svc_pg.config import AuditConfig, AuditedTable, Grants
 from svc_pg.database.query import fetch, scalar
-from svc_pg.maintenance import maintain
+from svc_pg.maintenance import maintain, silences
+from svc_pg.schema.postgres.watched import watched
+from svc_pg.schema.status import Status
 from svc_pg.status.last_runs import LastRun, last_runs
 from tests.support.postgres import Prepare
 from tests.support.roles import as_role, new_role
@@ -120,6 +123,79 @@ def test_a_silence_is_not_over_because_many_others_come_before_it(
     [(label, _, facts)] = entries(db)
     assert label == "capture not right"
     assert "00_svc_audit_update on public.t" in facts
+
+
+def test_the_times_in_which_changes_of_a_table_may_be_missing_are_read(db: psycopg.Connection[Any]) -> None:
+    def now() -> Any:
+        return scalar(db, "select clock_timestamp()")
+
+    assert maintain(db, CONFIG)
+    assert silences_of(db, "t") == []
+    begin = now()
+    db.execute('drop event trigger svc_audit_ddl; alter table t disable trigger "00_svc_audit_update"')
+    assert maintain(db, CONFIG)
+    [silence] = silences_of(db, "public.t")
+    seen = scalar(db, "select succeeded_at from svc.maintenance where task = 'capture'")
+    assert (silence.since, silence.until, seen < begin) == (seen, None, True)
+    assert (silences_of(db, "t", before=seen), silences_of(db, "other")) == ([], [])
+    db.execute('alter table t enable trigger "00_svc_audit_update"')
+    schema.backfill(db, CONFIG)
+    schema.install(db, CONFIG)
+    assert maintain(db, CONFIG)
+    [over] = silences_of(db, "t")
+    assert over.since == seen
+    assert over.until is not None
+    assert begin < over.until < now()
+    # the next one has a beginning of its own
+    name = sql.Identifier(db.info.dbname)
+    db.execute(sql.SQL("alter database {} set session_replication_role = replica").format(name))
+    assert maintain(db, CONFIG)
+    assert [each.until is None for each in silences_of(db, "t")] == [False, True]
+    assert [each.until is None for each in silences_of(db, "other")] == [True]
+
+
+CHANGES: list[LiteralString] = [
+    *(silence for silence, *_ in SILENCES),
+    'drop trigger "00_svc_audit_truncate" on t',
+    "create or replace function svc.capture_public_t() returns trigger language plpgsql as 'begin return null; end'",
+    "delete from svc.installed_objects where identity = 'svc.capture_public_t'",
+    "delete from svc.installed_objects where kind = 'trigger'; alter table t disable trigger user",
+    "alter table t rename to t2; create table t (id int primary key, v int)",
+    "alter table t add column w int",
+    "alter event trigger svc_audit_ddl enable replica",
+    "alter table svc.audit_logs_default disable trigger user",
+    "alter table svc.audit_holds disable trigger user",
+    """do $$ begin
+    execute format('alter database %I set session_replication_role = replica', current_database()); end $$""",
+    "create trigger mine after insert on t execute function svc.capture_public_t()",
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_looks_at_the_same_states_as_status(db: psycopg.Connection[Any], change: LiteralString) -> None:
+    db.execute(change)
+    recorded = {identity for (identity,) in db.execute("select identity from svc.installed_objects")}
+    looked, all_states = (
+        {(each.kind, each.identity, each.state, each.audited_table) for each in entries if is_silence(each, recorded)}
+        for entries in (watched(db, CONFIG), schema.status(db, CONFIG))
+    )
+    assert looked == all_states
+    assert looked or "add column" in change or "create table t" in change or "mine" in change
+
+
+def is_silence(entry: Status, recorded: set[str]) -> bool:
+    return silences.is_silence(entry, recorded, saw_ddl=True)
+
+
+def test_it_renders_nothing(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("a maintenance renders the objects of each table")
+
+    monkeypatch.setattr("svc_pg.schema.postgres.target.capture_objects", fail)
+    with pytest.raises(AssertionError):
+        schema.status(db, CONFIG)
+    assert maintain(db, CONFIG)
+    assert capture(db).problem is None
 
 
 def test_event_triggers_that_were_never_there_are_no_silence(db: psycopg.Connection[Any]) -> None:

@@ -14,7 +14,7 @@ from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.hooks import KEYS, endpoint, hooks_config, install, rows, working
-from tests.support.postgres import Prepare
+from tests.support.postgres import Prepare, new_database
 from tests.support.receiver import receiving
 from tests.support.roles import as_role, new_role
 from tests.support.tables import audited, create_and_audit
@@ -137,6 +137,63 @@ def test_a_role_that_is_not_named_any_more_loses_its_rights(db: str, role: str) 
         schema.install(conn, config)
         assert differing(conn, config) == {}
     assert allowed(db, role, [SEND, *READ]) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "may"),
+    [(None, []), ("send", [SEND]), ("read", READ), ("admin", [SEND, *READ, *ADMINISTER])],
+)
+def test_a_role_may_do_the_same_in_a_database_with_webhooks_alone(
+    postgres: str, right: str | None, may: list[LiteralString]
+) -> None:
+    with new_role(postgres) as role, new_database(postgres) as alone, psycopg.connect(alone) as conn:
+        config = only_webhooks()
+        if right is not None:
+            config.grants = Grants.model_validate({right: [role]})
+        schema.install(conn, config)
+        assert differing(conn, config) == {}
+        assert allowed(alone, role, [SEND, *READ, *ADMINISTER, *NOBODY]) == may
+        # those of the audit trail have tables in each database, and nothing that reads or writes them but the owner
+        of_trail = [
+            "select * from svc.audit_holds",
+            "delete from svc.audit_seals",
+            "insert into svc.audit_holds default values",
+        ]
+        assert [each for each in allowed(alone, role, of_trail) if not each.startswith("select")] == []
+
+
+def only_webhooks() -> Config:
+    return hooks_config("order.created").model_copy(update={"products": ["webhooks"]})
+
+
+RIGHTS: LiteralString = """
+select o.name, coalesce(r.rolname::text, 'public'), x.privilege_type, x.is_grantable
+  from (
+    select n.nspname::text as name, n.nspacl as acl, n.nspowner as owner from pg_namespace n where n.nspname = 'svc'
+    union all
+    select c.oid::regclass::text, c.relacl, c.relowner from pg_class c where c.relnamespace = 'svc'::regnamespace
+    union all
+    select c.oid::regclass || '.' || a.attname, a.attacl, c.relowner
+      from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relnamespace = 'svc'::regnamespace
+    union all
+    select p.oid::regprocedure::text, coalesce(p.proacl, acldefault('f', p.proowner)), p.proowner
+      from pg_proc p where p.pronamespace = 'svc'::regnamespace
+  ) o(name, acl, owner)
+ cross join lateral aclexplode(o.acl) x left join pg_roles r on r.oid = x.grantee
+ where x.grantee <> o.owner
+"""
+
+
+def test_no_role_has_a_right_in_a_database_with_webhooks_alone_that_it_lacks_in_others(
+    postgres: str, database: str
+) -> None:
+    with new_database(postgres) as alone, psycopg.connect(alone) as less, psycopg.connect(database) as whole:
+        schema.install(less, only_webhooks())
+        rights, rights_of_all = (set(conn.execute(RIGHTS).fetchall()) for conn in (less, whole))
+    assert rights - rights_of_all == set()
+    roles = {role for _, role, *_ in rights}
+    assert {"svc_reader", "svc_sender", "svc_admin"} <= roles
+    assert "public" not in roles
 
 
 def test_who_captured_with_a_hash_loses_that_right_with_the_last_hash(database: str) -> None:

@@ -1,0 +1,74 @@
+"""The times in which triggers of a table were not right, so that the log may lack changes of it."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg import Connection
+
+from svc_pg.database.query import Query, fetch
+from svc_pg.database.statements import statement
+from svc_pg.database.table_names import TableName
+
+_TOLD: Final = statement("queries/audit/silences.sql")
+_LAST_SEEN: Final = "last seen right"
+_OF_ALL: Final = "session_replication_role"
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A time in which changes of a table may have gone unrecorded, as maintenance found.
+
+    All was right at ``since``, which is None if it never was, and again at ``until``, which is None if it is not yet.
+    """
+
+    since: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    told_at: datetime
+    is_over: bool
+    facts: str
+    is_of_log: bool
+
+
+def silences(conn: Connection[Any], table: str, *, before: datetime | None = None) -> list[Silence]:
+    """The silences of one table that began ``before`` a time, by default all, the oldest first. Never commits.
+
+    Looks at the table's newest 1,000 entries about no record. Raises NotInstalledError, and ConfigError for a name that
+    is no table's.
+    """
+    name = str(TableName.parse(table))
+    found = _paired(fetch(conn, Query(_TOLD, {"table": name}, _Told)), name)
+    return [each for each in found if before is None or each.since is None or each.since < before]
+
+
+def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
+    """One silence for each time at which all was last seen right."""
+    open_names: dict[str, set[str]] = {}
+    ends: dict[str, datetime] = {}
+    for entry in entries:
+        facts = json.loads(entry.facts)
+        since = facts.pop(_LAST_SEEN, "never")
+        names = {each for each in facts if not entry.is_of_log or _concerns(each, table)}
+        if not names:
+            continue
+        left = open_names.setdefault(since, set())
+        if entry.is_over:
+            left -= names
+            ends[since] = entry.told_at
+        else:
+            left |= names
+    return [
+        Silence(None if since == "never" else datetime.fromisoformat(since), None if left else ends.get(since))
+        for since, left in open_names.items()
+    ]
+
+
+def _concerns(identity: str, table: str) -> bool:
+    """True if what the log itself was told to lack concerns the table: a setting, or one of very many tables."""
+    return identity.startswith((_OF_ALL, f"{table}: ")) or identity.endswith(f" on {table}")
