@@ -89,7 +89,7 @@ def rebuild(
     ``source`` is a buffered file of ``svc_pg.audit.export``, also compressed by gzip, and ``table`` may be left out if
     it has one table. ``at``, an aware time, gives the rows as of then, as ``svc_pg.audit.as_of`` does. ``format`` is
     ``inserts``, or ``copy`` with the rows in a COPY. ``into`` is the name of the table to load, by default the same,
-    and ``without`` are columns to leave out, for example generated ones. ``progress`` is called with the entries so far.
+    and ``without`` are columns to leave out, for example generated ones. ``progress`` is called with the entries read.
 
     Rows need no memory but that of the longest line: entries go to a temporary file of about the size of the export.
     The findings say what the export does not tell; the file has the same words as comments at its end.
