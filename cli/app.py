@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "blame": Summary("Audit", "time_travel", "Show who last changed each field of a record."),
     "revert": Summary("Audit", "change_diff", "Print the SQL that reverts a change."),
     "export": Summary("Audit", "export", "Write the audit log as JSON, CSV or Parquet."),
+    "rebuild": Summary("Audit", "rebuild", "Write a table's rows as SQL, from an export alone."),
     "purge": Summary("Audit", "purge", "Remove old entries of the audit log."),
     "erase": Summary("Audit", "erase", "Erase a person's record from the log."),
     "hold": Summary("Audit", "hold", "Keep a record from purge and erasure."),

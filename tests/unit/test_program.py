@@ -61,6 +61,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             "blame",
             "revert",
             "export",
+            "rebuild",
             "purge",
             "erase",
             "hold",

@@ -1,0 +1,99 @@
+"""The members of a JSON object, each with the very text that the file has: no number passes through a float."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+_BEGIN: Final = re.compile(r"[ \t\n\r]*\{[ \t\n\r]*")
+_NAME: Final = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
+_SEPARATOR: Final = re.compile(r"[ \t\n\r]*([,}])")
+
+
+class Member(NamedTuple):
+    """A value, in which numbers are their texts, and the text of the value."""
+
+    value: Any
+    text: str
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
+
+
+def members(text: str) -> dict[str, Member]:
+    """The members of an object, of a name that is there twice the last. Raises ValueError if it is none."""
+    try:
+        return _members(text)
+    except (RecursionError, IndexError) as error:
+        raise ValueError("no JSON object, or one that is nested too deeply") from error
+
+
+def _members(text: str) -> dict[str, Member]:
+    name_at, separator_at, scan = _NAME.match, _SEPARATOR.match, _DECODER.raw_decode
+    begin = _BEGIN.match(text)
+    if begin is None:
+        raise ValueError("no JSON object")
+    found: dict[str, Member] = {}
+    at = begin.end()
+    is_last = text.startswith("}", at)
+    at += is_last
+    while not is_last:
+        match = name_at(text, at)
+        if match is not None:
+            name, begin_at = match[1], match.end()
+        else:
+            name, begin_at = _escaped_name(text, at)
+        value, at = scan(text, begin_at)
+        found[name] = Member(value, text[begin_at:at])
+        separator = separator_at(text, at)
+        if separator is None:
+            raise ValueError("no comma between members")
+        is_last = separator[1] == "}"
+        at = separator.end()
+    if _skip(text, at) != len(text):
+        raise ValueError("more than one JSON object")
+    return found
+
+
+def _escaped_name(text: str, at: int) -> tuple[str, int]:
+    at = _skip(text, at)
+    if text[at] != '"':
+        raise ValueError("no name of a member")
+    name, at = _DECODER.raw_decode(text, at)
+    at = _skip(text, at)
+    if text[at] != ":":
+        raise ValueError("no colon after a name")
+    return name, _skip(text, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return at if match is None else match.end()
+
+
+def values_of(text: str) -> Mapping[str, Any]:
+    """The values of an object, in which numbers are their texts, of a text that ``members`` has read."""
+    found = _DECODER.decode(text)
+    return found if isinstance(found, dict) else {}
+
+
+def is_storable(text: str) -> bool:
+    """True if PostgreSQL can hold this JSON: no NUL and no lone surrogate, which escapes can name."""
+    if "\\u" not in text:
+        return True
+    try:
+        plain = json.dumps(json.loads(text, parse_int=str, parse_float=str), ensure_ascii=False)
+        plain.encode()
+    except (ValueError, RecursionError):
+        return False
+    return "\\u0000" not in plain.replace("\\\\", "")
+
+
+def object_of(found: dict[str, Member]) -> str:
+    """The text of an object with these members."""
+    return "{" + ", ".join(f"{json.dumps(name)}: {member.text}" for name, member in found.items()) + "}"

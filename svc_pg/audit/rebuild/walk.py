@@ -1,0 +1,36 @@
+"""The order of change of one record's entries in one transaction, as ``svc.audit_walk`` finds it."""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
+
+
+def walk(changes: Sequence[tuple[str, str]], start: str | None) -> list[int] | None:
+    """The places of changes (image before, image after; '' is absence) so that each begins as the one before ended.
+
+    It is an Euler path by Hierholzer's algorithm, of several ways the one by the lowest place. It begins where the
+    images tell, or at ``start`` if it ends where it began. None if there is no such walk.
+    """
+    balance = Counter(before for before, _ in changes)
+    balance.subtract(after for _, after in changes)
+    starts = [image for image, surplus in balance.items() if surplus]
+    if starts:
+        if len(starts) != 2 or sorted(balance[image] for image in starts) != [-1, 1]:
+            return None
+        [begin] = (image for image in starts if balance[image] == 1)
+    else:
+        begin = start if start is not None and any(start == before for before, _ in changes) else changes[0][0]
+    left: dict[str, deque[int]] = defaultdict(deque)
+    for place, (before, _) in enumerate(changes):
+        left[before].append(place)
+    stack: list[tuple[str, int]] = [(begin, -1)]
+    found: list[int] = []
+    while stack:
+        image, came_by = stack[-1]
+        if left[image]:
+            place = left[image].popleft()
+            stack.append((changes[place][1], place))
+        else:
+            stack.pop()
+            if came_by >= 0:
+                found.append(came_by)
+    return found[::-1] if len(found) == len(changes) else None
