@@ -27,6 +27,7 @@ from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.audit.past.revert import arevert, revert
 from svc_pg.audit.proofs import ProvenEntry, aprove, check_proof, prove
 from svc_pg.audit.read.audit_query import AuditQuery, query
+from svc_pg.audit.read.coverage import CoverageCounts, CoverageQuery, CoveredTable, coverage
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.transaction import transaction
@@ -50,6 +51,9 @@ __all__ = [
     "AsOf",
     "AuditQuery",
     "Change",
+    "CoverageCounts",
+    "CoverageQuery",
+    "CoveredTable",
     "Diff",
     "Difference",
     "Entry",
@@ -101,6 +105,7 @@ __all__ = [
     "blame",
     "capture_log",
     "check_proof",
+    "coverage",
     "current_actor",
     "diff",
     "erase",

@@ -12,7 +12,9 @@ MOST: Final = 200
 DAYS: Final = 400
 """A comparison is told for so long, so that the partitions of older entries need not be read."""
 
-_READ: Final = statement("queries/status/open_findings.sql")
+RECONCILED: Final = statement("queries/status/reconciled.sql")
+"""The last recorded comparison of the table ``t.name`` in the last ``days``."""
+_READ: Final = statement("queries/status/open_findings.sql").replace("{reconciled}", RECONCILED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.audit.log.entry import COLUMNS
-from svc_pg.audit.read import change_order, record_changes
+from svc_pg.audit.read import change_order, coverage, record_changes, tables
 from svc_pg.audit.read.change_order import OfRecord
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
@@ -17,6 +17,7 @@ from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres import ddl_triggers, installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
+from svc_pg.status import open_findings
 from svc_pg.webhooks.deliveries import caused_deliveries, delivery_reasons
 from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.traffic import backlog, traffic_samples
@@ -25,7 +26,12 @@ from tests.support.documents import ROOT
 FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "sql" / "queries").rglob("*.sql"))
 TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
 FILLED: Final[dict[str, str]] = {
+    "queries/audit/captured_tables.sql": tables.CAPTURED,
+    "queries/audit/coverage_details.sql": coverage._DETAILS,
+    "queries/audit/covered_tables.sql": coverage._TABLES,
+    "queries/audit/entry_name.sql": tables.CAPTURED,
     "queries/audit/last_changes.sql": record_changes._OF_ENTRY,
+    "queries/audit/last_reconciliation.sql": coverage._LAST,
     "queries/audit/record_entries.sql": change_order.places(
         COLUMNS, OfRecord("1", ("t",)), ALL, tables=["t"], is_newest=True, limit=1
     )[0],
@@ -41,6 +47,8 @@ FILLED: Final[dict[str, str]] = {
     "queries/seals/changed_fields.sql": changed_fields._RESTORED,
     "queries/seals/leaves.sql": leaf_queries._LEAVES,
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,
+    "queries/status/open_findings.sql": open_findings._READ,
+    "queries/status/reconciled.sql": open_findings._READ,
     "queries/webhooks/activity.sql": traffic_samples.ACTIVITY,
     "queries/webhooks/backlog.sql": backlog._READ,
     "queries/webhooks/deliveries_of_transactions.sql": caused_deliveries._TEXT,

@@ -75,6 +75,8 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "entries to export": Surfaces(None, "get /audit/export", "export", "/audit/export"),
     "entries in statistics": Surfaces(None, "get /audit/stats", None, None),
     "entries in facets": Surfaces(None, "get /audit/facets", None, None),
+    "coverage": Surfaces(audit.coverage, "get /audit/coverage", None, "/coverage"),
+    "coverage counted": Surfaces(None, "get /audit/coverage/counts", None, None),
     "history of a record": Surfaces(None, "get /audit/records/{table}/{id}", None, "/audit/records/:table/:id"),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),

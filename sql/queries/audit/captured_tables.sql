@@ -1,4 +1,4 @@
--- identity is written as svc_pg.database.table_names spells names
+-- The tables with triggers of capture, and others that should have some
 select a.name, a.capture
   from (
     select coalesce(o.audited_table, w.name) as name,
@@ -9,12 +9,7 @@ select a.name, a.capture
          where kind = 'trigger' and identity like E'00\\_svc\\_audit\\_%%' and audited_table is not null
       ) o
       left join (
-        select t.oid, t.tgenabled, t.tgname::text || ' on ' || (
-                   select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
-                                     '.' order by ordinality)
-                     from pg_catalog.unnest(array[n.nspname::text, c.relname::text])
-                     with ordinality u(part, ordinality)
-               ) as identity
+        select t.oid, t.tgenabled, t.tgname::text || ' on ' || {name} as identity
           from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
          where t.tgname::text like E'00\\_svc\\_audit\\_%%'
       ) t on t.identity = o.identity

@@ -1,13 +1,16 @@
 """Entries to be counted: the newest of a range, or some of all its blocks; and which of them a query selects."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, LiteralString
+from typing import Annotated, Any, Final, LiteralString
+
+from psycopg.sql import Identifier
 
 from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.listing import filter_of, reach_of_selection, times_of
 from svc_pg.audit.read.stretch import Reach, stretch
-from svc_pg.database.effects import Effects
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.formats.doc import Doc
 
 # Only the entries of the range are looked at, in the order of an index, so that a rare value costs no more than a
@@ -26,6 +29,14 @@ _WHOLE: Final = """whole as materialized (
            min("timestamp") filter (where is_selected) as first, max("timestamp") filter (where is_selected) as last
       from looked_at
 )"""
+
+_MOST_BLOCKS: Final = 5_000
+"""The blocks that a sample is from, whatever number of entries the planner expects: a page has some twenty."""
+_EXPLAIN: Final = "explain (format json, verbose) select from svc.audit_logs"
+_BLOCKS: Final = """
+select coalesce(sum(pg_relation_size(to_regclass(name))), 0)::bigint / current_setting('block_size')::bigint + 1
+  from pg_catalog.unnest(%s::text[]) name
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +68,21 @@ def spread(query: AuditQuery, *, percent: float) -> Sample:
     wanted, looked_at = filter_of(query.conditions), filter_of(query.range)
     text = _LOOKED_AT + wanted.is_true + _SPREAD + looked_at.clause + "\n),\n" + _WHOLE
     return Sample(text, (*wanted.params, percent, *looked_at.params))
+
+
+def percent_of(query: AuditQuery, *, size: int) -> Effects[float]:
+    """The part of its range's blocks that has about ``size`` entries, as the planner expects them."""
+    looked_at = filter_of(query.range)
+    [[[found]]] = yield Statement(_EXPLAIN + looked_at.clause, looked_at.params)
+    names = [Identifier(scan["Schema"], scan["Relation Name"]).as_string() for scan in _scans(found["Plan"])]
+    [[blocks]] = yield Statement(_BLOCKS, (names,))
+    expected = max(1.0, float(found["Plan"]["Plan Rows"]))
+    return min(100.0, 100.0 * size / expected, 100.0 * _MOST_BLOCKS / int(blocks))
+
+
+def _scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The scans of a plan, which are of the partitions that the range has."""
+    if "Relation Name" in plan:
+        yield plan
+    for part in plan.get("Plans", ()):
+        yield from _scans(part)

@@ -1,37 +1,26 @@
 """Count entries of the audit log by time, table, actor, operation and severity."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
-from psycopg.rows import scalar_row
-from psycopg.sql import Identifier
 
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.listing import filter_of
-from svc_pg.audit.read.sample import EntryCount, Sample, newest, spread
+from svc_pg.audit.read.sample import EntryCount, Sample, newest, percent_of, spread
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
-from svc_pg.database.sqlstates import translating
 from svc_pg.formats.doc import Doc
 
 Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
-_MOST_BLOCKS: Final = 5_000
-"""The blocks that a sample is from, whatever number of entries the planner expects: a page has some twenty."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
 _LEAST_SAMPLE: Final = 100
-_BLOCKS: Final = """
-select coalesce(sum(pg_relation_size(to_regclass(name))), 0)::bigint / current_setting('block_size')::bigint + 1
-  from pg_catalog.unnest(%s::text[]) name
-"""
 _COUNTED: Final = """,
 span as materialized (
     select *, coalesce(%s, case when last - first > interval '7 days' then 'day'
@@ -109,7 +98,7 @@ async def astats(
         exact = await _counted(conn, newest_of_range, bucket)
     if exact[0].looked_at < MAX_ENTRIES:
         return _stats(exact, is_complete=True, tells_reach=tells_reach)
-    percent = await _percent(conn, query)
+    percent = await arun(conn, percent_of(query, size=MAX_ENTRIES))
     sample = await _counted(conn, spread(query, percent=percent), bucket)
     if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
         return _stats(exact, is_complete=False, tells_reach=tells_reach)
@@ -119,28 +108,6 @@ async def astats(
 async def _counted(conn: AsyncConnection[Any], sample: Sample, bucket: Bucket | None) -> list[_Counted]:
     params = (*sample.params, bucket, MAX_BUCKETS, MAX_GROUPS)
     return await afetch(conn, Query(sample.text + _COUNTED, params, _Counted))
-
-
-async def _percent(conn: AsyncConnection[Any], query: AuditQuery) -> float:
-    """The part of the range's blocks that are to be read, by the number of its entries as the planner expects it."""
-    looked_at = filter_of(query.range)
-    text = "explain (format json, verbose) select from svc.audit_logs" + looked_at.clause
-    with translating():
-        cursor = conn.cursor(row_factory=scalar_row)
-        [[found]] = await (await cursor.execute(text, looked_at.params)).fetchall()
-        scans = _scans(found["Plan"])
-        names = [Identifier(scan["Schema"], scan["Relation Name"]).as_string(conn) for scan in scans]
-        [blocks] = await (await cursor.execute(_BLOCKS, [names])).fetchall()
-    expected = max(1.0, float(found["Plan"]["Plan Rows"]))
-    return min(100.0, 100.0 * MAX_ENTRIES / expected, 100.0 * _MOST_BLOCKS / int(blocks))
-
-
-def _scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The scans of a plan, which are of the partitions that the range has."""
-    if "Relation Name" in plan:
-        yield plan
-    for part in plan.get("Plans", ()):
-        yield from _scans(part)
 
 
 def _entries(rows: list[_Counted]) -> int:

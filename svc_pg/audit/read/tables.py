@@ -17,7 +17,10 @@ from svc_pg.formats.doc import Doc
 
 Capture = Literal["recording", "disabled", "missing"]
 
-_TABLES: Final = statement("queries/audit/captured_tables.sql")
+ENTRY_NAME: Final = statement("queries/audit/entry_name.sql").strip()
+"""The name of the table ``c`` in the schema ``n``, as an entry has it."""
+CAPTURED: Final = statement("queries/audit/captured_tables.sql").replace("{name}", ENTRY_NAME)
+"""The tables with a trigger of capture, or among the names in its parameter, and the state of their capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ def query(config: AuditConfig) -> Listing[CapturedTable]:
     """A query of the tables that are audited, or should be, by name."""
     rules = [*(audited for _, audited in OWN_TABLES), *config.tables]
     by_name = Keyset(
-        select=_TABLES,
+        select=CAPTURED,
         row=partial(_row, rules),
         order=" order by a.name",
         beyond="a.name > %s",

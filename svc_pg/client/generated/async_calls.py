@@ -17,6 +17,7 @@ __all__ = [
     "AsyncCapabilities",
     "AsyncChanges",
     "AsyncConsoleEvents",
+    "AsyncCoverage",
     "AsyncDataChanges",
     "AsyncDeliveries",
     "AsyncEndpoints",
@@ -590,6 +591,33 @@ class AsyncHolds:
         return self._api.iterate(ops.HOLDS_LIST, Arguments(query=query), page_size)
 
 
+class AsyncCoverage:
+    """The operations ``coverage``."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def list(self, **query: Unpack[requests.CoverageListPage]) -> Page[models.CoveredTable]:
+        """Each table of the database by name: audited or not, why not, and its entries by day.
+
+        Needs the permission read.
+        """
+        return await self._api.answer(ops.COVERAGE_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.CoverageListQuery]
+    ) -> AsyncIterator[models.CoveredTable]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.COVERAGE_LIST, Arguments(query=query), page_size)
+
+    async def counts(self, **query: Unpack[requests.CoverageCountsQuery]) -> models.CoverageCounts:
+        """The number of tables in each state, and the schemas of the database.
+
+        Needs the permission read.
+        """
+        return await self._api.answer(ops.COVERAGE_COUNTS, Arguments(query=query))
+
+
 class AsyncEndpoints:
     """The operations ``endpoints``."""
 
@@ -1045,6 +1073,7 @@ class AsyncResources:
         self.tables = AsyncTables(api)
         self.seals = AsyncSeals(api)
         self.holds = AsyncHolds(api)
+        self.coverage = AsyncCoverage(api)
         self.endpoints = AsyncEndpoints(api)
         self.deliveries = AsyncDeliveries(api)
         self.messages = AsyncMessages(api)

@@ -17,6 +17,7 @@ __all__ = [
     "Capabilities",
     "Changes",
     "ConsoleEvents",
+    "Coverage",
     "DataChanges",
     "Deliveries",
     "Endpoints",
@@ -588,6 +589,33 @@ class Holds:
         return self._api.iterate(ops.HOLDS_LIST, Arguments(query=query), page_size)
 
 
+class Coverage:
+    """The operations ``coverage``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.CoverageListPage]) -> Page[models.CoveredTable]:
+        """Each table of the database by name: audited or not, why not, and its entries by day.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.COVERAGE_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.CoverageListQuery]
+    ) -> Iterator[models.CoveredTable]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.COVERAGE_LIST, Arguments(query=query), page_size)
+
+    def counts(self, **query: Unpack[requests.CoverageCountsQuery]) -> models.CoverageCounts:
+        """The number of tables in each state, and the schemas of the database.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.COVERAGE_COUNTS, Arguments(query=query))
+
+
 class Endpoints:
     """The operations ``endpoints``."""
 
@@ -1043,6 +1071,7 @@ class Resources:
         self.tables = Tables(api)
         self.seals = Seals(api)
         self.holds = Holds(api)
+        self.coverage = Coverage(api)
         self.endpoints = Endpoints(api)
         self.deliveries = Deliveries(api)
         self.messages = Messages(api)

@@ -24,9 +24,12 @@ __all__ = [
     "ClaimedSession",
     "ConnectedProgram",
     "ConsoleEvent",
+    "CoverageCounts",
+    "CoveredTable",
     "CreatedPortalLink",
     "CreatedToken",
     "DatabaseStatus",
+    "DayCount",
     "Delivery",
     "DeliveryAttempt",
     "DeliveryDetail",
@@ -70,7 +73,9 @@ __all__ = [
     "PurgeReport",
     "QueueState",
     "ReadinessReport",
+    "ReconciledTables",
     "RecordState",
+    "RecordedComparison",
     "RegisteredEndpoint",
     "ReplayResult",
     "Retention",
@@ -963,6 +968,103 @@ class CapturedTable(Answer):
     """
     rules: CaptureRules | None
     """Its rules in the configuration that the console was given; None if that does not name the table."""
+
+
+class DayCount(Answer):
+    """The number of entries of a table in a day."""
+
+    day: datetime
+    """The beginning of the day, in UTC."""
+    entries: int
+    """The number of its entries."""
+    is_estimate: bool
+    """True if it was computed from a sample: few entries may be missed."""
+
+
+class RecordedComparison(Answer):
+    """The last recorded comparison of a table with the log, of the last 400 days."""
+
+    at: datetime
+    """The time at which it was recorded."""
+    rows: int
+    """The number of rows that it compared."""
+    missing: int
+    """The number of rows that the log lacked."""
+    differing: int
+    """The number of rows that the log knew otherwise."""
+    gone: int
+    """The number of records that only the log had."""
+    unrepaired: int
+    """The number of those differences that no repair has recorded."""
+
+
+class CoveredTable(Answer):
+    """A table, a foreign table or a view, or a name that should be a table."""
+
+    schema_: str = Field(alias="schema")
+    """Its schema."""
+    name: str
+    """Its name with its schema, as entries have it."""
+    kind: str | None
+    """Its kind; None if it is not there."""
+    state: str
+    """Its state: it is drifting if its capture is not as configured, so that changes may be missed. One of audited,
+    drifting, not_audited; later versions may have others.
+    """
+    reason: str | None
+    """The reason for which it is not audited, or is drifting; else None."""
+    redact: Mapping[str, str]
+    """The way in which values of its columns are disguised, by column."""
+    ignore: Sequence[str]
+    """An UPDATE that changes these columns alone has no entry."""
+    columns: Sequence[str] | None
+    """The only columns that are recorded, beside its key; None stands for all."""
+    has_key: bool
+    """False if nothing identifies a record, so that entries name none."""
+    partitions: int | None
+    """The number of its partitions; None if it has none by its kind."""
+    estimated_rows: int | None
+    """The planner's estimate of its rows; None if it has none yet."""
+    days: Sequence[DayCount]
+    """Its entries in the last 14 days, the oldest first; empty if none was found."""
+    last_entry_at: datetime | None
+    """The time of the newest of those entries that were counted; None if there is none."""
+    reconciliation: RecordedComparison | None
+    """Its last recorded comparison with the log; None if there is none."""
+
+
+class ReconciledTables(Answer):
+    """The last recorded comparisons with the log of all audited tables, of the last 400 days."""
+
+    tables: int
+    """The number of tables that were compared, 5,000 at most."""
+    last_at: datetime | None
+    """The time of the last comparison; None if there is none."""
+    oldest_at: datetime | None
+    """That of the table whose last comparison is the oldest."""
+    unrepaired: int
+    """The number of differences that no repair has recorded."""
+
+
+class CoverageCounts(Answer):
+    """The number of tables in each state, the schemas that they are in, and the last comparisons with the log."""
+
+    tables: int
+    """The number of tables, with those that should be there and are not."""
+    audited: int
+    """The number of those whose changes are recorded as configured."""
+    drifting: int
+    """The number of those whose capture is not as configured."""
+    not_audited: int
+    """The number of those whose changes are not recorded."""
+    excluded: int
+    """The number of these that the configuration excludes."""
+    others: int
+    """The number of views and foreign tables, which are never audited."""
+    schemas: Sequence[str]
+    """The first 200 schemas by name."""
+    reconciled: ReconciledTables
+    """The comparisons of all audited tables, whichever are counted."""
 
 
 class PurgeReport(Answer):

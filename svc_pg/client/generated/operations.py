@@ -88,6 +88,10 @@ HOLDS_LIST: Final = Operation("GET", "/audit/holds", Page[models.Hold], query=re
 ENTRIES_STATS: Final = Operation("GET", "/audit/stats", models.AuditStats, query=requests.EntriesStatsQuery)
 ENTRIES_FACETS: Final = Operation("GET", "/audit/facets", models.Facets, query=requests.EntriesFacetsQuery)
 TABLES_LIST: Final = Operation("GET", "/audit/tables", Page[models.CapturedTable], query=requests.TablesListPage)
+COVERAGE_LIST: Final = Operation("GET", "/audit/coverage", Page[models.CoveredTable], query=requests.CoverageListPage)
+COVERAGE_COUNTS: Final = Operation(
+    "GET", "/audit/coverage/counts", models.CoverageCounts, query=requests.CoverageCountsQuery
+)
 ENTRIES_EXPORT: Final = Operation("GET", "/audit/export", Any, query=requests.EntriesExportFile)
 ENDPOINTS_LIST: Final = Operation(
     "GET", "/webhooks/endpoints", Page[models.Endpoint], query=requests.EndpointsListPage, with_commas=("ids",)

@@ -20,6 +20,9 @@ __all__ = [
     "ClaimRequest",
     "ConsoleEventsListPage",
     "ConsoleEventsListQuery",
+    "CoverageCountsQuery",
+    "CoverageListPage",
+    "CoverageListQuery",
     "CreateEndpointRequest",
     "CreatePortalSessionRequest",
     "CreateTenantRequest",
@@ -600,6 +603,39 @@ class TablesListPage(TypedDict, total=False):
     """NextCursor of a page."""
     before: str | None
     """PrevCursor of a page, for the page before it."""
+
+
+class CoverageListQuery(TypedDict, total=False):
+    """The parameters of ``coverage.list``."""
+
+    state: Literal["audited", "drifting", "not_audited"] | None
+    """Tables in this state."""
+    schema: str | None
+    """Tables of this schema."""
+    text: str | None
+    """Tables with these letters in their name or that of their schema."""
+
+
+class CoverageListPage(CoverageListQuery, total=False):
+    """Those of a page of ``coverage.list``."""
+
+    limit: int | None
+    """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
+    before: str | None
+    """PrevCursor of a page, for the page before it."""
+
+
+class CoverageCountsQuery(TypedDict, total=False):
+    """The parameters of ``coverage.counts``."""
+
+    state: Literal["audited", "drifting", "not_audited"] | None
+    """Tables in this state."""
+    schema: str | None
+    """Tables of this schema."""
+    text: str | None
+    """Tables with these letters in their name or that of their schema."""
 
 
 class EntriesExportQuery(TypedDict, total=False):

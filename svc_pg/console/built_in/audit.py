@@ -4,6 +4,7 @@ from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_changes import ChangeRoutes
 from svc_pg.console.built_in.audit_counts import CountRoutes
+from svc_pg.console.built_in.audit_coverage import CoverageRoutes
 from svc_pg.console.built_in.audit_entries import EntryRoutes
 from svc_pg.console.built_in.audit_files import FileRoutes
 from svc_pg.console.built_in.audit_past import PastRoutes
@@ -32,6 +33,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
             *ProofRoutes(log).endpoints(),
             *CountRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),
+            *CoverageRoutes(log, config).endpoints(),
             *FileRoutes(database, log, config).endpoints(),
         ],
     )

@@ -24,6 +24,10 @@ class Addresses:
         """The audit log."""
         return self._url("audit", query=filters)
 
+    def coverage(self, **filters: str | Sequence[str]) -> str:
+        """The tables of the database, audited or not."""
+        return self._url("coverage", query=filters)
+
     def entry(self, entry_id: str) -> str:
         """One entry of the audit log."""
         return self._url("audit", "entries", entry_id)

@@ -132,6 +132,11 @@ def spark(counts: Sequence[int]) -> Spark:
     return Spark(width, f"M{line}" if points else "", f"M0 {SPARK}L{line}L{width} {SPARK}z" if points else "")
 
 
+def heat(counts: Sequence[int]) -> Sequence[int]:
+    """The step of each count in a row of heat: 0, below 10, 100, 1,000, and more."""
+    return [0 if count == 0 else min(4, len(str(count))) for count in counts]
+
+
 def share(part: float, whole: float) -> float:
     """The part in percent of the whole, for the width of a gauge."""
     return round(100 * part / whole, 1) if whole > 0 else 0

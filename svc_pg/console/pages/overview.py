@@ -17,7 +17,7 @@ from svc_pg.console.pages.audit.changes import OPERATIONS, short, twins, who
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.formatting import duration
-from svc_pg.console.pages.integrity import integrity
+from svc_pg.console.pages.integrity import coverage_counts, facts_of, integrity_of, system_status
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
@@ -63,7 +63,10 @@ async def overview_page(request: PageRequest) -> Answer:
     window = request.choice("window", PERIODS, "24h")
     of_webhooks, of_log = await _both(_of_webhooks(request, window), _of_log(request, window))
     period = {"periods": PERIODS, "window": window, "period": PERIODS[window]}
-    return Html("overview", {"integrity": await integrity(request), **period, **of_webhooks, **of_log})
+    status = await system_status(request)
+    facts = facts_of(request, status, await coverage_counts(request)) if request.has_audit else []
+    of_integrity = {"integrity": integrity_of(status), "facts": facts}
+    return Html("overview", {**of_integrity, **period, **of_webhooks, **of_log})
 
 
 async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, Values]) -> tuple[Values, Values]:

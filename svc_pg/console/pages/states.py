@@ -22,6 +22,23 @@ ENDPOINTS: Final[Mapping[str, State]] = {
 }
 """By their health, or, if that is not known, by their status."""
 
+COVERAGE: Final[Mapping[str, State]] = {
+    "audited": ("ok", "ok", "On record"),
+    "drifting": ("bad", "warn", "Drifting"),
+    "not_audited": ("off", "ban", "Not on record"),
+}
+COVERAGE_REASONS: Final = {
+    "excluded": "excluded by the configuration",
+    "foreign_table": "a foreign table: its rows are elsewhere",
+    "materialized_view": "a materialized view",
+    "no_such_table": "there is no such table",
+    "not_in_configuration": "the configuration does not name it",
+    "trigger_disabled": "a trigger is disabled",
+    "trigger_missing": "a trigger is missing",
+    "view": "a view",
+}
+"""The reasons for which a table is not on record, or is drifting, in words."""
+
 OUTCOMES: Final = {
     "success": "Delivered",
     "http_error": "Refused",

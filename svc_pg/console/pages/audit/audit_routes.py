@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages.audit import as_of_page, entry, log, record, revert_page, selection, tail, transaction
+from svc_pg.console.pages.audit import (
+    as_of_page,
+    coverage_page,
+    entry,
+    log,
+    record,
+    revert_page,
+    selection,
+    tail,
+    transaction,
+)
 from svc_pg.console.pages.navigation import AUDIT, NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
@@ -26,6 +36,14 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         nav_item=NavItem(word="Live tail", icon="tail", group=AUDIT, key="t", product="audit"),
         filters=["after"],
         lists=[*selection.WORDS],
+    ),
+    PageRoute(
+        "GET",
+        "/coverage",
+        coverage_page.coverage_page,
+        is_compressed=True,
+        nav_item=NavItem(word="Coverage", icon="cover", group=AUDIT, key="b", product="audit"),
+        filters=[*coverage_page.WORDS, *PAGES],
     ),
     PageRoute("GET", "/audit/export", log.export, is_compressed=True, filters=["format"], lists=[*selection.WORDS]),
     PageRoute("GET", "/audit/entries/:id", entry.entry_page, is_compressed=True),

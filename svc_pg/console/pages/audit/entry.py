@@ -5,10 +5,10 @@ from typing import Final, cast
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
-from svc_pg.console.built_in.audit_proof import EntrySeal
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes, related
 from svc_pg.console.pages.differences.work import Work
+from svc_pg.console.pages.integrity import proof_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -32,7 +32,7 @@ async def entry_page(request: PageRequest) -> Answer:
         "work": Work(),
         "longest": _SHOWN,
         "patch": _patch(entry) if entry.operation == "UPDATE" else None,
-        "sealing": await _sealing(request),
+        "proof": await proof_of(request, entry.id),
         "can_be_reverted": changes.can_be_reverted(request, [entry]),
     }
     return Html("entry", values)
@@ -54,13 +54,6 @@ async def snapshot(request: PageRequest) -> Answer:
 
 async def _entry(request: PageRequest) -> Entry:
     return await request.api.get(Entry, "audit", "entries", request.params["id"])
-
-
-async def _sealing(request: PageRequest) -> EntrySeal | None:
-    """The seal of the entry; None if this person, or this log, has none to show."""
-    if not request.sees_whole_log:
-        return None
-    return await request.api.get(EntrySeal, "audit", "entries", request.params["id"], "seal")
 
 
 def _patch(entry: Entry) -> str | None:

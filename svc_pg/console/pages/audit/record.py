@@ -10,6 +10,7 @@ from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
+from svc_pg.console.pages.integrity import proof_of
 from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.database.pagination import Page
 
@@ -33,6 +34,7 @@ async def record_page(request: PageRequest) -> Answer:
         "record_id": record_id,
         "page": page,
         "newest": page.data[0] if page.data and not position else None,
+        "proof": await proof_of(request, page.data[0].id) if page.data and not position else None,
         "facets": facets,
         "actors": [(actor, charts.share(actor.entries, most)) for actor in actors],
         "entries_of": await related.entries_of(request, page),

@@ -1,0 +1,296 @@
+"""The coverage of a database: each table, whether its changes are recorded, what of them, and the reason if not."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Annotated, Any, Final, LiteralString, Self, Unpack, get_args
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.read.coverage_days import DayCount, TableDays, days_of
+from svc_pg.audit.read.coverage_filters import CoverageFilter, Reason, RelationKind, State
+from svc_pg.audit.read.tables import CAPTURED, ENTRY_NAME
+from svc_pg.capture.patterns import covering, posix
+from svc_pg.config.audit import AuditConfig
+from svc_pg.config.audited_table import AuditedTable, Redaction
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.effects import Effects
+from svc_pg.database.filters import applied
+from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
+from svc_pg.database.performing import ByIndexes, arun, run
+from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
+from svc_pg.status import open_findings
+
+MOST_SCHEMAS: Final = 200
+"""The most schemas whose names are told with the counts."""
+
+_FEATURE: Final = "the coverage of a database"
+_TABLES: Final[LiteralString] = (
+    statement("queries/audit/covered_tables.sql").replace("{name}", ENTRY_NAME).replace("{captured}", CAPTURED)
+)
+_DETAILS: Final[LiteralString] = statement("queries/audit/coverage_details.sql").replace(
+    "{reconciled}", open_findings.RECONCILED
+)
+_LAST: Final[LiteralString] = statement("queries/audit/last_reconciliation.sql").replace(
+    "{reconciled}", open_findings.RECONCILED
+)
+_MOST_RECONCILED: Final = 5_000
+_COUNTS: Final[LiteralString] = """
+select count(*) filter (where c.is_table) as tables, count(*) filter (where c.state = 'audited') as audited,
+       count(*) filter (where c.state = 'drifting') as drifting,
+       count(*) filter (where c.is_table and c.state = 'not_audited') as not_audited,
+       count(*) filter (where c.reason = 'excluded') as excluded,
+       count(*) filter (where not c.is_table) as others,
+       (pg_catalog.array_agg(distinct c.schema order by c.schema))[1:%s] as schemas
+  from (
+    select c.*, c.kind is null or c.kind in ('table', 'partitioned_table') as is_table from ("""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedComparison:
+    """The last recorded comparison of a table with the log, of the last 400 days."""
+
+    at: Annotated[datetime, Doc("The time at which it was recorded.")]
+    rows: Annotated[int, Doc("The number of rows that it compared.", 4117)]
+    missing: Annotated[int, Doc("The number of rows that the log lacked.", 0)]
+    differing: Annotated[int, Doc("The number of rows that the log knew otherwise.", 2)]
+    gone: Annotated[int, Doc("The number of records that only the log had.", 0)]
+    unrepaired: Annotated[int, Doc("The number of those differences that no repair has recorded.", 0)]
+
+    @property
+    def differences(self) -> int:
+        """The number of all differences."""
+        return self.missing + self.differing + self.gone
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredTable:
+    """A table, a foreign table or a view, or a name that should be a table."""
+
+    schema: Annotated[str, Doc("Its schema.", "public")]
+    name: Annotated[str, Doc("Its name with its schema, as entries have it.", "public.customer")]
+    kind: Annotated[RelationKind | None, Doc("Its kind; null if it is not there.")]
+    state: Annotated[
+        State, Doc("Its state: it is drifting if its capture is not as configured, so that changes may be missed.")
+    ]
+    reason: Annotated[Reason | None, Doc("The reason for which it is not audited, or is drifting; else null.")]
+    redact: Annotated[
+        Mapping[str, Redaction],
+        Doc("The way in which values of its columns are disguised, by column.", {"iban": "last4"}),
+    ] = field(default_factory=dict)
+    ignore: Annotated[
+        Sequence[str], Doc("An UPDATE that changes these columns alone has no entry.", ["updated_at"])
+    ] = ()
+    columns: Annotated[
+        Sequence[str] | None, Doc("The only columns that are recorded, beside its key; null stands for all.", ["name"])
+    ] = None
+    has_key: Annotated[bool, Doc("False if nothing identifies a record, so that entries name none.")] = False
+    partitions: Annotated[int | None, Doc("The number of its partitions; null if it has none by its kind.", 12)] = None
+    estimated_rows: Annotated[int | None, Doc("The planner's estimate of its rows; null if it has none yet.", 1200)] = (
+        None
+    )
+    days: Annotated[
+        Sequence[DayCount], Doc("Its entries in the last 14 days, the oldest first; empty if none was found.")
+    ] = ()
+    last_entry_at: Annotated[
+        datetime | None, Doc("The time of the newest of those entries that were counted; null if there is none.")
+    ] = None
+    reconciliation: Annotated[
+        RecordedComparison | None, Doc("Its last recorded comparison with the log; null if there is none.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciledTables:
+    """The last recorded comparisons with the log of all audited tables, of the last 400 days."""
+
+    tables: Annotated[int, Doc("The number of tables that were compared, 5,000 at most.", 41)]
+    last_at: Annotated[datetime | None, Doc("The time of the last comparison; null if there is none.")]
+    oldest_at: Annotated[datetime | None, Doc("That of the table whose last comparison is the oldest.")]
+    unrepaired: Annotated[int, Doc("The number of differences that no repair has recorded.", 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageCounts:
+    """The number of tables in each state, the schemas that they are in, and the last comparisons with the log."""
+
+    tables: Annotated[int, Doc("The number of tables, with those that should be there and are not.", 44)]
+    audited: Annotated[int, Doc("The number of those whose changes are recorded as configured.", 41)]
+    drifting: Annotated[int, Doc("The number of those whose capture is not as configured.", 0)]
+    not_audited: Annotated[int, Doc("The number of those whose changes are not recorded.", 3)]
+    excluded: Annotated[int, Doc("The number of these that the configuration excludes.", 2)]
+    others: Annotated[int, Doc("The number of views and foreign tables, which are never audited.", 7)]
+    schemas: Annotated[Sequence[str], Doc("The first 200 schemas by name.", ["public"])]
+    reconciled: Annotated[ReconciledTables, Doc("The comparisons of all audited tables, whichever are counted.")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    tables: int
+    audited: int
+    drifting: int
+    not_audited: int
+    excluded: int
+    others: int
+    schemas: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    name: str
+    is_there: bool
+    columns: list[str]
+    has_key: bool
+    partitions: int | None
+    estimated_rows: int | None
+    reconciled_at: datetime | None
+    compared_rows: int
+    missing: int
+    differing: int
+    gone: int
+    unrepaired: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageQuery(Listing[CoveredTable]):
+    """The tables by schema and name, page by page. Every method but ``list``, ``alist`` and counts gives a new one."""
+
+    rules: Sequence[AuditedTable] = ()
+
+    def list(self, conn: Connection[Any]) -> Page[CoveredTable]:
+        """Run on a sync connection to PostgreSQL. Never commits. Raises NotInstalledError."""
+        require_postgres(conn, _FEATURE)
+        return run(conn, self.page())
+
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[CoveredTable]:
+        """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
+        require_postgres(conn, _FEATURE)
+        return await arun(conn, self.page(max_bytes=max_bytes))
+
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[CoveredTable]]:
+        """The effects of ``list`` and ``alist``. A table that is dropped meanwhile keeps its name and state."""
+        found: Page[CoveredTable] = yield from Listing.page(self, max_bytes=max_bytes)
+        if not found.data:
+            return found
+        details: list[_Detail] = yield ByIndexes(self._details(found.data))
+        days = yield from days_of([table.name for table in found])
+        of = {detail.name: detail for detail in details}
+        shown = [_with_details(table, of[table.name], days.get(table.name), self.rules) for table in found]
+        return replace(found, data=shown)
+
+    def counts(self, conn: Connection[Any]) -> CoverageCounts:
+        """Count the tables that the filters select, on a sync connection. Never commits. Raises NotInstalledError."""
+        require_postgres(conn, _FEATURE)
+        return run(conn, self._counted())
+
+    async def acounts(self, conn: AsyncConnection[Any]) -> CoverageCounts:
+        """As ``counts``, on an async connection."""
+        require_postgres(conn, _FEATURE)
+        return await arun(conn, self._counted())
+
+    def state(self, state: State) -> Self:
+        """Tables in this state. Raises QueryError if there is none."""
+        if state not in get_args(State):
+            raise QueryError(f"{state!r} is not a state", hint=f"States are {', '.join(get_args(State))}.")
+        return self._where("c.state = %s", state)
+
+    def schema(self, name: str) -> Self:
+        """Tables of this schema."""
+        return self._where("c.schema = %s", name)
+
+    def text(self, words: str) -> Self:
+        """Tables with these letters in their name or that of their schema."""
+        return self._where("strpos(lower(c.name), lower(%s)) > 0", words)
+
+    def _counted(self) -> Effects[CoverageCounts]:
+        text: LiteralString = _COUNTS + _TABLES + self.filter.clause + ") c\n) c"
+        counts: _Counts
+        [counts] = yield Query(text, (MOST_SCHEMAS, *self.filter.params), _Counts)
+        params = {"most": _MOST_RECONCILED, "days": open_findings.DAYS}
+        [last] = yield ByIndexes(Query(_LAST, params, ReconciledTables))
+        return CoverageCounts(
+            counts.tables,
+            counts.audited,
+            counts.drifting,
+            counts.not_audited,
+            counts.excluded,
+            counts.others,
+            counts.schemas or [],
+            last,
+        )
+
+    def _details(self, tables: Sequence[CoveredTable]) -> Query[_Detail]:
+        names = [TableName.parse(table.name) for table in tables]
+        params = {
+            "names": [table.name for table in tables],
+            "schemas": [name.schema for name in names],
+            "tables": [name.table for name in names],
+            "columns": sorted({column for rules in self.rules for column in _configured(rules)}),
+            "days": open_findings.DAYS,
+        }
+        return Query(_DETAILS, params, _Detail)
+
+
+def coverage(config: AuditConfig, **filters: Unpack[CoverageFilter]) -> CoverageQuery:
+    """Each table of a PostgreSQL database, compared with ``config``: recorded, drifting or not, and why not.
+
+    Its entries by day are of the last 14 days: counted, or estimated from a sample if there are more than 50,000.
+    Raises QueryError for a value that is too long.
+    """
+    names = [str(TableName.parse(rules.name)) for rules in config.tables if not rules.is_pattern]
+    patterns = [
+        {"covers": posix(rules.name), "excludes": [posix(name) for name in rules.exclude]}
+        for rules in config.tables
+        if rules.is_pattern
+    ]
+    by_name = Keyset(
+        select=_TABLES,
+        row=CoveredTable,
+        order=" order by c.schema, c.name",
+        beyond="(c.schema, c.name) > (%s, %s)",
+        reverse_order=" order by c.schema desc, c.name desc",
+        before="(c.schema, c.name) < (%s, %s)",
+        key=lambda table: (table.schema, table.name),
+        read=lambda cursor: decode(cursor, str, str),
+    )
+    start = Filter(params=(names, json.dumps(patterns), names))
+    return applied(CoverageQuery(keyset=by_name, filter=start, rules=config.tables), CoverageFilter, filters)
+
+
+def _configured(rules: AuditedTable) -> set[str]:
+    return {*rules.redactions, *rules.ignore, *(rules.columns or ())}
+
+
+def _with_details(
+    table: CoveredTable, detail: _Detail, days: TableDays | None, rules: Sequence[AuditedTable]
+) -> CoveredTable:
+    """The table with what else is known of it; of its rules only those of columns that it has."""
+    found = covering(rules, TableName.parse(table.name)) if table.state != "not_audited" else None
+    return replace(
+        table,
+        redact={column: found.redactions[column] for column in detail.columns if column in found.redactions}
+        if found
+        else {},
+        ignore=[column for column in detail.columns if column in found.ignore] if found else [],
+        columns=[column for column in detail.columns if column in found.columns] if found and found.columns else None,
+        has_key=detail.has_key or bool(found and found.key),
+        partitions=detail.partitions,
+        estimated_rows=detail.estimated_rows,
+        days=days.days if days else [],
+        last_entry_at=days.last if days else None,
+        reconciliation=RecordedComparison(
+            detail.reconciled_at,
+            detail.compared_rows,
+            detail.missing,
+            detail.differing,
+            detail.gone,
+            detail.unrepaired,
+        )
+        if detail.reconciled_at
+        else None,
+    )
