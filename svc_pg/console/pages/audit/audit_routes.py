@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages.audit import as_of_page, entry, log, record, revert_page, selection, tail, transaction
+from svc_pg.console.pages.audit import as_of_page, asking, entry, log, record, revert_page, selection, tail, transaction
 from svc_pg.console.pages.navigation import AUDIT, NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
@@ -15,7 +15,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         log.log_page,
         is_compressed=True,
         nav_item=NavItem(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
-        filters=(*log.POSITIONS, log.VIEW),
+        filters=(*log.POSITIONS, log.VIEW, asking.QUESTION),
         lists=[*selection.WORDS],
     ),
     PageRoute(

@@ -9,7 +9,7 @@ from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
-from svc_pg.console.pages.audit import changes, record_names, related, selection
+from svc_pg.console.pages.audit import asking, changes, record_names, related, selection
 from svc_pg.console.pages.audit.selection import FROM_START
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
@@ -49,6 +49,8 @@ async def log_page(request: PageRequest) -> Answer:
     shown = _Shown(Page([], None))
     facets: Facets | None = None
     try:
+        if (leads_to := asking.answered(request)) is not None:
+            return leads_to
         shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
         facets = await request.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
     except Problem as error:
@@ -75,6 +77,7 @@ async def log_page(request: PageRequest) -> Answer:
         "is_search": selection.is_search(filters),
         "most_searched": selection.most_searched(filters),
         "problem": problem,
+        "bar": asking.bar(request),
         "periods": _PERIODS,
         "changes": changes,
         "cleared": request.to.entries(),
