@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.audit.log.entry import COLUMNS
-from svc_pg.audit.read import change_order, record_changes
+from svc_pg.audit.read import change_order, known_values, record_changes
 from svc_pg.audit.read.change_order import OfRecord
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
@@ -25,6 +25,7 @@ from tests.support.documents import ROOT
 FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "sql" / "queries").rglob("*.sql"))
 TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
 FILLED: Final[dict[str, str]] = {
+    "queries/audit/index_values.sql": known_values._OF_INDEX.replace("{column}", "actor_id"),
     "queries/audit/last_changes.sql": record_changes._OF_ENTRY,
     "queries/audit/record_entries.sql": change_order.places(
         COLUMNS, OfRecord("1", ("t",)), ALL, tables=["t"], is_newest=True, limit=1

@@ -47,6 +47,7 @@ __all__ = [
     "EntriesPurgeQuery",
     "EntriesRevertQuery",
     "EntriesStatsQuery",
+    "EntriesValuesQuery",
     "HoldsListPage",
     "HoldsListQuery",
     "MagicLinkRequest",
@@ -589,6 +590,15 @@ class EntriesFacetsQuery(TypedDict, total=False):
     """Updates that changed this field; repeat it for several."""
     transaction: str | None
     """Entries of one transaction, by the ``xact_id`` of any of them."""
+
+
+class EntriesValuesQuery(TypedDict, total=False):
+    """The parameters of ``entries.values``."""
+
+    of: Required[Literal["resource", "actor", "tenant", "label"]]
+    """The filter whose values are wanted."""
+    text: str | None
+    """Letters that the values have, in whatever case."""
 
 
 class TablesListPage(TypedDict, total=False):

@@ -17,6 +17,7 @@ from svc_pg.audit.read.around import around
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets, afacets
 from svc_pg.audit.read.follow_pages import following
+from svc_pg.audit.read.known_values import KnownValues, Named, aknown_values
 from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import check_words, search
 from svc_pg.audit.read.stats import AuditStats, Bucket, astats
@@ -77,6 +78,11 @@ class PostgresLog:
         """The values of each filter."""
         async with self.database.connection() as conn:
             return await afacets(conn, query, tells_reach=tells_reach)
+
+    async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
+        """Values of a filter, of the whole log if an index has them."""
+        async with self.database.connection() as conn:
+            return await aknown_values(conn, query, name, text)
 
     async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
         """Counts of entries."""

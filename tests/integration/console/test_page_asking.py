@@ -120,3 +120,26 @@ def test_a_hostile_question_stays_a_text(reader: Browser, text: str) -> None:
 def test_a_question_beside_other_filters_adds_to_them(reader: Browser) -> None:
     answer = ask(reader, "severity:critical", "&actor=jonas")
     assert parse_qs(urlsplit(answer.headers["location"]).query) == {"actor": ["jonas"], "severity": ["critical"]}
+
+
+def offered(reader: Browser, text: str) -> list[str]:
+    page = reader.ask("GET", f"/audit/offers?q={quote(text)}")
+    assert page.status_code == 200
+    assert_strict(page.text)
+    return [*Document(page.text).values("data-text")]
+
+
+def test_completion_offers_keys_then_values_of_the_log(reader: Browser) -> None:
+    assert offered(reader, "severity:critical act") == ["severity:critical actor:"]
+    assert offered(reader, "severity:critical actor:m") == ["severity:critical actor:mara "]
+    assert offered(reader, "-actor:mara,j") == ["-actor:mara,jonas "]
+    assert offered(reader, "table:ord") == ["table:public.orders "]
+    assert offered(reader, "aktor:m") == []
+    assert offered(reader, "x" * 20_000) == []
+    assert offered(reader, "actor:" + "x" * 1_000) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_are_completed_as_texts(reader: Browser, text: str) -> None:
+    for question in (text, f"{text}:x", f'actor:"{text}', f"actor:{text}\0"):
+        offered(reader, question)

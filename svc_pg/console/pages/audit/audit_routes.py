@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages.audit import as_of_page, asking, entry, log, record, revert_page, selection, tail, transaction
+from svc_pg.console.pages.audit import (
+    as_of_page,
+    asking,
+    entry,
+    log,
+    offers,
+    record,
+    revert_page,
+    selection,
+    tail,
+    transaction,
+)
 from svc_pg.console.pages.navigation import AUDIT, NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
@@ -27,6 +38,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         filters=["after"],
         lists=[*selection.WORDS],
     ),
+    PageRoute("GET", "/audit/offers", offers.offers_page, is_compressed=True, filters=[asking.QUESTION]),
     PageRoute("GET", "/audit/export", log.export, is_compressed=True, filters=["format"], lists=[*selection.WORDS]),
     PageRoute("GET", "/audit/entries/:id", entry.entry_page, is_compressed=True),
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),
