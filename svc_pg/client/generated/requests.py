@@ -543,6 +543,8 @@ class EntriesStatsQuery(TypedDict, total=False):
     """Entries of one transaction, by the ``xact_id`` of any of them."""
     bucket: Literal["minute", "hour", "day"] | None
     """The unit of times; default: minute up to three hours, hour up to seven days, else day."""
+    newest: bool | None
+    """True to count only the newest 10,000 entries of the range, which costs little."""
 
 
 class EntriesFacetsQuery(TypedDict, total=False):

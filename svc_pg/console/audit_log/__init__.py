@@ -51,7 +51,14 @@ class AuditLog(Protocol):
     async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
         """Values of a filter that have some letters."""
 
-    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+    async def stats(
+        self,
+        query: AuditQuery,
+        *,
+        bucket: Bucket | None,
+        is_newest: bool = False,
+        tells_reach: bool,
+    ) -> AuditStats:
         """Counts by time, table, actor, operation and severity."""
 
     def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:

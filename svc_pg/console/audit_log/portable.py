@@ -96,7 +96,14 @@ class PortableLog:
         """Values of a filter among the newest entries."""
         return of_facets(await self.facets(query, tells_reach=False), name, text)
 
-    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+    async def stats(
+        self,
+        query: AuditQuery,
+        *,
+        bucket: Bucket | None,
+        is_newest: bool = False,  # noqa: ARG002 - it counts few anyway
+        tells_reach: bool,
+    ) -> AuditStats:
         """Counts of entries."""
         return await self._read(
             lambda dialect: counts.counted_stats(dialect, query, bucket=bucket, tells_reach=tells_reach)

@@ -84,10 +84,17 @@ class PostgresLog:
         async with self.database.connection() as conn:
             return await aknown_values(conn, query, name, text)
 
-    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+    async def stats(
+        self,
+        query: AuditQuery,
+        *,
+        bucket: Bucket | None,
+        is_newest: bool = False,
+        tells_reach: bool,
+    ) -> AuditStats:
         """Counts of entries."""
         async with self.database.connection() as conn:
-            return await astats(conn, query, bucket=bucket, tells_reach=tells_reach)
+            return await astats(conn, query, bucket=bucket, is_newest=is_newest, tells_reach=tells_reach)
 
     async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file. Raises Problem 409 if nothing tells which are complete."""
