@@ -62,7 +62,8 @@ def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Seq
     ]
     whole = charts.bars(counts, [])
     of_each = stats.bucket if each == 1 else f"{each} {stats.bucket}s"
-    labels = charts.labels(begins, each * unit)[:-1]
+    end = charts.label(begins[-1] + each * unit, each * unit)
+    labels = [*charts.labels(begins, each * unit)[:-1], end]
     return Histogram(bars, labels, whole.width, whole.top, of_each, None if stats.is_complete else stats.since)
 
 
