@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.audit.log.entry import COLUMNS
-from svc_pg.audit.read import change_order, coverage, record_changes, tables
+from svc_pg.audit.read import change_order, coverage, known_values, record_changes, tables
 from svc_pg.audit.read.change_order import OfRecord
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
@@ -30,6 +30,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/audit/coverage_details.sql": coverage._DETAILS,
     "queries/audit/covered_tables.sql": coverage._TABLES,
     "queries/audit/entry_name.sql": tables.CAPTURED,
+    "queries/audit/index_values.sql": known_values._OF_INDEX.replace("{column}", "actor_id"),
     "queries/audit/last_changes.sql": record_changes._OF_ENTRY,
     "queries/audit/last_reconciliation.sql": coverage._LAST,
     "queries/audit/record_entries.sql": change_order.places(

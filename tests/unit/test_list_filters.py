@@ -24,6 +24,8 @@ MANNERS: Final = {
     "all",  # without the filter that a command has by itself
     "between",  # since and until in one
     "view",  # transactions or rows
+    "newest",  # how many are counted
+    "q",  # filters as one text
 }
 """Parameters of the call and of the rows' look: none of them selects rows."""
 SAME: Final = {

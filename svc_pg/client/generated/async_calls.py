@@ -426,6 +426,13 @@ class AsyncEntries:
         """
         return await self._api.answer(ops.ENTRIES_FACETS, Arguments(query=query))
 
+    async def values(self, **query: Unpack[requests.EntriesValuesQuery]) -> models.KnownValues:
+        """Values of a filter that have some letters, for example of all actors of the log.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.ENTRIES_VALUES, Arguments(query=query))
+
     def export(self, **query: Unpack[requests.EntriesExportQuery]) -> AsyncStream[models.Entry]:
         """All entries as a file, oldest first.
 

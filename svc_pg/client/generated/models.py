@@ -56,6 +56,7 @@ __all__ = [
     "Hold",
     "HorizonHolder",
     "HttpHeader",
+    "KnownValues",
     "LastVerification",
     "LoggedTransaction",
     "Message",
@@ -903,6 +904,18 @@ class Facets(Answer):
     """False if there are older entries, which were not counted."""
     facets: Sequence[Facet]
     """The filters."""
+
+
+class KnownValues(Answer):
+    """Values of a filter that have a text in them, the ones that begin with it first."""
+
+    values: Sequence[str]
+    """Values with the text in them, 10 at most, those that begin with it first."""
+    looked_at: str
+    """``log`` if all entries were looked at; ``beginnings`` if the log has too many values, so that of all entries only
+    those values were found that begin with the text; ``newest`` if only the newest 10,000 entries were looked at: for a
+    session of one tenant, or a filter without an index. One of log, beginnings, newest; later versions may have others.
+    """
 
 
 class EnrichmentRule(Answer):

@@ -87,6 +87,7 @@ ENTRIES_PROOF: Final = Operation("GET", "/audit/entries/{id}/proof", dict[str, A
 HOLDS_LIST: Final = Operation("GET", "/audit/holds", Page[models.Hold], query=requests.HoldsListPage)
 ENTRIES_STATS: Final = Operation("GET", "/audit/stats", models.AuditStats, query=requests.EntriesStatsQuery)
 ENTRIES_FACETS: Final = Operation("GET", "/audit/facets", models.Facets, query=requests.EntriesFacetsQuery)
+ENTRIES_VALUES: Final = Operation("GET", "/audit/values", models.KnownValues, query=requests.EntriesValuesQuery)
 TABLES_LIST: Final = Operation("GET", "/audit/tables", Page[models.CapturedTable], query=requests.TablesListPage)
 COVERAGE_LIST: Final = Operation("GET", "/audit/coverage", Page[models.CoveredTable], query=requests.CoverageListPage)
 COVERAGE_COUNTS: Final = Operation(

@@ -50,6 +50,7 @@ __all__ = [
     "EntriesPurgeQuery",
     "EntriesRevertQuery",
     "EntriesStatsQuery",
+    "EntriesValuesQuery",
     "HoldsListPage",
     "HoldsListQuery",
     "MagicLinkRequest",
@@ -545,6 +546,8 @@ class EntriesStatsQuery(TypedDict, total=False):
     """Entries of one transaction, by the ``xact_id`` of any of them."""
     bucket: Literal["minute", "hour", "day"] | None
     """The unit of times; default: minute up to three hours, hour up to seven days, else day."""
+    newest: bool | None
+    """True to count only the newest 10,000 entries of the range, which costs little."""
 
 
 class EntriesFacetsQuery(TypedDict, total=False):
@@ -592,6 +595,15 @@ class EntriesFacetsQuery(TypedDict, total=False):
     """Updates that changed this field; repeat it for several."""
     transaction: str | None
     """Entries of one transaction, by the ``xact_id`` of any of them."""
+
+
+class EntriesValuesQuery(TypedDict, total=False):
+    """The parameters of ``entries.values``."""
+
+    of: Required[Literal["resource", "actor", "tenant", "label"]]
+    """The filter whose values are wanted."""
+    text: str | None
+    """Letters that the values have, in whatever case."""
 
 
 class TablesListPage(TypedDict, total=False):

@@ -11,6 +11,7 @@ from svc_pg.audit.log.export_fields import TextFormat
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.requests import AuthenticatedRequest
@@ -47,7 +48,17 @@ class AuditLog(Protocol):
     async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
         """The values of each filter, with counts."""
 
-    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+    async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
+        """Values of a filter that have some letters."""
+
+    async def stats(
+        self,
+        query: AuditQuery,
+        *,
+        bucket: Bucket | None,
+        is_newest: bool = False,
+        tells_reach: bool,
+    ) -> AuditStats:
         """Counts by time, table, actor, operation and severity."""
 
     def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:

@@ -18,6 +18,7 @@ from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.read.around import check_size
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.known_values import KnownValues, Named, of_facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.config import Config
@@ -91,7 +92,18 @@ class PortableLog:
         """The values of each filter."""
         return await self._read(lambda dialect: counts.counted_facets(dialect, query, tells_reach=tells_reach))
 
-    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+    async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
+        """Values of a filter among the newest entries."""
+        return of_facets(await self.facets(query, tells_reach=False), name, text)
+
+    async def stats(
+        self,
+        query: AuditQuery,
+        *,
+        bucket: Bucket | None,
+        is_newest: bool = False,  # noqa: ARG002 - it counts few anyway
+        tells_reach: bool,
+    ) -> AuditStats:
         """Counts of entries."""
         return await self._read(
             lambda dialect: counts.counted_stats(dialect, query, bucket=bucket, tells_reach=tells_reach)

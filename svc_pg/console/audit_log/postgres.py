@@ -17,6 +17,7 @@ from svc_pg.audit.read.around import around
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import Facets, afacets
 from svc_pg.audit.read.follow_pages import following
+from svc_pg.audit.read.known_values import KnownValues, Named, aknown_values
 from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import check_words, search
 from svc_pg.audit.read.stats import AuditStats, Bucket, astats
@@ -78,10 +79,22 @@ class PostgresLog:
         async with self.database.connection() as conn:
             return await afacets(conn, query, tells_reach=tells_reach)
 
-    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+    async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
+        """Values of a filter, of the whole log if an index has them."""
+        async with self.database.connection() as conn:
+            return await aknown_values(conn, query, name, text)
+
+    async def stats(
+        self,
+        query: AuditQuery,
+        *,
+        bucket: Bucket | None,
+        is_newest: bool = False,
+        tells_reach: bool,
+    ) -> AuditStats:
         """Counts of entries."""
         async with self.database.connection() as conn:
-            return await astats(conn, query, bucket=bucket, tells_reach=tells_reach)
+            return await astats(conn, query, bucket=bucket, is_newest=is_newest, tells_reach=tells_reach)
 
     async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file. Raises Problem 409 if nothing tells which are complete."""

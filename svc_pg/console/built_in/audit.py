@@ -11,6 +11,7 @@ from svc_pg.console.built_in.audit_past import PastRoutes
 from svc_pg.console.built_in.audit_proof import ProofRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.built_in.audit_transactions import TransactionRoutes
+from svc_pg.console.built_in.audit_values import ValueRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.console.tenant_cursors import TenantCursors
@@ -32,6 +33,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
             *ChangeRoutes(log).endpoints(),
             *ProofRoutes(log).endpoints(),
             *CountRoutes(log).endpoints(),
+            *ValueRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),
             *CoverageRoutes(log, config).endpoints(),
             *FileRoutes(database, log, config).endpoints(),

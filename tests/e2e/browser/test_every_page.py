@@ -20,11 +20,12 @@ PERMISSIONS: Sequence[Permission] = ("admin", "write", "read")
 """The one that sees all that others see comes first."""
 FILES = {
     "/audit/export",
+    "/audit/offers",
     "/audit/entries/:id/:side",
     "/audit/entries/:id/revert.sql",
     "/audit/transactions/:id/revert.sql",
 }
-"""Files, which browsers save and do not show."""
+"""Files, which browsers save and do not show, and what the script asks for."""
 AFTER_FORMS = {"/tokens/made", "/endpoints/:id/secret", "/portal-links/:id", "/tenants/:id/gone"}
 """Pages to which a form leads, and no link."""
 FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme"}

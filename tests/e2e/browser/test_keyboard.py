@@ -141,3 +141,30 @@ def test_keys_lead_to_pages_rows_and_actions(browser: Browser, shop: Shop) -> No
         page.keyboard.type("Renamed by keys")
         press("Enter")
         expect(page.get_by_role("heading", level=1)).to_have_text("Renamed by keys")
+
+
+def test_a_question_is_completed_and_asked_with_the_keyboard(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("audit")
+        goes_to(page, "Question")
+        bar = page.get_by_role("combobox", name="Question")
+        page.keyboard.type("act")
+        expect(page.get_by_role("option", name="actor:", exact=True)).to_be_visible()
+        expect(bar).to_have_attribute("aria-expanded", "true")
+        page.keyboard.press("Escape")
+        expect(bar).to_have_attribute("aria-expanded", "false")
+        page.keyboard.type("o")
+        expect(page.get_by_role("option", name="actor:", exact=True)).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        expect(bar).to_have_attribute("aria-activedescendant", "offer-1")
+        page.keyboard.press("Enter")
+        expect(bar).to_have_value("actor:")
+        page.keyboard.type("mara@")
+        expect(page.get_by_role("option").first).to_have_text("mara@shop.example")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Tab")
+        expect(bar).to_have_value("actor:mara@shop.example ")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/audit?actor=mara%40shop.example")
+        expect(bar).to_have_value("actor:mara@shop.example")

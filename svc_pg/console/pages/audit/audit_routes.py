@@ -5,9 +5,11 @@ from typing import Final
 
 from svc_pg.console.pages.audit import (
     as_of_page,
+    asking,
     coverage_page,
     entry,
     log,
+    offers,
     record,
     revert_page,
     selection,
@@ -25,7 +27,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         log.log_page,
         is_compressed=True,
         nav_item=NavItem(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
-        filters=(*log.POSITIONS, log.VIEW),
+        filters=(*log.POSITIONS, log.VIEW, asking.QUESTION),
         lists=[*selection.WORDS],
     ),
     PageRoute(
@@ -45,6 +47,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         nav_item=NavItem(word="Coverage", icon="cover", group=AUDIT, key="b", product="audit"),
         filters=[*coverage_page.WORDS, *PAGES],
     ),
+    PageRoute("GET", "/audit/offers", offers.offers_page, is_compressed=True, filters=[asking.QUESTION]),
     PageRoute("GET", "/audit/export", log.export, is_compressed=True, filters=["format"], lists=[*selection.WORDS]),
     PageRoute("GET", "/audit/entries/:id", entry.entry_page, is_compressed=True),
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),

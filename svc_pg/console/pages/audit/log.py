@@ -6,10 +6,12 @@ from typing import Final, cast
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
+from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
-from svc_pg.console.pages.audit import changes, record_names, related, selection
+from svc_pg.console.pages.audit import asking, changes, record_names, related, selection
+from svc_pg.console.pages.audit.histogram import Histogram, histogram
 from svc_pg.console.pages.audit.selection import FROM_START
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
@@ -48,9 +50,15 @@ async def log_page(request: PageRequest) -> Answer:
     problem: Problem | None = None
     shown = _Shown(Page([], None))
     facets: Facets | None = None
+    by_time: Histogram | None = None
     try:
+        if (leads_to := asking.answered(request)) is not None:
+            return leads_to
         shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
-        facets = await request.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
+        which = selection.without_search(filters)
+        facets = await request.api.get(Facets, "audit", "facets", query=which)
+        counted = await request.api.get(AuditStats, "audit", "stats", query={**which, "newest": "true"})
+        by_time = histogram(request, counted, which)
     except Problem as error:
         if error.code not in (
             "invalid_parameter",
@@ -68,6 +76,7 @@ async def log_page(request: PageRequest) -> Answer:
         "deliveries": shown.deliveries,
         "names": record_names,
         "facets": facets,
+        "by_time": by_time,
         "most_counted": MAX_ENTRIES,
         "choices": [] if facets is None else selection.choices(request, facets),
         "chips": selection.chips(request),
@@ -75,6 +84,7 @@ async def log_page(request: PageRequest) -> Answer:
         "is_search": selection.is_search(filters),
         "most_searched": selection.most_searched(filters),
         "problem": problem,
+        "bar": asking.bar(request),
         "periods": _PERIODS,
         "changes": changes,
         "cleared": request.to.entries(),

@@ -112,6 +112,67 @@ addEventListener("input", ({ target }) => {
   slide = setTimeout(() => showChange(link), 120)
 })
 
+// Completion: the server offers whole texts for the one up to the caret; a combobox with a list (ARIA patterns, 1.2).
+function completing(form) {
+  const field = $("input[name=q]", form), box = $(".offer", form)
+  let asked = 0, due = 0
+  const options = () => all("[role=option]", box), chosen = () => $("[aria-selected=true]", box)
+  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-controls", "offers"], ["aria-expanded", "false"]]) field.setAttribute(name, value)
+  function close() {
+    asked++
+    clearTimeout(due)
+    box.hidden = true
+    field.setAttribute("aria-expanded", "false")
+    choose(null)
+  }
+  function choose(option) {
+    chosen()?.setAttribute("aria-selected", "false")
+    if (!option) return field.removeAttribute("aria-activedescendant")
+    option.setAttribute("aria-selected", "true")
+    field.setAttribute("aria-activedescendant", option.id)
+    option.scrollIntoView({ block: "nearest" })
+  }
+  async function offer() {
+    const mine = ++asked, text = field.value.slice(0, field.selectionStart)
+    const answer = await fetch(`${form.dataset.offers}?${new URLSearchParams({ q: text })}`, { signal: AbortSignal.timeout(5000) }).catch(() => null)
+    if (mine !== asked) return
+    if (!answer?.ok || answer.redirected) return close()
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
+    if (mine !== asked) return
+    box.replaceChildren(...fresh.body.children)
+    const count = options().length
+    if (!count) return close()
+    box.hidden = false
+    field.setAttribute("aria-expanded", "true")
+    field.removeAttribute("aria-activedescendant")
+    say(`${count} to choose from`)
+  }
+  const soon = () => { clearTimeout(due); due = setTimeout(offer, 150) }
+  function take(option) {
+    const rest = field.value.slice(field.selectionStart).trimStart(), text = option.dataset.text
+    close()
+    field.value = text + rest
+    field.setSelectionRange(text.length, text.length)
+    if (text.endsWith(":")) soon()
+  }
+  field.addEventListener("input", (event) => { if (!event.isComposing) soon() })
+  field.addEventListener("blur", close)
+  field.addEventListener("keydown", (event) => {
+    const list = box.hidden ? [] : options(), at = list.indexOf(chosen())
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === "ArrowDown" && box.hidden) soon()
+    else if (event.key === "Escape" && !box.hidden) close()
+    else if (list.length && event.key === "ArrowDown") choose(list[(at + 1) % list.length])
+    else if (list.length && event.key === "ArrowUp") choose(list[(at < 1 ? list.length : at) - 1])
+    else if (at >= 0 && (event.key === "Enter" || event.key === "Tab" && !event.shiftKey)) take(list[at])
+    else return
+    event.preventDefault()
+  })
+  box.addEventListener("pointerdown", (event) => event.preventDefault()) // the focus stays in the field
+  box.addEventListener("click", ({ target }) => { if (target.closest("[role=option]")) take(target.closest("[role=option]")) })
+}
+for (const form of all("[data-offers]")) completing(form)
+
 // Live elements: when something changed, the page is asked for again, and those that differ are put in the place of the
 // old ones: what somebody reads, selects or has scrolled stays, and so does the focus.
 const FOCUSABLE = "a, button, input, select, summary, [tabindex]"

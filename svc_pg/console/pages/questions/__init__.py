@@ -1,0 +1,1 @@
+"""A question to a list as one line of text, for example ``actor:mara severity:critical yesterday "tent"``."""
