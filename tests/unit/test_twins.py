@@ -22,7 +22,7 @@ _DIFFER: Final = {
 }
 _ASYNC: Final = re.compile(r"\b(?:await|async) ")
 # the name of the twin in an error, and the bound that the console gives its answers
-_OF_ONE_SIDE: Final = re.compile(r",? (?:\*, )?(?:twin='[^']*'|max_bytes=(?:None|max_bytes))")
+_OF_ONE_SIDE: Final = re.compile(r",? ?(?:\*, )?(?:twin='[^']*'|max_bytes=(?:None|max_bytes))")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -250,7 +250,16 @@ def test_no_answer_that_is_made_to_show_a_secret_is_compressed(client: httpx.Cli
 def test_the_pages_that_are_compressed_are_these() -> None:
     """Whoever adds one makes sure that it shows no secret beside what somebody else has written."""
     assert {each.path for each in ROUTES if each.is_compressed} == {
-        *("/overview", "/audit", "/tail", "/audit/export", "/audit/entries/:id", "/audit/transactions/:id"),
+        *(
+            "/overview",
+            "/coverage",
+            "/audit",
+            "/tail",
+            "/audit/offers",
+            "/audit/export",
+            "/audit/entries/:id",
+            "/audit/transactions/:id",
+        ),
         *("/audit/records/:table/:id", "/audit/records/:table/:id/as-of", "/deliveries", "/events", "/events/:name"),
         *("/tenants", "/sessions", "/tokens", "/activity", "/activity/changes", "/system"),
     }

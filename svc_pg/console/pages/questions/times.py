@@ -19,25 +19,20 @@ def period(word: str, now: datetime) -> dict[str, str] | None:
     A past day ends with it; ``today`` and a duration reach to now.
     """
     today = now.astimezone(UTC).date()
-    match word.casefold():
-        case "today":
-            return {SINCE: today.isoformat()}
-        case "yesterday":
-            return _day(today - _DAY)
-        case _ if _DATE.fullmatch(word):
-            return _day(date.fromisoformat(word))
+    if word.casefold() == "today":
+        return {SINCE: today.isoformat()}
+    if word.casefold() == "yesterday":
+        return _day(today - _DAY)
+    if _DATE.fullmatch(word):
+        return _day(date.fromisoformat(word))
     return {SINCE: word} if _is_duration(word) else None
 
 
 def point(value: str, now: datetime) -> str:
     """The value of ``since:`` and ``until:`` with the date that ``today`` or ``yesterday`` stand for."""
     today = now.astimezone(UTC).date()
-    match value.casefold():
-        case "today":
-            return today.isoformat()
-        case "yesterday":
-            return (today - _DAY).isoformat()
-    return value
+    days = {"today": today, "yesterday": today - _DAY}
+    return days[value.casefold()].isoformat() if value.casefold() in days else value
 
 
 def period_word(filters: Mapping[str, Sequence[str]]) -> str | None:
