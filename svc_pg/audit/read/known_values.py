@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, LiteralString, get_args
 from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.audit.read.sample import newest
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
@@ -21,8 +21,6 @@ Named = Literal["resource", "actor", "tenant", "label"]
 Reached = Literal["log", "beginnings", "newest"]
 
 NAMED: Final[tuple[Named, ...]] = get_args(Named)
-MAX_ENTRIES: Final = 10_000
-"""The newest entries that are looked at if no index has the values."""
 MOST_VALUES: Final = 10
 MOST_BYTES: Final = 500
 """The most bytes of one value: longer ones are left out."""
@@ -61,8 +59,8 @@ class KnownValues:
         Reached,
         Doc(
             "`log` if all entries were looked at; `beginnings` if the log has too many values, so that of all entries"
-            " only those values were found that begin with the text; `newest` if only the newest 10,000 entries were"
-            " looked at: for a session of one tenant, or a filter without an index."
+            " only those values were found that begin with the text; `newest` if only the newest"
+            f" {MAX_ENTRIES:,} entries were looked at: for a session of one tenant, or a filter without an index."
         ),
     ]
 

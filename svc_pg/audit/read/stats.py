@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
 
+from svc_pg.audit.read import facets
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, Sample, newest, percent_of, spread
 from svc_pg.database.by_indexes import aby_indexes
@@ -17,7 +18,7 @@ Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
-MAX_NEWEST: Final = 10_000
+MAX_NEWEST: Final = facets.MAX_ENTRIES
 """The newest entries that are counted without a sample, if no more are wanted."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500

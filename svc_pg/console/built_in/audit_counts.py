@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.stats import BUCKETS, AuditStats, Bucket
+from svc_pg.audit.read.stats import BUCKETS, MAX_NEWEST, AuditStats, Bucket
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
 from svc_pg.console.documentation import one_of
@@ -30,7 +30,7 @@ _COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
     ),
     "newest": FilterParameter(
         lambda counted, text: replace(counted, is_newest=truth(text)),
-        "true to count only the newest 10,000 entries of the range, which costs little",
+        f"true to count only the newest {MAX_NEWEST:,} entries of the range, which costs little",
         {"type": "boolean", "default": False},
     ),
 }

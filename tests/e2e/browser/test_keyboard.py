@@ -168,3 +168,31 @@ def test_a_question_is_completed_and_asked_with_the_keyboard(browser: Browser, s
         page.keyboard.press("Enter")
         page.wait_for_url("**/audit?actor=mara%40shop.example")
         expect(bar).to_have_value("actor:mara@shop.example")
+
+
+def test_a_completion_leaves_what_stands_behind_it_and_is_of_the_text_that_it_was_made_for(
+    browser: Browser, shop: Shop
+) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("audit?q=severity:critical")
+        goes_to(page, "Question")
+        bar = page.get_by_role("combobox", name="Question")
+        page.keyboard.press("Home")
+        page.keyboard.type("act")
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("option", name="actor:", exact=True)).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowUp")
+        expect(bar).to_have_attribute("aria-expanded", "false")
+        expect(bar).to_have_value("act severity:critical")
+        for _ in "act":
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_role("option", name="actor:", exact=True)).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Tab")
+        expect(bar).to_have_value("actor: severity:critical")

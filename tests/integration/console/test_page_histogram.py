@@ -85,6 +85,7 @@ def test_only_the_newest_entries_are_counted_and_the_page_says_so(
     answer = client.get("/audit/stats", params={"newest": "true"}, headers=bearer("read")).json()
     assert (answer["entries"], answer["isComplete"], answer["isEstimate"]) == (10, False, False)
     assert client.get("/audit/stats", headers=bearer("read")).json()["entries"] >= 100
-    page = reader.get("/audit")
-    assert "of the newest 10,000 alone" in page.text
+    page = reader.get("/audit?since=365d")
+    assert "of the newest 10 alone" in page.text
+    assert parse_qs(urlsplit(bars(page)[0]).query)["since"] != ["365d"], "older ones are not in this bar"
     assert 2 <= len(bars(page)) <= 60

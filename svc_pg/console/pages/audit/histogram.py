@@ -55,8 +55,10 @@ def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Seq
         counts[(time.at - first) // unit // each] += time.entries
     drawn = iter(charts.bars(counts, []).above)
     begins = [first + index * each * unit for index in range(len(counts))]
+    # the first bar lacks entries of the range that were not counted, so its address must too
+    asked = filters if stats.is_complete else {name: values for name, values in filters.items() if name != "since"}
     bars = [
-        HistogramBar(begin, count, _narrowed(request, filters, begin, each * unit, index, len(counts)), next(drawn))
+        HistogramBar(begin, count, _narrowed(request, asked, begin, each * unit, index, len(counts)), next(drawn))
         for index, (begin, count) in enumerate(zip(begins, counts, strict=True))
         if count
     ]

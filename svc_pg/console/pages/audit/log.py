@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.read import stats
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
@@ -78,6 +79,7 @@ async def log_page(request: PageRequest) -> Answer:
         "facets": facets,
         "by_time": by_time,
         "most_counted": MAX_ENTRIES,
+        "most_in_bars": stats.MAX_NEWEST,
         "choices": [] if facets is None else selection.choices(request, facets),
         "chips": selection.chips(request),
         "filters": filters,

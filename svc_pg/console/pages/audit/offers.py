@@ -2,6 +2,7 @@
 
 from typing import Final, get_args
 
+from svc_pg.audit.read.facets import MAX_ENTRIES
 from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.console.built_in.audit_values import MOST_CHARACTERS
 from svc_pg.console.pages.answers import Answer, Html
@@ -14,7 +15,7 @@ _NAMED: Final = {"notResource": "resource", "notActor": "actor", "notTenant": "t
 _REACHES: Final = {
     "log": "",
     "beginnings": "The log has more of them than are looked through: these begin with what you typed.",
-    "newest": "Looked for among the newest 10,000 entries alone.",
+    "newest": f"Looked for among the newest {MAX_ENTRIES:,} entries alone.",
 }
 
 

@@ -115,7 +115,7 @@ addEventListener("input", ({ target }) => {
 // Completion: the server offers whole texts for the one up to the caret; a combobox with a list (ARIA patterns, 1.2).
 function completing(form) {
   const field = $("input[name=q]", form), box = $(".offer", form)
-  let asked = 0, due = 0
+  let asked = 0, due = 0, of = ["", 0] // the text and the caret for which the list is
   const options = () => all("[role=option]", box), chosen = () => $("[aria-selected=true]", box)
   for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-controls", "offers"], ["aria-expanded", "false"]]) field.setAttribute(name, value)
   function close() {
@@ -133,7 +133,7 @@ function completing(form) {
     option.scrollIntoView({ block: "nearest" })
   }
   async function offer() {
-    const mine = ++asked, text = field.value.slice(0, field.selectionStart)
+    const mine = ++asked, now = [field.value, field.selectionStart], text = field.value.slice(0, field.selectionStart)
     const answer = await fetch(`${form.dataset.offers}?${new URLSearchParams({ q: text })}`, { signal: AbortSignal.timeout(5000) }).catch(() => null)
     if (mine !== asked) return
     if (!answer?.ok || answer.redirected) return close()
@@ -142,6 +142,7 @@ function completing(form) {
     box.replaceChildren(...fresh.body.children)
     const count = options().length
     if (!count) return close()
+    of = now
     box.hidden = false
     field.setAttribute("aria-expanded", "true")
     field.removeAttribute("aria-activedescendant")
@@ -151,13 +152,14 @@ function completing(form) {
   function take(option) {
     const rest = field.value.slice(field.selectionStart).trimStart(), text = option.dataset.text
     close()
-    field.value = text + rest
+    field.value = rest ? `${text.trimEnd()} ${rest}` : text
     field.setSelectionRange(text.length, text.length)
     if (text.endsWith(":")) soon()
   }
   field.addEventListener("input", (event) => { if (!event.isComposing) soon() })
   field.addEventListener("blur", close)
   field.addEventListener("keydown", (event) => {
+    if (!box.hidden && (field.value !== of[0] || field.selectionStart !== of[1])) close() // it is for another text
     const list = box.hidden ? [] : options(), at = list.indexOf(chosen())
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return
     if (event.key === "ArrowDown" && box.hidden) soon()
