@@ -176,6 +176,40 @@ def test_a_tenant_reads_of_its_own_messages_alone(db: Connection) -> None:
     assert (len(everything.attempts), everything.waiting, everything.failed) == (2, 16, 2)
 
 
+def test_a_resume_of_an_open_breaker_whose_steps_are_not_known_leaves_none(db: Connection) -> None:
+    acknowledge(db, claim(db, 10), "retry")
+    db.execute("update svc.webhook_endpoint_state set breaker_opened_at = '{}', breaker_opened_until = '{}'")
+    endpoints.resume(db, key(db))
+    assert last(db).steps == []
+
+
+def test_each_step_has_a_beginning_and_an_end(db: Connection) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation):
+        db.execute("update svc.webhook_endpoint_state set breaker_opened_until = array[now()]")
+
+
+def test_the_steps_follow_a_clock_that_was_set_back(db: Connection) -> None:
+    acknowledge(db, claim(db, 10), "retry")
+    let_the_breaker_end(db)
+    acknowledge(db, claim(db, 1), "retry")
+    db.execute(
+        """update svc.webhook_endpoint_state s
+              set breaker_until = s.breaker_until + f.by, last_failure_at = s.last_failure_at + f.by,
+                  failing_since = s.failing_since + f.by, first_failure_at = s.first_failure_at + f.by,
+                  breaker_opened_at = array(select o + f.by from unnest(s.breaker_opened_at) o),
+                  breaker_opened_until = array(select o + f.by from unnest(s.breaker_opened_until) o)
+             from (select interval '1 hour') f(by)"""
+    )
+    db.execute("select svc.webhook_follow_clock(1000)")
+    found = last(db)
+    assert len(found.steps) == 2
+    assert all(each.since <= each.until for each in found.steps)
+    assert found.steps[-1].since <= found.at < found.steps[-1].until
+    assert found.breaker_until == found.steps[-1].until
+    endpoints.resume(db, key(db))
+    assert last(db).steps[-1].until <= last(db).at
+
+
 @pytest.mark.parametrize("unknown", ["00000000-0000-7000-8000-000000000000", "none", ""])
 def test_an_endpoint_that_does_not_exist_is_not_found(db: Connection, unknown: str) -> None:
     with pytest.raises(NotFoundError):
