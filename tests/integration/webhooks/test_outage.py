@@ -303,7 +303,9 @@ def test_an_old_delivery_that_fails_in_the_middle_is_counted(db: Connection) -> 
 
 
 @pytest.mark.parametrize(("canceled", "is_complete"), [(1500, True), (10 * MOST_READ - 240, True), (9761, False)])
-def test_what_was_canceled_hides_no_failure_unless_it_is_said(db: Connection, canceled: int, is_complete: bool) -> None:
+def test_what_was_canceled_hides_no_failure_unless_it_is_said(
+    db: Connection, canceled: int, *, is_complete: bool
+) -> None:
     add_failed(db, key(db), 240)
     add_canceled(db, key(db), canceled)
     found = last(db)
@@ -311,14 +313,14 @@ def test_what_was_canceled_hides_no_failure_unless_it_is_said(db: Connection, ca
 
 
 @pytest.mark.parametrize(("number", "is_every"), [(1, True), (199, True), (200, True), (201, False), (2500, False)])
-def test_it_says_if_each_failed_attempt_is_shown(db: Connection, number: int, is_every: bool) -> None:
+def test_it_says_if_each_failed_attempt_is_shown(db: Connection, number: int, *, is_every: bool) -> None:
     add_failed(db, key(db), number)
     found = last(db)
     assert (len(found.attempts), found.is_every_failure) == (min(number, 200), is_every)
 
 
 @pytest.mark.parametrize(("number", "is_every"), [(1500, True), (2002, False), (3000, False)])
-def test_it_says_if_each_failed_attempt_of_a_tenant_is_shown(db: Connection, number: int, is_every: bool) -> None:
+def test_it_says_if_each_failed_attempt_of_a_tenant_is_shown(db: Connection, number: int, *, is_every: bool) -> None:
     add_failed(db, key(db), number)
     db.execute(
         """update svc.webhook_messages m set tenant = 'another'
