@@ -175,11 +175,11 @@ def test_a_filter_changes_as_many_deliveries_everywhere(
 def test_the_end_alone_is_refused_everywhere_because_no_index_has_it(
     installed: str, client: httpx.Client, browser: Browser, name: str, beside: Mapping[str, str]
 ) -> None:
-    given = {name: timedelta(hours=1), **beside}
+    given: dict[str, Any] = {name: timedelta(hours=1), **beside}
     with psycopg.connect(installed) as conn:
         for call in (webhooks.deliveries.list, webhooks.deliveries.count, webhooks.deliveries.retry_all):
             with pytest.raises(QueryError, match="no index has the end") as refused:
-                call(conn, **given)  # type: ignore[operator]
+                call(conn, **given)
             assert "Name an endpoint too" in str(refused.value.hint)
     query = {FILTERS[each].api: "1h" if each == name else value for each, value in given.items()}
     for path in ("deliveries", "deliveries/counts"):
