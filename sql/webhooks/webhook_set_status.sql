@@ -25,8 +25,9 @@ begin
         update svc.webhook_endpoint_state s
            set failure_streak = 0, failing_since = null, breaker_until = null, breaker_count = 0,
                throttled_until = null, throttled_since = null,
-               breaker_opened_until = case when s.breaker_until > now() then
-                   s.breaker_opened_until[:cardinality(s.breaker_opened_until) - 1] || now()
+               -- its step ends now, if that is known
+               breaker_opened_until = case when s.breaker_until > now() and cardinality(s.breaker_opened_until) > 0
+                   then s.breaker_opened_until[:cardinality(s.breaker_opened_until) - 1] || now()
                    else s.breaker_opened_until end,
                open_since = case when v_endpoint.status <> 'active' or s.breaker_until is not null
                                       or s.throttled_until is not null then now()

@@ -523,6 +523,7 @@ create table svc.webhook_endpoint_state (
     breaker_opened_until timestamp with time zone[] default '{}'::timestamp with time zone[] not null,
     constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
     constraint webhook_endpoint_state_check CHECK (((failure_streak > 0) = (failing_since IS NOT NULL))),
+    constraint webhook_endpoint_state_check1 CHECK ((cardinality(breaker_opened_at) = cardinality(breaker_opened_until))),
     constraint webhook_endpoint_state_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES svc.webhook_endpoints(id) ON DELETE CASCADE,
     constraint webhook_endpoint_state_failure_streak_check CHECK ((failure_streak >= 0)),
     constraint webhook_endpoint_state_pkey PRIMARY KEY (endpoint_id),
@@ -1953,7 +1954,7 @@ create function svc.webhook_open_portal(p_link_hash bytea, p_token_hash bytea, p
     returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_outage(p_endpoint uuid, p_tenant text, p_most integer, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT opened_at timestamp with time zone[], OUT opened_until timestamp with time zone[], OUT starts timestamp with time zone[], OUT durations_ms integer[], OUT outcomes text[], OUT status_codes integer[], OUT is_every_attempt boolean, OUT first_delivery uuid, OUT first_attempt bigint, OUT last_delivery uuid, OUT last_attempt bigint, OUT waiting bigint, OUT waiting_since timestamp with time zone, OUT failed bigint, OUT is_every_failure boolean, OUT sent_since timestamp with time zone)
+create function svc.webhook_outage(p_endpoint uuid, p_tenant text, p_most integer, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT opened_at timestamp with time zone[], OUT opened_until timestamp with time zone[], OUT starts timestamp with time zone[], OUT durations_ms integer[], OUT outcomes text[], OUT status_codes integer[], OUT is_every_attempt boolean, OUT first_delivery uuid, OUT first_attempt bigint, OUT last_delivery uuid, OUT last_attempt bigint, OUT waiting bigint, OUT waiting_since timestamp with time zone, OUT failed bigint, OUT is_every_failure boolean)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s

@@ -4,7 +4,7 @@ select h.endpoint_id::text, now() as at, h.health, h.disabled_reason, h.failure_
        case when h.throttled_until > now() then h.throttled_until end as throttled_until,
        h.next_attempt_at, h.last_success_at, h.last_failure_at, h.last_failure,
        o.since, o.until, o.opened_at, o.opened_until, o.starts, o.durations_ms, o.outcomes, o.status_codes,
-       o.is_every_attempt, o.waiting, o.waiting_since, o.failed, o.is_every_failure, o.sent_since,
+       o.is_every_attempt, o.waiting, o.waiting_since, o.failed, o.is_every_failure,
        array[f.id, l.id]::text[] as ids, array[f.delivery_id, l.delivery_id]::text[] as delivery_ids,
        array[fd.event_name, ld.event_name] as event_names, array[f.attempt, l.attempt] as numbers,
        array[f.cause, l.cause] as causes, array[f.started_at, l.started_at] as started,

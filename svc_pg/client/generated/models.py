@@ -1355,7 +1355,7 @@ class BreakerStep(Answer):
 
 
 class EndpointOutage(Answer):
-    """The last outage of an endpoint: from the first failure after a success to the next success.
+    """The last outage of an endpoint: from its first failure to a success that no failure follows within ten minutes.
 
     If it has never failed, ``since`` is None, and the rest tells of now. It lasts while ``until`` is None. Deliveries
     are counted up to 1,000.
@@ -1410,9 +1410,7 @@ class EndpointOutage(Answer):
     failed: int
     """The number of deliveries that failed since ``since`` and have no attempt left, up to 1,000."""
     is_failed_complete: bool
-    """True if no more failed."""
-    sent_since: datetime | None
-    """The time at which the oldest delivery of the failed attempts was sent; None if none is."""
+    """True if no more failed: the endpoint's newest 10,000 that failed or were canceled are looked at."""
 
 
 class EndpointWithSecret(Answer):

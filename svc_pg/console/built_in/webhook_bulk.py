@@ -84,16 +84,23 @@ class BulkRoutes:
 
     async def _counts(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(_own(request, delivery_queries.query()), request.query, _FILTERS)
-        async with self.database.connection() as conn:
-            return ConsoleResponse(200, [await _counted(conn, wanted, status) for status in STATUSES])
+        with as_problems():
+            async with self.database.connection() as conn:
+                return ConsoleResponse(200, [await _counted(conn, wanted, status) for status in STATUSES])
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, ChangeDeliveriesRequest)
-        return await self._changed(request, _matching(request, body).retry(dry_run=body.dry_run))
+        wanted = _matching(request, body)
+        with as_problems():
+            change = wanted.retry(dry_run=body.dry_run)
+        return await self._changed(request, change)
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, ChangeDeliveriesRequest)
-        return await self._changed(request, _matching(request, body).cancel(dry_run=body.dry_run))
+        wanted = _matching(request, body)
+        with as_problems():
+            change = wanted.cancel(dry_run=body.dry_run)
+        return await self._changed(request, change)
 
     async def _changed(self, request: AuthenticatedRequest, change: Query[BulkResult]) -> ConsoleResponse:
         with as_problems():

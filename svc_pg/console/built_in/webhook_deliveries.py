@@ -113,8 +113,9 @@ class DeliveryRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         own = restricted(delivery_queries.query(), request.session, DeliveryQuery.to_endpoints_of)
         wanted = filtered(own, request.query, _FILTERS)
-        async with self.database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+        with as_problems():
+            async with self.database.connection() as conn:
+                return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [delivery] = await found(self.database, request, delivery_queries.get, unknown=UNKNOWN_DELIVERY)

@@ -49,15 +49,22 @@ _OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
 
 @dataclass(frozen=True, slots=True)
 class DeliveryQuery(Listing[Delivery]):
-    """A query of deliveries. Every method returns a new one; ``list`` or ``alist`` runs it."""
+    """A query of deliveries. Every method returns a new one; ``list`` or ``alist`` runs it.
+
+    It ``is_by_end`` if it has a condition on the time of the end, which no index has, and ``is_narrow`` if another
+    condition bounds what is read for it.
+    """
+
+    is_narrow: bool = False
+    is_by_end: bool = False
 
     def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
-        return self._where("endpoint_id = %s", filter_key(endpoint_id))
+        return self._narrow("endpoint_id = %s", filter_key(endpoint_id))
 
     def message(self, message_id: str) -> Self:
         """Deliveries of one message, by the id that ``send`` returned."""
-        return self._where("message_id = %s", filter_key(message_id))
+        return self._narrow("message_id = %s", filter_key(message_id))
 
     def status(self, status: str) -> Self:
         """Deliveries in one state: pending, delivered, failed or canceled."""
@@ -87,19 +94,19 @@ class DeliveryQuery(Listing[Delivery]):
 
     def transaction(self, xact_id: int) -> Self:
         """Deliveries of the messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
-        return self._where(OF_TRANSACTION, xact_id)
+        return self._narrow(OF_TRANSACTION, xact_id)
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These deliveries, 10,000 at most."""
         if len(ids) > BULK:
             raise QueryError(f"{len(ids)} ids are too many", hint=f"Name at most {BULK}.")
-        return self._where("id = any(%s)", [filter_key(each) for each in ids])
+        return self._narrow("id = any(%s)", [filter_key(each) for each in ids])
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
         # ids grow with time, and are indexed
         wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
-        return replace(self, keyset=NEWEST, filter=wanted.compare("created_at >=", point_in_time))
+        return replace(self, keyset=NEWEST, filter=wanted.compare("created_at >=", point_in_time), is_narrow=True)
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Deliveries created before then, written as for ``since``, by transactions of at most a day."""
@@ -108,12 +115,31 @@ class DeliveryQuery(Listing[Delivery]):
         return replace(self, keyset=NEWEST, filter=wanted.compare("created_at <", point_in_time))
 
     def finished_since(self, point_in_time: PointInTime) -> Self:
-        """Deliveries that were delivered, failed or canceled from then on, written as for ``since``."""
-        return replace(self, keyset=NEWEST, filter=self.filter.compare("finished_at >=", point_in_time))
+        """Deliveries that were delivered, failed or canceled from then on, written as for ``since``.
+
+        Running it raises QueryError without an endpoint, a message, ids, a transaction, or ``since``.
+        """
+        wanted = self.filter.compare("finished_at >=", point_in_time)
+        return replace(self, keyset=NEWEST, filter=wanted, is_by_end=True)
 
     def finished_until(self, point_in_time: PointInTime) -> Self:
-        """Deliveries that were delivered, failed or canceled before then, written as for ``since``."""
-        return replace(self, keyset=NEWEST, filter=self.filter.compare("finished_at <", point_in_time))
+        """Deliveries that were delivered, failed or canceled before then; otherwise as ``finished_since``."""
+        wanted = self.filter.compare("finished_at <", point_in_time)
+        return replace(self, keyset=NEWEST, filter=wanted, is_by_end=True)
+
+    def _narrow(self, condition: LiteralString, *params: object) -> Self:
+        return replace(self._where(condition, *params), is_narrow=True)
+
+    def _query(self) -> Query[Delivery]:
+        self._refuse_to_read_all()
+        return Listing._query(self)
+
+    def _refuse_to_read_all(self) -> None:
+        if self.is_by_end and not self.is_narrow:
+            raise QueryError(
+                "no index has the end of deliveries, so all of them would be read",
+                hint="Name an endpoint too, or the time since which they were created.",
+            )
 
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, keyset=NEWEST, filter=self.filter.where(condition, *params))
@@ -138,6 +164,7 @@ class DeliveryQuery(Listing[Delivery]):
 
         The page's size and cursor are ignored.
         """
+        self._refuse_to_read_all()
         if status == "delivered":  # as most are: in the order of the list, so that the plan is the list's
             return replace(self, filter=self.filter.where("status = %s", status)).count(most=most)
         if status is not None:
@@ -151,6 +178,7 @@ class DeliveryQuery(Listing[Delivery]):
     ) -> tuple[LiteralString, tuple[object, ...]]:
         if self.filter == ALL:
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
+        self._refuse_to_read_all()
         wanted = [self.filter.where(state) for state in states]
         matching = " union all ".join([_MATCHING + each.clause for each in wanted])
         text = "with matching as (" + matching + " order by id limit %s),\n" + (COUNT if dry_run else change)

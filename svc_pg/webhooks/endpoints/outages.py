@@ -76,7 +76,7 @@ class BreakerStep:
 
 @dataclass(frozen=True, slots=True)
 class EndpointOutage:
-    """The last outage of an endpoint: from the first failure after a success to the next success.
+    """The last outage of an endpoint: from its first failure to a success that no failure follows within ten minutes.
 
     If it has never failed, ``since`` is None, and the rest tells of now. It lasts while ``until`` is None. Deliveries
     are counted up to 1,000.
@@ -119,9 +119,8 @@ class EndpointOutage:
     failed: Annotated[
         int, Doc("The number of deliveries that failed since `since` and have no attempt left, up to 1,000.", 41)
     ]
-    is_failed_complete: Annotated[bool, Doc("True if no more failed.")]
-    sent_since: Annotated[
-        datetime | None, Doc("The time at which the oldest delivery of the failed attempts was sent; null if none is.")
+    is_failed_complete: Annotated[
+        bool, Doc("True if no more failed: the endpoint's newest 10,000 that failed or were canceled are looked at.")
     ]
 
     @property
@@ -133,7 +132,7 @@ class EndpointOutage:
 def outage(endpoint_id: str, *, tenant: str | None = None) -> Query[EndpointOutage]:
     """The last outage of one endpoint, with a ``tenant`` of that tenant's messages alone.
 
-    Running it raises NotFoundError. It reads at most some 10,000 rows by indexes.
+    Running it raises NotFoundError. It reads at most some 20,000 rows by indexes.
     """
     key = endpoint_key(endpoint_id)
     return Query(_OUTAGE, {"endpoint": key, "tenant": tenant, "most": MOST_READ}, _outage, absent=no_endpoint(key))

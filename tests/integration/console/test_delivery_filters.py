@@ -16,6 +16,7 @@ from cli.app import app
 from svc_pg import Config, webhooks
 from svc_pg.console import Console
 from svc_pg.database.filters import ListFilter, filters_of
+from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries import DeliveryFilter
 from tests.integration.console.browsing import Browser, signed_in
 from tests.integration.console.serving import bearer, serving_installed, settings
@@ -87,6 +88,15 @@ def values(installed: str) -> Mapping[str, Any]:
     }
 
 
+def with_endpoint(installed: str, given: dict[str, Any]) -> dict[str, Any]:
+    """That of the newest canceled one, if the filter needs another beside it."""
+    if not given.keys() & {"finished_since", "finished_until"}:
+        return given
+    with psycopg.connect(installed) as conn:
+        newest = webhooks.deliveries.list(conn, status="canceled").data[0]
+    return given | {"endpoint": newest.endpoint_id}
+
+
 def written(value: Any) -> str:
     """A value as an address or an option has it."""
     if isinstance(value, datetime):
@@ -121,7 +131,7 @@ def on_the_page(browser: Browser, given: Mapping[str, Any]) -> list[str]:
 def test_a_filter_selects_the_same_deliveries_everywhere(
     installed: str, client: httpx.Client, browser: Browser, values: Mapping[str, Any], name: str
 ) -> None:
-    given = {name: values[name]}
+    given = with_endpoint(installed, {name: values[name]})
     found = in_python(installed, given)
     assert 0 < len(found) < len(in_python(installed, {})) == 8
     assert in_the_api(client, given) == by_command(installed, given) == on_the_page(browser, given) == found
@@ -141,22 +151,50 @@ def test_all_filters_together_select_the_same_deliveries_everywhere(
 def test_a_filter_changes_as_many_deliveries_everywhere(
     installed: str, client: httpx.Client, browser: Browser, values: Mapping[str, Any], name: str
 ) -> None:
-    given = {name: values[name]}
+    given = with_endpoint(installed, {name: values[name]})
     with psycopg.connect(installed) as conn:
         retried = webhooks.deliveries.retry_all(conn, dry_run=True, **given).count
         canceled = webhooks.deliveries.cancel_all(conn, dry_run=True, **given).count
+    sent = {FILTERS[each].api: value if each == "ids" else written(value) for each, value in given.items()}
+    written_options = [part for each, value in given.items() for part in ("--" + FILTERS[each].option, written(value))]
     for change, count in (("retry", retried), ("cancel", canceled)):
-        value = given[name]
-        sent = {FILTERS[name].api: value if name == "ids" else written(value), "dryRun": True}
-        answer = client.post(f"/webhooks/deliveries/{change}", json=sent, headers=bearer("write"))
+        body = {**sent, "dryRun": True}
+        answer = client.post(f"/webhooks/deliveries/{change}", json=body, headers=bearer("write"))
         assert answer.json() == {"count": count, "isComplete": True}
-        options = ["--" + FILTERS[name].option, written(value), "--dry-run", "--json", "--database-url", installed]
+        options = [*written_options, "--dry-run", "--json", "--database-url", installed]
         done = CliRunner().invoke(app, ["webhooks", change, *options], prog_name="svc-pg", catch_exceptions=False)
         assert json.loads(done.stdout)["count"] == count
-        query = httpx.QueryParams({"do": change, FILTERS[name].api: written(value)})
+        query = httpx.QueryParams({"do": change} | {FILTERS[each].api: written(given[each]) for each in given})
         heading = re.search(r"<h1>(.*?)</h1>", browser.get(f"/deliveries/change?{query}").text)
         assert heading is not None
         assert re.findall(r"[0-9]+", heading[1]) == ([str(count)] if count else [])
+
+
+@pytest.mark.parametrize("name", ["finished_since", "finished_until"])
+@pytest.mark.parametrize("beside", [{}, {"event": "order.paid"}, {"tenant": "acme"}, {"status": "failed"}])
+def test_the_end_alone_is_refused_everywhere_because_no_index_has_it(
+    installed: str, client: httpx.Client, browser: Browser, name: str, beside: Mapping[str, str]
+) -> None:
+    given: dict[str, Any] = {name: timedelta(hours=1), **beside}
+    with psycopg.connect(installed) as conn:
+        for call in (webhooks.deliveries.list, webhooks.deliveries.count, webhooks.deliveries.retry_all):
+            with pytest.raises(QueryError, match="no index has the end") as refused:
+                call(conn, **given)
+            assert "Name an endpoint too" in str(refused.value.hint)
+    query = {FILTERS[each].api: "1h" if each == name else value for each, value in given.items()}
+    for path in ("deliveries", "deliveries/counts"):
+        counted = {each: value for each, value in query.items() if path == "deliveries" or each != "status"}
+        answer = client.get(f"/webhooks/{path}", params=counted, headers=bearer("read"))
+        assert (answer.status_code, "Name an endpoint too" in answer.text) == (422, True)
+    for change in ("retry", "cancel"):
+        answer = client.post(f"/webhooks/deliveries/{change}", json=query, headers=bearer("write"))
+        assert (answer.status_code, "Name an endpoint too" in answer.text) == (422, True)
+    assert browser.get(f"/deliveries?{httpx.QueryParams(query)}").status_code == 422
+    options = [part for each in given for part in ("--" + FILTERS[each].option, query[FILTERS[each].api])]
+    for command in ("deliveries", "retry"):
+        arguments = ["webhooks", command, *options, "--database-url", installed]
+        done = CliRunner().invoke(app, arguments, prog_name="svc-pg")
+        assert done.exit_code != 0
 
 
 def test_a_filter_that_is_not_known_is_refused_everywhere(

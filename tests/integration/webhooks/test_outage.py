@@ -82,6 +82,10 @@ def let_the_breaker_end(db: Connection) -> None:
     db.execute("update svc.webhook_parked_endpoints set parked_until = now()")
 
 
+def let_it_be_well_for_a_while(db: Connection) -> None:
+    db.execute("update svc.webhook_endpoint_state set recovered_at = recovered_at - interval '11 min'")
+
+
 def test_an_endpoint_that_was_never_used_has_no_outage(db: Connection) -> None:
     found = last(db)
     assert (found.since, found.until, found.is_lasting, found.health) == (None, None, False, "healthy")
@@ -107,9 +111,7 @@ def test_an_outage_has_its_first_and_its_last_answer_and_ends_with_a_success(db:
     assert found.first_answer.event_name == "order.created"
     assert [each.outcome for each in found.attempts] == ["success"] * 2 + ["http_error"] * 3
     assert (found.waiting, found.failed, found.is_every_failure) == (15, 1, True)
-    assert found.sent_since
     assert found.since
-    assert found.sent_since <= found.since
 
     acknowledge(db, claim(db, 1), "delivered")
     over = last(db)
@@ -120,6 +122,7 @@ def test_an_outage_has_its_first_and_its_last_answer_and_ends_with_a_success(db:
     acknowledge(db, claim(db, 1), "delivered")
     assert last(db).until == over.until
 
+    let_it_be_well_for_a_while(db)
     acknowledge(db, claim(db, 1), "retry", body="anew")
     anew = last(db)
     assert anew.is_lasting
@@ -149,6 +152,7 @@ def test_each_step_of_the_breaker_is_known_and_a_resume_ends_it_but_not_the_outa
     acknowledge(db, claim(db, 1), "delivered")
     over = last(db)
     assert (over.is_lasting, len(over.steps)) == (False, 3)
+    let_it_be_well_for_a_while(db)
     acknowledge(db, claim(db, 1), "retry")
     assert last(db).steps == []
 
@@ -174,6 +178,40 @@ def test_a_tenant_reads_of_its_own_messages_alone(db: Connection) -> None:
     assert (found.waiting, found.failed) == (0, 0)
     everything = last(db)
     assert (len(everything.attempts), everything.waiting, everything.failed) == (2, 16, 2)
+
+
+def test_a_resume_of_an_open_breaker_whose_steps_are_not_known_leaves_none(db: Connection) -> None:
+    acknowledge(db, claim(db, 10), "retry")
+    db.execute("update svc.webhook_endpoint_state set breaker_opened_at = '{}', breaker_opened_until = '{}'")
+    endpoints.resume(db, key(db))
+    assert last(db).steps == []
+
+
+def test_each_step_has_a_beginning_and_an_end(db: Connection) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation):
+        db.execute("update svc.webhook_endpoint_state set breaker_opened_until = array[now()]")
+
+
+def test_the_steps_follow_a_clock_that_was_set_back(db: Connection) -> None:
+    acknowledge(db, claim(db, 10), "retry")
+    let_the_breaker_end(db)
+    acknowledge(db, claim(db, 1), "retry")
+    db.execute(
+        """update svc.webhook_endpoint_state s
+              set breaker_until = s.breaker_until + f.by, last_failure_at = s.last_failure_at + f.by,
+                  failing_since = s.failing_since + f.by, first_failure_at = s.first_failure_at + f.by,
+                  breaker_opened_at = array(select o + f.by from unnest(s.breaker_opened_at) o),
+                  breaker_opened_until = array(select o + f.by from unnest(s.breaker_opened_until) o)
+             from (select interval '1 hour') f(by)"""
+    )
+    db.execute("select svc.webhook_follow_clock(1000)")
+    found = last(db)
+    assert len(found.steps) == 2
+    assert all(each.since <= each.until for each in found.steps)
+    assert found.steps[-1].since <= found.at < found.steps[-1].until
+    assert found.breaker_until == found.steps[-1].until
+    endpoints.resume(db, key(db))
+    assert last(db).steps[-1].until <= last(db).at
 
 
 @pytest.mark.parametrize("unknown", ["00000000-0000-7000-8000-000000000000", "none", ""])
@@ -221,6 +259,79 @@ def add_failed(db: Connection, endpoint_id: str, number: int) -> None:
              from (select min(finished_at) as first from svc.webhook_deliveries) f""",
         [number],
     )
+
+
+def add_canceled(db: Connection, endpoint_id: str, number: int) -> None:
+    """So many canceled deliveries, of now."""
+    db.execute(
+        """insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, status, failure, max_attempts,
+                                               next_attempt_at, finished_at)
+           select svc.webhook_uuid7(), gen_random_uuid(), %s, 'none', 'canceled', 'canceled', 1, null, now()
+             from generate_series(1, %s)""",
+        [UUID(endpoint_id), number],
+    )
+
+
+def test_a_failure_soon_after_a_success_goes_on_with_the_outage(db: Connection) -> None:
+    add_failed(db, key(db), 240)
+    begun = last(db).since
+    acknowledge(db, claim(db, 1), "delivered")
+    assert (last(db).is_lasting, last(db).failed) == (False, 240)
+    acknowledge(db, claim(db, 1), "retry")
+    found = last(db)
+    assert (found.is_lasting, found.since, found.failed) == (True, begun, 240)
+    acknowledge(db, claim(db, 1), "delivered")
+    over = last(db)
+    assert (over.is_lasting, over.since, over.failed) == (False, begun, 240)
+
+
+def test_an_old_delivery_that_fails_in_the_middle_is_counted(db: Connection) -> None:
+    add_failed(db, key(db), 240)
+    db.execute(
+        """with old as (
+               insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, status, failure, attempts,
+                                                   max_attempts, next_attempt_at, finished_at, created_at)
+               select svc.uuid7_at(now() - interval '1 day'), gen_random_uuid(), %s, 'none', 'failed', 'failed', 1, 1,
+                      null, now() - interval '30 min', now() - interval '1 day'
+               returning id, endpoint_id, finished_at
+           )
+           insert into svc.webhook_delivery_attempts (delivery_id, endpoint_id, attempt, started_at, outcome)
+           select id, endpoint_id, 1, finished_at, 'timeout' from old""",
+        [UUID(key(db))],
+    )
+    assert (last(db).failed, last(db).is_failed_complete) == (241, True)
+
+
+@pytest.mark.parametrize(("canceled", "is_complete"), [(1500, True), (10 * MOST_READ - 240, True), (9761, False)])
+def test_what_was_canceled_hides_no_failure_unless_it_is_said(
+    db: Connection, canceled: int, *, is_complete: bool
+) -> None:
+    add_failed(db, key(db), 240)
+    add_canceled(db, key(db), canceled)
+    found = last(db)
+    assert (found.failed, found.is_failed_complete) == (240, is_complete)
+
+
+@pytest.mark.parametrize(("number", "is_every"), [(1, True), (199, True), (200, True), (201, False), (2500, False)])
+def test_it_says_if_each_failed_attempt_is_shown(db: Connection, number: int, *, is_every: bool) -> None:
+    add_failed(db, key(db), number)
+    found = last(db)
+    assert (len(found.attempts), found.is_every_failure) == (min(number, 200), is_every)
+
+
+@pytest.mark.parametrize(("number", "is_every"), [(1500, True), (2002, False), (3000, False)])
+def test_it_says_if_each_failed_attempt_of_a_tenant_is_shown(db: Connection, number: int, *, is_every: bool) -> None:
+    add_failed(db, key(db), number)
+    db.execute(
+        """update svc.webhook_messages m set tenant = 'another'
+             from (select message_id, row_number() over (order by id) as n
+                     from svc.webhook_deliveries where event_name = 'none') d
+            where m.id = d.message_id and d.n not between 741 and 760 and d.n not between 1001 and 1040"""
+    )
+    found = fetch_one(db, outage(key(db), tenant=TENANT))
+    assert found.is_every_failure is is_every
+    if is_every:
+        assert len(found.attempts) == 60
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,6 @@ def send_again(outage: EndpointOutage) -> dict[str, str]:
     return {
         "status": "failed",
         "endpointId": outage.endpoint_id,
-        "since": timestamp(min(outage.sent_since or outage.since, outage.since)),
         "finishedSince": timestamp(outage.since),
         "finishedUntil": timestamp(outage.at),
     }
