@@ -36,15 +36,14 @@ class _Told:
     is_of_log: bool
 
 
-def silences(conn: Connection[Any], table: str, *, before: datetime | None = None) -> list[Silence]:
-    """The silences of one table that began ``before`` a time, by default all, the oldest first. Never commits.
+def silences(conn: Connection[Any], table: str) -> list[Silence]:
+    """The silences of one table, the oldest first. Never commits.
 
     Looks at the table's newest 1,000 entries about no record. Raises NotInstalledError, and ConfigError for a name that
     is no table's.
     """
     name = str(TableName.parse(table))
-    found = _paired(fetch(conn, Query(_TOLD, {"table": name}, _Told)), name)
-    return [each for each in found if before is None or each.since is None or each.since < before]
+    return _paired(fetch(conn, Query(_TOLD, {"table": name}, _Told)), name)
 
 
 def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:

@@ -74,8 +74,23 @@ def test_a_time_in_which_capture_was_not_right_is_told(run: Run, database: str) 
         assert re.search(rf"{told}2\S+ \S+Z and 2\S+ \S+Z; changes of then may be missing", done.stderr)
         assert (done.returncode, told in done.stdout) == (0, False)
     assert told not in run("history", "offer", "1").stderr
-    assert told not in run("as-of", "1d", "customer").stderr
     assert "OverflowError" not in run("as-of", "9999999d", "customer").stderr
+
+
+def test_a_silence_after_the_time_is_told_because_the_values_of_then_come_from_the_next_entry(
+    run: Run, database: str
+) -> None:
+    config = audited("customer", "offer", "old", redact=["pin"])
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table old (id int primary key, v int, pin text); insert into old values (1, 1, '')")
+        schema.install(conn, config)
+        assert maintain(conn, config)
+        then = scalar(conn, "select clock_timestamp()").isoformat()
+        conn.execute("alter table old disable trigger user; update old set v = 2")
+        assert maintain(conn, config)
+        conn.execute("alter table old enable trigger user; update old set v = 3")
+    for key in ([], ["1"]):
+        assert "warning: capture was not right for a time between " in run("as-of", then, "old", *key).stderr
 
 
 def test_as_of_shows_a_row_or_a_table(run: Run) -> None:
