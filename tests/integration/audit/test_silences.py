@@ -16,6 +16,9 @@ from svc_pg.maintenance import maintain, silences
 from svc_pg.schema.postgres.watched import watched
 from svc_pg.schema.status import Status
 from svc_pg.status.last_runs import LastRun, last_runs
+from svc_pg.webhooks.worker.database_state import DatabaseState
+from svc_pg.webhooks.worker.prometheus import exposition
+from svc_pg.webhooks.worker.statistics import Statistics
 from tests.support.postgres import Prepare
 from tests.support.roles import as_role, new_role
 from tests.support.tables import create_and_audit
@@ -185,6 +188,50 @@ def test_it_looks_at_the_same_states_as_status(db: psycopg.Connection[Any], chan
 
 def is_silence(entry: Status, recorded: set[str]) -> bool:
     return silences.is_silence(entry, recorded, saw_ddl=True)
+
+
+def metrics(conn: psycopg.Connection[Any]) -> str:
+    state = DatabaseState(None, last_runs=tuple(fetch(conn, last_runs())))
+    return exposition(Statistics(), state, accept="")[0].decode()
+
+
+def test_nothing_is_told_of_capture_once_no_table_is_audited(db: psycopg.Connection[Any]) -> None:
+    row = 'svc_maintenance_age_seconds{task="capture"}'
+    config = CONFIG.model_copy(update={"audit": AuditConfig(ddl=True)})
+    assert maintain(db, CONFIG)
+    db.execute("alter table t disable trigger user")
+    assert maintain(db, CONFIG)
+    assert maintain(db, Config())  # a worker without the configuration: nobody looks
+    assert (capture(db).problem is None, row in metrics(db)) == (False, True)
+    schema.install(db, config, prune=True)
+    assert maintain(db, config)
+    assert ("capture" in {run.task for run in fetch(db, last_runs())}, row in metrics(db)) == (False, False)
+    [silence] = silences_of(db, "t")
+    assert silence.until is not None
+    assert maintain(db, config)
+
+
+def test_nothing_is_told_of_capture_once_only_webhooks_are_installed(db: psycopg.Connection[Any]) -> None:
+    assert maintain(db, CONFIG)
+    db.execute("alter table t disable trigger user")
+    assert maintain(db, CONFIG)
+    config = Config(products=["webhooks"])
+    schema.install(db, config, prune=True)
+    old = Config(audit=AuditConfig(tables=CONFIG.audit.tables))
+    for each in (old, config):  # the first is of a worker that was not started again
+        assert maintain(db, each)
+        assert "capture" not in {run.task for run in fetch(db, last_runs())}
+
+
+def test_nothing_is_told_of_capture_once_the_log_is_a_copy(db: psycopg.Connection[Any]) -> None:
+    assert maintain(db, CONFIG)
+    assert "capture" in metrics(db)
+    db.execute(
+        "insert into pg_subscription_rel (srsubid, srrelid, srsubstate) values (1, 'svc.audit_logs'::regclass, 'r')"
+    )
+    assert scalar(db, "select svc.audit_is_copy()")
+    assert maintain(db, CONFIG)
+    assert "capture" not in metrics(db)
 
 
 def test_it_renders_nothing(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
