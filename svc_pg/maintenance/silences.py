@@ -11,6 +11,7 @@ from typing import Any, Final
 from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
+from svc_pg.audit.past.silences import MORE
 from svc_pg.config import Config
 from svc_pg.database.query import Query, fetch, fetch_one, scalar
 from svc_pg.errors import SvcError
@@ -25,6 +26,9 @@ _log = logging.getLogger(__name__)
 MOST: Final = 200
 """The most objects that are told apart: of more, those that are known already, then the first by name."""
 _MOST_TABLES: Final = 50
+_MOST_FACTS: Final = 50
+"""The most objects that one entry tells of."""
+_LONGEST_IDENTITY: Final = 400  # three quoted names fit
 _LOG: Final = "svc.audit_logs"
 _DDL: Final = "event triggers"
 """Stands among what is known once the event triggers were right: before, they may be missing for lack of a right."""
@@ -95,9 +99,11 @@ def watch_capture(conn: Connection[Any], config: Config) -> str | None:
         recorded = {identity for (identity,) in conn.execute(_RECORDED)}
         silent = sorted(_silences(entries, recorded, saw_ddl=_DDL in state.known))
         found = sorted(sorted(silent, key=lambda each: each.identity not in state.known)[:MOST])
+        if len(silent) > MOST:
+            found.append(_Silence(_LOG, MORE, "not right"))
         now = {each.identity: each.table for each in found}
         new = [each for each in found if each.identity not in state.known]
-        wrong = {each.identity for each in silent} | {_DDL}
+        wrong = {each.identity for each in [*silent, *found]} | {_DDL}
         over = _over(state, wrong)
         for changed, is_over in ((new, False), (over, True)):
             _record(conn, changed, state.seen, is_over=is_over)
@@ -158,12 +164,19 @@ def is_silence(entry: Status, recorded: Collection[str], *, saw_ddl: bool) -> bo
 
 
 def _record(conn: Connection[Any], changed: Sequence[_Silence], seen: str, *, is_over: bool) -> None:
-    """Add an entry for each table, and one of the log for those of more than 50 tables."""
-    by_table = [(table, list(group)) for table, group in groupby(changed, key=lambda each: each.table)]
+    """Add entries for each of 50 tables, and of the log for those of more tables, 50 objects in each."""
+    by_table = [list(group) for _, group in groupby(changed, key=lambda each: each.table)]
     told = by_table[:_MOST_TABLES]
-    if rest := [each for _, group in by_table[_MOST_TABLES:] for each in group]:
-        told.append((_LOG, rest))
-    for table, group in told:
-        facts = {each.identity[:300]: each.state for each in group[:50]} | {"last seen right": seen}
-        words = "; ".join(f"{each.identity} is {each.state}" for each in group)
-        conn.execute(_ADD, (table, json.dumps(facts), f"last seen right: {seen}; {words}"[:1000], is_over))
+    told.append([_told_of_log(each) for group in by_table[_MOST_TABLES:] for each in group])
+    for group in told:
+        for at in range(0, len(group), _MOST_FACTS):
+            part = group[at : at + _MOST_FACTS]
+            facts = {each.identity[:_LONGEST_IDENTITY]: each.state for each in part} | {"last seen right": seen}
+            words = "; ".join(f"{each.identity} is {each.state}" for each in part)
+            conn.execute(_ADD, (part[0].table, json.dumps(facts), f"last seen right: {seen}; {words}"[:1000], is_over))
+
+
+def _told_of_log(each: _Silence) -> _Silence:
+    """The object of a table in an entry of the log: it begins with the table's name, as gaps do."""
+    is_named = each.table == _LOG or each.identity.startswith(f"{each.table}: ")
+    return _Silence(_LOG, each.identity if is_named else f"{each.table}: {each.identity}", each.state)

@@ -14,7 +14,9 @@ from svc_pg.database.table_names import TableName
 
 _TOLD: Final = statement("queries/audit/silences.sql")
 _LAST_SEEN: Final = "last seen right"
-_OF_ALL: Final = "session_replication_role"
+MORE: Final = "more objects"
+"""What the log is told to lack if more is not right than is told apart."""
+_OF_ALL: Final = (MORE, "session_replication_role")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
     for entry in entries:
         facts = json.loads(entry.facts)
         since = facts.pop(_LAST_SEEN, "never")
-        names = {each for each in facts if not entry.is_of_log or _concerns(each, table)}
+        names = {each.removeprefix(f"{table}: ") for each in facts if not entry.is_of_log or _concerns(each, table)}
         if not names:
             continue
         left = open_names.setdefault(since, set())
@@ -69,5 +71,5 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
 
 
 def _concerns(identity: str, table: str) -> bool:
-    """True if what the log itself was told to lack concerns the table: a setting, or one of very many tables."""
-    return identity.startswith((_OF_ALL, f"{table}: ")) or identity.endswith(f" on {table}")
+    """True if what the log itself was told to lack concerns the table: a setting, or one of very many objects."""
+    return identity.startswith((*_OF_ALL, f"{table}: "))

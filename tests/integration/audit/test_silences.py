@@ -123,9 +123,54 @@ def test_a_silence_is_not_over_because_many_others_come_before_it(
     for trigger in ("update", "truncate", "write"):
         db.execute(sql.SQL("alter table t disable trigger {}").format(sql.Identifier(f"00_svc_audit_{trigger}")))
         assert maintain(db, CONFIG)
-    [(label, _, facts)] = entries(db)
-    assert label == "capture not right"
-    assert "00_svc_audit_update on public.t" in facts
+    assert [label for label, *_ in entries(db)] == ["capture not right"] * 2
+    assert "00_svc_audit_update on public.t" in entries(db)[0][2]
+
+
+def test_if_more_objects_are_not_right_than_are_told_apart_that_concerns_every_table(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.maintenance.silences.MOST", 1)
+    assert maintain(db, CONFIG)
+    db.execute("alter table t disable trigger user")
+    for _ in range(2):
+        assert maintain(db, CONFIG)
+        assert [each.until for each in silences_of(db, "other")] == [None]
+    assert len(entries(db)) == 2
+    db.execute("alter table t enable trigger user")
+    schema.backfill(db, CONFIG)
+    schema.install(db, CONFIG)
+    for _ in range(2):
+        assert maintain(db, CONFIG)
+    assert [each.until is None for table in ("t", "other") for each in silences_of(db, table)] == [False, False]
+
+
+def test_the_silences_of_many_tables_are_told_to_readers_of_each_and_end(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("_MOST_TABLES", "_MOST_FACTS"):
+        monkeypatch.setattr(f"svc_pg.maintenance.silences.{bound}", 2)
+    config = Config(audit=AuditConfig(ddl=True, tables=[AuditedTable(name="t"), AuditedTable(name="many.*")]))
+    tables = [f"many.m{number}" for number in range(8)]
+    db.execute("create schema many")
+    for table in tables:
+        db.execute(f"create table {table} (id int primary key)".encode())
+    schema.install(db, config)
+    assert maintain(db, config)
+    off = ";".join(f"alter table {table} disable trigger user" for table in tables[2:-1])
+    tampered = "create or replace function svc.capture_many_m7() returns trigger language plpgsql as 'begin end'"
+    for change in (off.split(";")[0], f"{off};{tampered}", "alter table many.m1 disable trigger user"):
+        db.execute(change.encode())
+        assert maintain(db, config)
+    assert [[each.until for each in silences_of(db, table)] for table in tables] == [[], *([[None]] * 7)]
+    assert silences_of(db, "t") == []
+    db.execute(";".join(f"alter table {table} enable trigger user" for table in tables).encode())
+    schema.install(db, config)
+    db.execute("delete from svc.audit_gaps")  # as a backfill does
+    assert maintain(db, config)
+    assert capture(db).problem is None
+    assert [[each.until is None for each in silences_of(db, table)] for table in tables] == [[], *([[False]] * 7)]
+    assert all(len(facts) <= 2 + 1 for _, _, facts in entries(db))
 
 
 def test_the_times_in_which_changes_of_a_table_may_be_missing_are_read(db: psycopg.Connection[Any]) -> None:
