@@ -63,9 +63,12 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
 
 
 def warn_of_silences(conn: Connection[Any], table: str) -> None:
-    """Warn of each time in which capture was not right, of the newest 5."""
-    none: list[Silence] = []
-    found = quick_read(conn, lambda conn: silences(conn, table), none)
+    """Warn of each time in which capture was not right, of the newest 5, or that it is not known."""
+    nothing: list[Silence] | None = None
+    found = quick_read(conn, lambda conn: silences(conn, table), nothing)
+    if found is None:
+        output.words("warning: it is not known if capture was right all the time")
+        return
     for each in found[-_MOST_SILENCES:]:
         since = "its install" if each.since is None else human_times.second(each.since)
         until = "now" if each.until is None else human_times.second(each.until)
