@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -63,10 +62,13 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
             output.words(f'warning: table "{name}" has no key, so the log has no records of it, only changes')
 
 
-def warn_of_silences(conn: Connection[Any], table: str, *, before: datetime | None = None) -> None:
-    """Warn of each time that began before this one in which capture was not right, of the newest 5."""
-    none: list[Silence] = []
-    found = quick_read(conn, lambda conn: silences(conn, table, before=before), none)
+def warn_of_silences(conn: Connection[Any], table: str) -> None:
+    """Warn of each time in which capture was not right, of the newest 5, or that it is not known."""
+    nothing: list[Silence] | None = None
+    found = quick_read(conn, lambda conn: silences(conn, table), nothing)
+    if found is None:
+        output.words("warning: it is not known if capture was right all the time")
+        return
     for each in found[-_MOST_SILENCES:]:
         since = "its install" if each.since is None else human_times.second(each.since)
         until = "now" if each.until is None else human_times.second(each.until)

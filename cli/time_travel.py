@@ -90,7 +90,7 @@ def as_of(
     with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
-        warn_of_silences(conn, table, before=when)
+        warn_of_silences(conn, table)  # later ones too: what was then is told from the entry after it
         if key is not None:
             row = past.record(key).one(conn)
             if json:

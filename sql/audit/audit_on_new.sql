@@ -39,109 +39,115 @@ declare
     v_function pg_proc;
     v_old oid;
 begin
-    for v_new in
-        with recursive part(relation, tgname, proname) as (
-            select x.relation, t.tgname, p.proname
+    begin
+        for v_new in
+            with recursive part(relation, tgname, proname) as (
+                select x.relation, t.tgname, p.proname
+                  from unnest(v_relations) x(relation)
+                 cross join lateral pg_partition_ancestors(x.relation) a(relid)
+                  join pg_class ac on ac.oid = a.relid
+                  join pg_namespace an on an.oid = ac.relnamespace
+                  join pg_trigger t on t.tgrelid = a.relid and t.tgtype = 32 and t.tgenabled = 'O'
+                   and t.tgname = '00_svc_audit_truncate_' || left(encode(sha256(  -- the name that an install gives
+                           convert_to(an.nspname, 'UTF8') || decode('00', 'hex') || convert_to(ac.relname, 'UTF8')
+                       ), 'hex'), 8)
+                  join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc and p.proname::text ^@ 'capture_'
+                union
+                select i.inhrelid, o.tgname, o.proname
+                  from part o join pg_inherits i on i.inhparent = o.relation
+                  join pg_class c on c.oid = i.inhrelid and c.relispartition
+            )
+            select c.oid, n.nspname, c.relname, o.tgname, o.proname
+              from part o join pg_class c on c.oid = o.relation join pg_namespace n on n.oid = c.relnamespace
+             where c.relispartition and c.relkind in ('r', 'p') and c.relpersistence <> 't'
+               and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = o.tgname)
+             order by c.oid limit v_most
+        loop
+            v_sql := svc.audit_trigger_sql('truncate', v_new.tgname, v_new.proname, v_new.nspname, v_new.relname);
+            if v_sql is not null then
+                v_wanted := v_wanted || v_new.oid;
+                v_made := v_made || v_sql;
+            end if;
+        end loop;
+        for v_new in
+            select c.oid, c.relowner, c.relname, n.nspname
               from unnest(v_relations) x(relation)
-             cross join lateral pg_partition_ancestors(x.relation) a(relid)
-              join pg_class ac on ac.oid = a.relid
-              join pg_namespace an on an.oid = ac.relnamespace
-              join pg_trigger t on t.tgrelid = a.relid and t.tgtype = 32 and t.tgenabled = 'O'
-               and t.tgname = '00_svc_audit_truncate_' || left(encode(sha256(  -- the name that an install gives
-                       convert_to(an.nspname, 'UTF8') || decode('00', 'hex') || convert_to(ac.relname, 'UTF8')
-                   ), 'hex'), 8)
-              join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc and p.proname::text ^@ 'capture_'
-            union
-            select i.inhrelid, o.tgname, o.proname
-              from part o join pg_inherits i on i.inhparent = o.relation
-              join pg_class c on c.oid = i.inhrelid and c.relispartition
-        )
-        select c.oid, n.nspname, c.relname, o.tgname, o.proname
-          from part o join pg_class c on c.oid = o.relation join pg_namespace n on n.oid = c.relnamespace
-         where c.relispartition and c.relkind in ('r', 'p') and c.relpersistence <> 't'
-           and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = o.tgname)
-         order by c.oid limit v_most
-    loop
-        v_sql := svc.audit_trigger_sql('truncate', v_new.tgname, v_new.proname, v_new.nspname, v_new.relname);
-        if v_sql is not null then
-            v_wanted := v_wanted || v_new.oid;
-            v_made := v_made || v_sql;
+              join pg_class c on c.oid = x.relation and c.relkind = 'r' and not c.relispartition
+               and c.relpersistence <> 't'
+              join pg_namespace n on n.oid = c.relnamespace
+             where n.nspname !~ '^(pg_|information_schema$|svc$)'
+               and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname::text ^@ '00_svc_audit_')
+        loop
+            -- the name of its capture function, if there is one
+            v_plain := format('capture_%s_%s', v_new.nspname, v_new.relname);
+            if strpos(v_new.nspname, '_') = 0 and octet_length(convert_to(v_plain, 'UTF8')) <= 63 then
+                select p.* into v_function from pg_proc p where p.pronamespace = v_svc and p.proname = v_plain::name;
+            else
+                v_digest := left(encode(sha256(
+                    convert_to(v_new.nspname, 'UTF8') || decode('00', 'hex') || convert_to(v_new.relname, 'UTF8')
+                ), 'hex'), 10);
+                select p.* into v_function from pg_proc p
+                 where p.pronamespace = v_svc and p.proname >= 'capture_' and p.proname < 'capture`'
+                   and right(p.proname::text, 11) = '_' || v_digest;
+            end if;
+            -- it belongs to the owner of the table, or of a superuser's table to a role of its own
+            continue when not found or v_function.proowner <> v_new.relowner and not exists (
+                select from pg_roles r join pg_roles f on f.oid = v_function.proowner
+                 where r.oid = v_new.relowner and r.rolsuper and f.rolname::text ^@ 'svc_capture_');
+            -- the table that had the name, with the triggers of one that is captured row by row, and no others
+            select min(t.tgrelid::bigint)::oid into v_old
+              from pg_depend d
+              join pg_trigger t on t.oid = d.objid
+              join pg_class c on c.oid = t.tgrelid and c.relkind = 'r' and not c.relispartition
+             where d.classid = 'pg_trigger'::regclass and d.refclassid = 'pg_proc'::regclass
+               and d.refobjid = v_function.oid
+            having count(distinct t.tgrelid) = 1 and count(*) = 3 and bool_and(
+                   t.tgenabled = 'O' and t.tgnargs = 0 and t.tgattr::text = ''
+                   and (t.tgname, t.tgtype) in (
+                       ('00_svc_audit_write', 13), ('00_svc_audit_update', 17), ('00_svc_audit_truncate', 32))
+                   and case t.tgtype when 17
+                            then pg_get_triggerdef(t.oid) like '% FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE %'
+                            else t.tgqual is null end);
+            continue when not found or exists (  -- a column that its rules may name is not there
+                select from pg_attribute a
+                  left join pg_attribute b on b.attrelid = v_new.oid and b.attname = a.attname and not b.attisdropped
+                 where a.attrelid = v_old and a.attnum > 0 and not a.attisdropped
+                   and (b.atttypid, b.atttypmod) is distinct from (a.atttypid, a.atttypmod)
+            ) or (  -- or another key, by which its records would be taken for one
+                select count(distinct k.columns) <> 1 or count(*) <> 2
+                  from (select array_agg(a.attname order by o.place) as columns
+                          from pg_index i
+                         cross join unnest(i.indkey::int2[]) with ordinality o(number, place)
+                          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = o.number
+                         where i.indrelid in (v_old, v_new.oid) and i.indisprimary
+                         group by i.indexrelid) k
+            );
+            select string_agg(m.sql, e'\n' order by k.place) into v_sql
+              from unnest(array['write', 'update', 'truncate']) with ordinality k(kind, place)
+             cross join lateral svc.audit_trigger_sql(
+                       k.kind, '00_svc_audit_' || k.kind, v_function.proname, v_new.nspname, v_new.relname) m(sql)
+            having count(m.sql) = 3;
+            if found then
+                v_wanted := v_wanted || v_new.oid;
+                v_made := v_made || v_sql;
+            end if;
+        end loop;
+        if v_wanted = array[]::oid[] then
+            return;
         end if;
-    end loop;
-    for v_new in
-        select c.oid, c.relowner, c.relname, n.nspname
-          from unnest(v_relations) x(relation)
-          join pg_class c on c.oid = x.relation and c.relkind = 'r' and not c.relispartition
-           and c.relpersistence <> 't'
-          join pg_namespace n on n.oid = c.relnamespace
-         where n.nspname !~ '^(pg_|information_schema$|svc$)'
-           and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname::text ^@ '00_svc_audit_')
-    loop
-        -- the name of its capture function, if there is one
-        v_plain := format('capture_%s_%s', v_new.nspname, v_new.relname);
-        if strpos(v_new.nspname, '_') = 0 and octet_length(convert_to(v_plain, 'UTF8')) <= 63 then
-            select p.* into v_function from pg_proc p where p.pronamespace = v_svc and p.proname = v_plain::name;
-        else
-            v_digest := left(encode(sha256(
-                convert_to(v_new.nspname, 'UTF8') || decode('00', 'hex') || convert_to(v_new.relname, 'UTF8')
-            ), 'hex'), 10);
-            select p.* into v_function from pg_proc p
-             where p.pronamespace = v_svc and p.proname >= 'capture_' and p.proname < 'capture`'
-               and right(p.proname::text, 11) = '_' || v_digest;
-        end if;
-        -- it belongs to the owner of the table, or of a superuser's table to a role of its own
-        continue when not found or v_function.proowner <> v_new.relowner and not exists (
-            select from pg_roles r join pg_roles f on f.oid = v_function.proowner
-             where r.oid = v_new.relowner and r.rolsuper and f.rolname::text ^@ 'svc_capture_');
-        -- the table that had the name, with the triggers of one that is captured row by row, and no others
-        select min(t.tgrelid::bigint)::oid into v_old
-          from pg_depend d
-          join pg_trigger t on t.oid = d.objid
-          join pg_class c on c.oid = t.tgrelid and c.relkind = 'r' and not c.relispartition
-         where d.classid = 'pg_trigger'::regclass and d.refclassid = 'pg_proc'::regclass
-           and d.refobjid = v_function.oid
-        having count(distinct t.tgrelid) = 1 and count(*) = 3 and bool_and(
-               t.tgenabled = 'O' and t.tgnargs = 0 and t.tgattr::text = ''
-               and (t.tgname, t.tgtype) in (
-                   ('00_svc_audit_write', 13), ('00_svc_audit_update', 17), ('00_svc_audit_truncate', 32))
-               and case t.tgtype when 17
-                        then pg_get_triggerdef(t.oid) like '% FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE %'
-                        else t.tgqual is null end);
-        continue when not found or exists (  -- a column that its rules may name is not there
-            select from pg_attribute a
-              left join pg_attribute b on b.attrelid = v_new.oid and b.attname = a.attname and not b.attisdropped
-             where a.attrelid = v_old and a.attnum > 0 and not a.attisdropped
-               and (b.atttypid, b.atttypmod) is distinct from (a.atttypid, a.atttypmod)
-        ) or (  -- or another key, by which its records would be taken for one
-            select count(distinct k.columns) <> 1 or count(*) <> 2
-              from (select array_agg(a.attname order by o.place) as columns
-                      from pg_index i
-                     cross join unnest(i.indkey::int2[]) with ordinality o(number, place)
-                      join pg_attribute a on a.attrelid = i.indrelid and a.attnum = o.number
-                     where i.indrelid in (v_old, v_new.oid) and i.indisprimary
-                     group by i.indexrelid) k
-        );
-        select string_agg(m.sql, e'\n' order by k.place) into v_sql
-          from unnest(array['write', 'update', 'truncate']) with ordinality k(kind, place)
-         cross join lateral svc.audit_trigger_sql(
-                   k.kind, '00_svc_audit_' || k.kind, v_function.proname, v_new.nspname, v_new.relname) m(sql)
-        having count(m.sql) = 3;
-        if found then
-            v_wanted := v_wanted || v_new.oid;
-            v_made := v_made || v_sql;
-        end if;
-    end loop;
-    if v_wanted = array[]::oid[] then
+        select coalesce(array_agg(w.relation order by w.place), array[]::oid[]),
+               coalesce(array_agg(w.sql order by w.place), array[]::text[])
+          into v_wanted, v_made
+          from unnest(v_wanted, v_made) with ordinality w(relation, sql, place)
+         where w.relation in (
+                   select l.relation from pg_locks l
+                    where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
+                      and l.mode = 'AccessExclusiveLock');
+    exception when others then
+        raise warning 'svc-pg: after % a table is not captured before the next svc-pg install: %', tg_tag, sqlerrm
+            using errcode = sqlstate;
         return;
-    end if;
-    select coalesce(array_agg(w.relation order by w.place), array[]::oid[]),
-           coalesce(array_agg(w.sql order by w.place), array[]::text[])
-      into v_wanted, v_made
-      from unnest(v_wanted, v_made) with ordinality w(relation, sql, place)
-     where w.relation in (
-               select l.relation from pg_locks l
-                where l.pid = pg_backend_pid() and l.locktype = 'relation' and l.granted
-                  and l.mode = 'AccessExclusiveLock');
+    end;
     while v_from <= cardinality(v_made) and v_failures < v_most_failures loop
         begin
             v_at := v_from;
@@ -169,9 +175,6 @@ begin
         raise warning 'svc-pg: after % tables are not captured before the next svc-pg install: % more', tg_tag,
             cardinality(v_made) - v_from + 1;
     end if;
-exception when others then
-    raise warning 'svc-pg: after % a table is not captured before the next svc-pg install: %', tg_tag, sqlerrm
-        using errcode = sqlstate;
 end
 $svc$;
 revoke all on function svc.audit_on_new() from public;

@@ -21,7 +21,7 @@ from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.batches import check_autocommit, in_batches, in_stretches, removed
 from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
-from svc_pg.maintenance.silences import watch_capture
+from svc_pg.maintenance.silences import forget_capture, watch_capture
 from svc_pg.schema.postgres import index_builder, log_indexes
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.status.last_runs import Task, note_failure, note_success
@@ -234,4 +234,5 @@ _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's epoch", None, _begin_epoch),
     ("the log's retention", "purge", _follow_purges),
     ("the log's indexes", None, _build_indexes),
+    ("the log's triggers", None, forget_capture),
 )

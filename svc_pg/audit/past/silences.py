@@ -14,7 +14,9 @@ from svc_pg.database.table_names import TableName
 
 _TOLD: Final = statement("queries/audit/silences.sql")
 _LAST_SEEN: Final = "last seen right"
-_OF_ALL: Final = "session_replication_role"
+MORE: Final = "more objects"
+"""What the log is told to lack if more is not right than is told apart."""
+_OF_ALL: Final = (MORE, "session_replication_role")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,14 @@ class _Told:
     is_of_log: bool
 
 
-def silences(conn: Connection[Any], table: str, *, before: datetime | None = None) -> list[Silence]:
-    """The silences of one table that began ``before`` a time, by default all, the oldest first. Never commits.
+def silences(conn: Connection[Any], table: str) -> list[Silence]:
+    """The silences of one table, the oldest first. Never commits.
 
     Looks at the table's newest 1,000 entries about no record. Raises NotInstalledError, and ConfigError for a name that
     is no table's.
     """
     name = str(TableName.parse(table))
-    found = _paired(fetch(conn, Query(_TOLD, {"table": name}, _Told)), name)
-    return [each for each in found if before is None or each.since is None or each.since < before]
+    return _paired(fetch(conn, Query(_TOLD, {"table": name}, _Told)), name)
 
 
 def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
@@ -54,7 +55,7 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
     for entry in entries:
         facts = json.loads(entry.facts)
         since = facts.pop(_LAST_SEEN, "never")
-        names = {each for each in facts if not entry.is_of_log or _concerns(each, table)}
+        names = {each.removeprefix(f"{table}: ") for each in facts if not entry.is_of_log or _concerns(each, table)}
         if not names:
             continue
         left = open_names.setdefault(since, set())
@@ -70,5 +71,5 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
 
 
 def _concerns(identity: str, table: str) -> bool:
-    """True if what the log itself was told to lack concerns the table: a setting, or one of very many tables."""
-    return identity.startswith((_OF_ALL, f"{table}: ")) or identity.endswith(f" on {table}")
+    """True if what the log itself was told to lack concerns the table: a setting, or one of very many objects."""
+    return identity.startswith((*_OF_ALL, f"{table}: "))

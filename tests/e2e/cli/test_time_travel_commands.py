@@ -9,12 +9,14 @@ from typing import Any, Final, LiteralString
 import psycopg
 import pytest
 
+from cli.known_tables import warn_of_silences
 from svc_pg import audit, schema
 from svc_pg.database.query import scalar
 from svc_pg.maintenance import maintain
 from tests.support.commands import svc_pg
 from tests.support.long_record import lengthen
 from tests.support.postgres import Prepare
+from tests.support.roles import as_role, new_role
 from tests.support.tables import audited, create_and_audit
 
 Run = Callable[..., Any]
@@ -74,8 +76,41 @@ def test_a_time_in_which_capture_was_not_right_is_told(run: Run, database: str) 
         assert re.search(rf"{told}2\S+ \S+Z and 2\S+ \S+Z; changes of then may be missing", done.stderr)
         assert (done.returncode, told in done.stdout) == (0, False)
     assert told not in run("history", "offer", "1").stderr
-    assert told not in run("as-of", "1d", "customer").stderr
     assert "OverflowError" not in run("as-of", "9999999d", "customer").stderr
+
+
+def test_a_silence_after_the_time_is_told_because_the_values_of_then_come_from_the_next_entry(
+    run: Run, database: str
+) -> None:
+    config = audited("customer", "offer", "old", redact=["pin"])
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table old (id int primary key, v int, pin text); insert into old values (1, 1, '')")
+        schema.install(conn, config)
+        assert maintain(conn, config)
+        then = scalar(conn, "select clock_timestamp()").isoformat()
+        conn.execute("alter table old disable trigger user; update old set v = 2")
+        assert maintain(conn, config)
+        conn.execute("alter table old enable trigger user; update old set v = 3")
+    for key in ([], ["1"]):
+        assert "warning: capture was not right for a time between " in run("as-of", then, "old", *key).stderr
+
+
+def test_it_is_told_if_silences_cannot_be_read(
+    postgres: str, database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "warning: it is not known if capture was right all the time\n"
+    with psycopg.connect(database, autocommit=True) as conn:
+        warn_of_silences(conn, "customer")
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr("cli.optional_read.BY_INDEXES", "set local statement_timeout = '10ms'")
+        with psycopg.connect(database) as other:
+            other.execute("lock table svc.audit_logs")
+            warn_of_silences(conn, "customer")
+        assert capsys.readouterr().err == told
+    monkeypatch.undo()
+    with new_role(postgres) as role, as_role(database, role) as conn:
+        warn_of_silences(conn, "customer")
+    assert capsys.readouterr().err == told
 
 
 def test_as_of_shows_a_row_or_a_table(run: Run) -> None:

@@ -471,6 +471,26 @@ def test_a_partition_that_another_session_has_locked_is_not_waited_for(
     assert scalar(db, "select count(*) from pg_trigger where tgrelid = 'shop.p2'::regclass and tgtype = 32") == 0
 
 
+def test_a_statement_costs_one_subtransaction(db: psycopg.Connection[Any]) -> None:
+    def consumed() -> int:
+        """The transactions of ten statements, without those of others that may run beside them."""
+        found: list[int] = []
+        for _ in range(3):
+            first = scalar(db, "select txid_current()")
+            with db.transaction():
+                for number in range(10):
+                    values = f"from ({100 + number}) to ({101 + number})"
+                    db.execute(f"create table shop.n{number} partition of shop.p for values {values}".encode())
+            found.append(scalar(db, "select txid_current()") - first)
+            db.execute(f"drop table {', '.join(f'shop.n{number}' for number in range(10))}".encode())
+        return min(found)
+
+    db.execute("alter event trigger svc_audit_ddl disable")
+    with_capture = consumed()
+    db.execute("alter event trigger svc_audit_capture disable")
+    assert with_capture - consumed() == 10
+
+
 @pytest.mark.usefixtures("owner")
 def test_a_statement_about_many_partitions_is_bounded(db: psycopg.Connection[Any]) -> None:
     notices: list[str] = []

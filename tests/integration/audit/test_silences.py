@@ -16,6 +16,9 @@ from svc_pg.maintenance import maintain, silences
 from svc_pg.schema.postgres.watched import watched
 from svc_pg.schema.status import Status
 from svc_pg.status.last_runs import LastRun, last_runs
+from svc_pg.webhooks.worker.database_state import DatabaseState
+from svc_pg.webhooks.worker.prometheus import exposition
+from svc_pg.webhooks.worker.statistics import Statistics
 from tests.support.postgres import Prepare
 from tests.support.roles import as_role, new_role
 from tests.support.tables import create_and_audit
@@ -120,9 +123,54 @@ def test_a_silence_is_not_over_because_many_others_come_before_it(
     for trigger in ("update", "truncate", "write"):
         db.execute(sql.SQL("alter table t disable trigger {}").format(sql.Identifier(f"00_svc_audit_{trigger}")))
         assert maintain(db, CONFIG)
-    [(label, _, facts)] = entries(db)
-    assert label == "capture not right"
-    assert "00_svc_audit_update on public.t" in facts
+    assert [label for label, *_ in entries(db)] == ["capture not right"] * 2
+    assert "00_svc_audit_update on public.t" in entries(db)[0][2]
+
+
+def test_if_more_objects_are_not_right_than_are_told_apart_that_concerns_every_table(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.maintenance.silences.MOST", 1)
+    assert maintain(db, CONFIG)
+    db.execute("alter table t disable trigger user")
+    for _ in range(2):
+        assert maintain(db, CONFIG)
+        assert [each.until for each in silences_of(db, "other")] == [None]
+    assert len(entries(db)) == 2
+    db.execute("alter table t enable trigger user")
+    schema.backfill(db, CONFIG)
+    schema.install(db, CONFIG)
+    for _ in range(2):
+        assert maintain(db, CONFIG)
+    assert [each.until is None for table in ("t", "other") for each in silences_of(db, table)] == [False, False]
+
+
+def test_the_silences_of_many_tables_are_told_to_readers_of_each_and_end(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("_MOST_TABLES", "_MOST_FACTS"):
+        monkeypatch.setattr(f"svc_pg.maintenance.silences.{bound}", 2)
+    config = Config(audit=AuditConfig(ddl=True, tables=[AuditedTable(name="t"), AuditedTable(name="many.*")]))
+    tables = [f"many.m{number}" for number in range(8)]
+    db.execute("create schema many")
+    for table in tables:
+        db.execute(f"create table {table} (id int primary key)".encode())
+    schema.install(db, config)
+    assert maintain(db, config)
+    off = ";".join(f"alter table {table} disable trigger user" for table in tables[2:-1])
+    tampered = "create or replace function svc.capture_many_m7() returns trigger language plpgsql as 'begin end'"
+    for change in (off.split(";")[0], f"{off};{tampered}", "alter table many.m1 disable trigger user"):
+        db.execute(change.encode())
+        assert maintain(db, config)
+    assert [[each.until for each in silences_of(db, table)] for table in tables] == [[], *([[None]] * 7)]
+    assert silences_of(db, "t") == []
+    db.execute(";".join(f"alter table {table} enable trigger user" for table in tables).encode())
+    schema.install(db, config)
+    db.execute("delete from svc.audit_gaps")  # as a backfill does
+    assert maintain(db, config)
+    assert capture(db).problem is None
+    assert [[each.until is None for each in silences_of(db, table)] for table in tables] == [[], *([[False]] * 7)]
+    assert all(len(facts) <= 2 + 1 for _, _, facts in entries(db))
 
 
 def test_the_times_in_which_changes_of_a_table_may_be_missing_are_read(db: psycopg.Connection[Any]) -> None:
@@ -137,7 +185,7 @@ def test_the_times_in_which_changes_of_a_table_may_be_missing_are_read(db: psyco
     [silence] = silences_of(db, "public.t")
     seen = scalar(db, "select succeeded_at from svc.maintenance where task = 'capture'")
     assert (silence.since, silence.until, seen < begin) == (seen, None, True)
-    assert (silences_of(db, "t", before=seen), silences_of(db, "other")) == ([], [])
+    assert silences_of(db, "other") == []
     db.execute('alter table t enable trigger "00_svc_audit_update"')
     schema.backfill(db, CONFIG)
     schema.install(db, CONFIG)
@@ -185,6 +233,50 @@ def test_it_looks_at_the_same_states_as_status(db: psycopg.Connection[Any], chan
 
 def is_silence(entry: Status, recorded: set[str]) -> bool:
     return silences.is_silence(entry, recorded, saw_ddl=True)
+
+
+def metrics(conn: psycopg.Connection[Any]) -> str:
+    state = DatabaseState(None, last_runs=tuple(fetch(conn, last_runs())))
+    return exposition(Statistics(), state, accept="")[0].decode()
+
+
+def test_nothing_is_told_of_capture_once_no_table_is_audited(db: psycopg.Connection[Any]) -> None:
+    row = 'svc_maintenance_age_seconds{task="capture"}'
+    config = CONFIG.model_copy(update={"audit": AuditConfig(ddl=True)})
+    assert maintain(db, CONFIG)
+    db.execute("alter table t disable trigger user")
+    assert maintain(db, CONFIG)
+    assert maintain(db, Config())  # a worker without the configuration: nobody looks
+    assert (capture(db).problem is None, row in metrics(db)) == (False, True)
+    schema.install(db, config, prune=True)
+    assert maintain(db, config)
+    assert ("capture" in {run.task for run in fetch(db, last_runs())}, row in metrics(db)) == (False, False)
+    [silence] = silences_of(db, "t")
+    assert silence.until is not None
+    assert maintain(db, config)
+
+
+def test_nothing_is_told_of_capture_once_only_webhooks_are_installed(db: psycopg.Connection[Any]) -> None:
+    assert maintain(db, CONFIG)
+    db.execute("alter table t disable trigger user")
+    assert maintain(db, CONFIG)
+    config = Config(products=["webhooks"])
+    schema.install(db, config, prune=True)
+    old = Config(audit=AuditConfig(tables=CONFIG.audit.tables))
+    for each in (old, config):  # the first is of a worker that was not started again
+        assert maintain(db, each)
+        assert "capture" not in {run.task for run in fetch(db, last_runs())}
+
+
+def test_nothing_is_told_of_capture_once_the_log_is_a_copy(db: psycopg.Connection[Any]) -> None:
+    assert maintain(db, CONFIG)
+    assert "capture" in metrics(db)
+    db.execute(
+        "insert into pg_subscription_rel (srsubid, srrelid, srsubstate) values (1, 'svc.audit_logs'::regclass, 'r')"
+    )
+    assert scalar(db, "select svc.audit_is_copy()")
+    assert maintain(db, CONFIG)
+    assert "capture" not in metrics(db)
 
 
 def test_it_renders_nothing(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
