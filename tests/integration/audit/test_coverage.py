@@ -109,6 +109,14 @@ def test_capture_that_is_not_as_configured_is_drifting(db: psycopg.Connection[An
     assert (missing.schema, missing.kind, missing.state, missing.reason) == ("a", None, "drifting", "no_such_table")
 
 
+def test_a_partition_whose_own_trigger_does_not_fire_is_told_of_its_table(db: psycopg.Connection[Any]) -> None:
+    [trigger] = db.execute(
+        "select tgname from pg_trigger where tgrelid = 'shop.month_2a'::regclass and tgparentid <> 0 limit 1"
+    ).fetchall()
+    db.execute(SQL("alter table shop.month_2a disable trigger {}").format(Identifier(*trigger)))
+    assert told(db)["shop.month"] == ("drifting", "trigger_disabled")
+
+
 def test_filters_and_pages_select_the_same_tables(db: psycopg.Connection[Any]) -> None:
     everything = [*covered(db)]
     assert [*covered(db, schema="shop", state="audited")] == ["shop.card", "shop.month", "shop.plain"]
