@@ -478,6 +478,8 @@ class Drift(Answer):
     """The number of differences."""
     differences: Sequence[SchemaDifference]
     """The first 200 of them."""
+    guards: int
+    """The number of differing guards: triggers and functions that refuse changes of entries and seals."""
     problem: str | None
     """The reason if they could not be found; else None."""
 
