@@ -207,6 +207,14 @@ def test_three_thousand_tables_are_bounded(db: psycopg.Connection[Any]) -> None:
     assert len(page.data) == 100
     assert len(audit.coverage(CONFIG).limit(1000).list(db).data) == 1000
     assert audit.coverage(CONFIG).counts(db).drifting == 3000
+    many = [
+        AuditedTable(name=f"shop.t{n}[0-9]*", exclude=[f"shop.t{n}{digit}?" for digit in range(5)])
+        for n in range(10, 30)
+    ]
+    many += [AuditedTable(name=f"shop.none{n}*") for n in range(100)]
+    db.execute("set statement_timeout = '12s'")
+    counts = audit.coverage(AuditConfig(tables=[*CONFIG.tables[:2], *many])).counts(db)
+    assert (counts.excluded, counts.drifting) == (1000, 1200 + 3)
 
 
 def test_a_table_that_is_locked_or_dropped_meanwhile_does_not_end_the_list(
