@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit, schema
-from svc_pg.audit.read import coverage_days
+from svc_pg.audit.read import coverage, coverage_days
 from svc_pg.config import AuditConfig, AuditedTable, Grants
 from svc_pg.database.query import fetch
 from svc_pg.errors import QueryError
@@ -31,7 +31,7 @@ create schema other;
 create table customer (id int primary key, iban text, email text, seen int);
 create table narrow (id int primary key, a int, b int);
 create table shop.card (id int primary key, pin text);
-create table shop.plain (n int);
+create table shop.plain (n int unique);
 create table shop.session (id int primary key);
 create table shop.month (day date primary key) partition by range (day);
 create table shop.month_1 partition of shop.month for values from ('2026-01-01') to ('2026-02-01');
@@ -193,6 +193,17 @@ def test_the_last_reconciliation_is_told(db: psycopg.Connection[Any]) -> None:
         after={"unrepaired": -1, "rows": "many"},
     )  # fmt: skip
     assert covered(db)["public.customer"].reconciliation == last
+
+
+def test_the_reconciliations_of_the_first_tables_alone_are_counted(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.autocommit = True
+    for table in ("customer", "narrow"):
+        audit.reconcile(db, Config(audit=CONFIG), table=table)
+    assert audit.coverage(CONFIG).counts(db).reconciled.tables == 2
+    monkeypatch.setattr(coverage, "MOST_RECONCILED", 1)
+    assert audit.coverage(CONFIG).counts(db).reconciled.tables == 1
 
 
 def test_three_thousand_tables_are_bounded(db: psycopg.Connection[Any]) -> None:

@@ -83,6 +83,16 @@ def test_a_guard_that_is_not_as_installed_is_told_beside_many_other_differences(
     assert ("1 off" in page, "in place" in page) == (True, False)
 
 
+def test_the_page_says_if_the_rules_in_force_are_not_those_of_the_configuration(database: str) -> None:
+    tables = [AuditedTable(name="customer", redact={"iban": "mask"}), *CONFIG.audit.tables[1:]]
+    config = Config(audit=AuditConfig(tables=tables))
+    with serving_installed(Console(settings(database_url=database), config=config)) as client:
+        assert client.get("/account/system", headers=bearer("read")).json()["drift"]["count"] > 0
+        page = signed_in(client, "read").get("/coverage").text
+    assert "Masked as configured" in page
+    assert "outdated: the rules in force may differ" in page
+
+
 def test_hostile_names_are_names_on_the_page(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         for name in HOSTILE:
