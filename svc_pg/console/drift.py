@@ -21,6 +21,7 @@ from svc_pg.schema.status import Kind, State, Status
 MOST_SHOWN: Final = 200
 REMEMBERED_SECONDS: Final = 60
 LONGEST_SECONDS: Final = 8
+_GUARD: Final = "audit_guard"
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -45,6 +46,9 @@ class Drift:
     objects: Annotated[int, Doc("The number of objects that were compared.", 412)]
     count: Annotated[int, Doc("The number of differences.", 0)]
     differences: Annotated[list[SchemaDifference], Doc("The first 200 of them.")]
+    guards: Annotated[
+        int, Doc("The number of differing guards: triggers and functions that refuse changes of entries and seals.", 0)
+    ] = 0
     problem: Annotated[
         str | None,
         Doc("The reason if they could not be found; else null.", "The comparison takes too long. Run: svc-pg status"),
@@ -91,8 +95,14 @@ def _drift(found: list[Status]) -> Drift:
     shown = [
         SchemaDifference(each.kind, each.identity, each.state, each.audited_table) for each in differing[:MOST_SHOWN]
     ]
-    return Drift(datetime.now(UTC), len(found), len(differing), shown)
+    return Drift(datetime.now(UTC), len(found), len(differing), shown, sum(map(_is_guard, differing)))
+
+
+def _is_guard(each: Status) -> bool:
+    """True for a function that guards the log, and for a trigger that calls it, on the log or on a partition."""
+    beginning = f"svc.{_GUARD}" if each.kind == "function" else _GUARD
+    return each.kind in ("function", "trigger", "partition") and each.identity.startswith(beginning)
 
 
 def _unknown(problem: str) -> Drift:
-    return Drift(datetime.now(UTC), 0, 0, [], problem)
+    return Drift(datetime.now(UTC), 0, 0, [], problem=problem)

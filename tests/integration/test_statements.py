@@ -45,6 +45,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/schema/log_indexes.sql": f"select {log_indexes.FACTS}",
     "queries/schema/present_inventory.sql": inventory._ALTERED,
     "queries/schema/surroundings.sql": installation._SURROUNDINGS,
+    "queries/schema/trigger_family.sql": tables.CAPTURED,
     "queries/seals/changed_fields.sql": changed_fields._RESTORED,
     "queries/seals/leaves.sql": leaf_queries._LEAVES,
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,

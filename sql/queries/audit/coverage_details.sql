@@ -3,10 +3,7 @@ select t.name, r.oid is not null as is_there,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and a.attname::text = any (%(columns)s)
               order by a.attnum) as columns,
-       exists (
-           select from pg_index i
-            where i.indrelid = r.oid and i.indisunique and i.indpred is null and i.indexprs is null
-       ) as has_key,
+       exists (select from pg_index i where i.indrelid = r.oid and i.indisprimary) as has_key,
        case when r.relkind = 'p' then s.partitions end as partitions, s.rows as estimated_rows,
        l."timestamp" as reconciled_at, coalesce(l.rows, 0) as compared_rows, coalesce(l.missing, 0) as missing,
        coalesce(l.differing, 0) as differing, coalesce(l.gone, 0) as gone, coalesce(l.unrepaired, 0) as unrepaired

@@ -1,11 +1,37 @@
 -- The tables, foreign tables and views of users, and the names that are audited, or should be, and are not there.
 -- A name is spelled as svc_pg.database.table_names does. A partition is there only if it is audited by its own name.
+-- A backend keeps few compiled patterns: "offset 0" compares each pattern with all names before the next one.
 with wanted (names, patterns) as materialized (values (%s::text[], %s::jsonb)),
 relation as materialized (
     select n.nspname::text collate "C" as schema, c.relkind, c.relispartition, {name} collate "C" as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p', 'f', 'v', 'm') and n.nspname not in ('svc', 'information_schema')
        and n.nspname !~ '^pg_'
+),
+rule as materialized (
+    select p.ordinality as number, p.value ->> 'covers' as covers, p.value -> 'excludes' as excludes
+      from wanted w cross join lateral jsonb_array_elements(w.patterns) with ordinality p
+),
+covered as materialized (
+    select u.number, r.name
+      from rule u cross join lateral (
+        select r.name from relation r
+         where r.relkind in ('r', 'p') and not r.relispartition and r.name ~ u.covers offset 0
+      ) r
+),
+excluded as materialized (
+    select u.number, c.name
+      from rule u cross join lateral jsonb_array_elements_text(u.excludes) x(pattern) cross join lateral (
+        select c.name from covered c where c.number = u.number and c.name ~ x.pattern offset 0
+      ) c
+),
+matched as materialized (
+    select m.name, bool_or(m.is_wanted) as is_wanted
+      from (
+        select e.name, bool_and(e.is_covered) as is_wanted
+          from (select *, true as is_covered from covered union all select *, false from excluded) e
+         group by e.number, e.name
+      ) m group by m.name
 )
 select c.schema, c.name, c.kind, c.state, c.reason
   from (
@@ -27,18 +53,11 @@ select c.schema, c.name, c.kind, c.state, c.reason
                    coalesce(r.name, a.name collate "C") as name, a.capture,
                    case r.relkind when 'r' then 'table' when 'p' then 'partitioned_table' when 'f' then 'foreign_table'
                         when 'v' then 'view' when 'm' then 'materialized_view' end as kind,
-                   coalesce(r.name, a.name) = any (w.names)
-                       or r.relkind in ('r', 'p') and not r.relispartition and exists (
-                           select from jsonb_array_elements(w.patterns) p
-                            where r.name ~ (p ->> 'covers') and not exists (
-                                select from jsonb_array_elements_text(p -> 'excludes') x where r.name ~ x
-                            )
-                       ) as is_wanted,
-                   exists (
-                       select from jsonb_array_elements(w.patterns) p where r.name ~ (p ->> 'covers')
-                   ) as is_matched
+                   coalesce(r.name, a.name) = any (w.names) or coalesce(m.is_wanted, false) as is_wanted,
+                   m.name is not null as is_matched
               from relation r
               full join ({captured}) a on a.name = r.name
+              left join matched m on m.name = r.name
              cross join wanted w
              where (a.name is not null or not r.relispartition) and not coalesce(a.name ^@ 'svc.', false)
           ) e

@@ -28,6 +28,8 @@ from svc_pg.status import open_findings
 
 MOST_SCHEMAS: Final = 200
 """The most schemas whose names are told with the counts."""
+MOST_RECONCILED: Final = 1_000
+"""The most tables whose last comparison is told with the counts: of each, up to 400 partitions are probed."""
 
 _FEATURE: Final = "the coverage of a database"
 _TABLES: Final[LiteralString] = (
@@ -39,7 +41,6 @@ _DETAILS: Final[LiteralString] = statement("queries/audit/coverage_details.sql")
 _LAST: Final[LiteralString] = statement("queries/audit/last_reconciliation.sql").replace(
     "{reconciled}", open_findings.RECONCILED
 )
-_MOST_RECONCILED: Final = 5_000
 _COUNTS: Final[LiteralString] = """
 select count(*) filter (where c.is_table) as tables, count(*) filter (where c.state = 'audited') as audited,
        count(*) filter (where c.state = 'drifting') as drifting,
@@ -76,20 +77,27 @@ class CoveredTable:
     name: Annotated[str, Doc("Its name with its schema, as entries have it.", "public.customer")]
     kind: Annotated[RelationKind | None, Doc("Its kind; null if it is not there.")]
     state: Annotated[
-        State, Doc("Its state: it is drifting if its capture is not as configured, so that changes may be missed.")
+        State,
+        Doc(
+            "Its state: audited if its triggers are there and fire, drifting if its triggers are not as configured, so"
+            " that changes may be missed. The rules in force are compared by `svc-pg status`."
+        ),
     ]
     reason: Annotated[Reason | None, Doc("The reason for which it is not audited, or is drifting; else null.")]
     redact: Annotated[
         Mapping[str, Redaction],
-        Doc("The way in which values of its columns are disguised, by column.", {"iban": "last4"}),
+        Doc("The way in which the configuration disguises values of its columns, by column.", {"iban": "last4"}),
     ] = field(default_factory=dict)
     ignore: Annotated[
-        Sequence[str], Doc("An UPDATE that changes these columns alone has no entry.", ["updated_at"])
+        Sequence[str], Doc("By the configuration, an UPDATE of these columns alone has no entry.", ["updated_at"])
     ] = ()
     columns: Annotated[
-        Sequence[str] | None, Doc("The only columns that are recorded, beside its key; null stands for all.", ["name"])
+        Sequence[str] | None,
+        Doc("By the configuration, the only columns recorded beside its key; null stands for all.", ["name"]),
     ] = None
-    has_key: Annotated[bool, Doc("False if nothing identifies a record, so that entries name none.")] = False
+    has_key: Annotated[
+        bool, Doc("True if it has a primary key or a configured one; otherwise entries name no record.")
+    ] = False
     partitions: Annotated[int | None, Doc("The number of its partitions; null if it has none by its kind.", 12)] = None
     estimated_rows: Annotated[int | None, Doc("The planner's estimate of its rows; null if it has none yet.", 1200)] = (
         None
@@ -107,9 +115,9 @@ class CoveredTable:
 
 @dataclass(frozen=True, slots=True)
 class ReconciledTables:
-    """The last recorded comparisons with the log of all audited tables, of the last 400 days."""
+    """The last recorded comparisons with the log of the first 1,000 audited tables by name, of the last 400 days."""
 
-    tables: Annotated[int, Doc("The number of tables that were compared, 5,000 at most.", 41)]
+    tables: Annotated[int, Doc("The number of those tables that were compared.", 41)]
     last_at: Annotated[datetime | None, Doc("The time of the last comparison; null if there is none.")]
     oldest_at: Annotated[datetime | None, Doc("That of the table whose last comparison is the oldest.")]
     unrepaired: Annotated[int, Doc("The number of differences that no repair has recorded.", 0)]
@@ -120,13 +128,15 @@ class CoverageCounts:
     """The number of tables in each state, the schemas that they are in, and the last comparisons with the log."""
 
     tables: Annotated[int, Doc("The number of tables, with those that should be there and are not.", 44)]
-    audited: Annotated[int, Doc("The number of those whose changes are recorded as configured.", 41)]
-    drifting: Annotated[int, Doc("The number of those whose capture is not as configured.", 0)]
+    audited: Annotated[int, Doc("The number of those whose triggers are there and fire.", 41)]
+    drifting: Annotated[int, Doc("The number of those whose triggers are not as configured.", 0)]
     not_audited: Annotated[int, Doc("The number of those whose changes are not recorded.", 3)]
     excluded: Annotated[int, Doc("The number of these that the configuration excludes.", 2)]
     others: Annotated[int, Doc("The number of views and foreign tables, which are never audited.", 7)]
     schemas: Annotated[Sequence[str], Doc("The first 200 schemas by name.", ["public"])]
-    reconciled: Annotated[ReconciledTables, Doc("The comparisons of all audited tables, whichever are counted.")]
+    reconciled: Annotated[
+        ReconciledTables, Doc("The comparisons of audited tables, whichever are counted: of the first 1,000 by name.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +221,7 @@ class CoverageQuery(Listing[CoveredTable]):
         text: LiteralString = _COUNTS + _TABLES + self.filter.clause + ") c\n) c"
         counts: _Counts
         [counts] = yield Query(text, (MOST_SCHEMAS, *self.filter.params), _Counts)
-        params = {"most": _MOST_RECONCILED, "days": open_findings.DAYS}
+        params = {"most": MOST_RECONCILED, "days": open_findings.DAYS}
         [last] = yield ByIndexes(Query(_LAST, params, ReconciledTables))
         return CoverageCounts(
             counts.tables,

@@ -19,7 +19,11 @@ Capture = Literal["recording", "disabled", "missing"]
 
 ENTRY_NAME: Final = statement("queries/audit/entry_name.sql").strip()
 """The name of the table ``c`` in the schema ``n``, as an entry has it."""
-CAPTURED: Final = statement("queries/audit/captured_tables.sql").replace("{name}", ENTRY_NAME)
+CAPTURED: Final = (
+    statement("queries/audit/captured_tables.sql")
+    .replace("{name}", ENTRY_NAME)
+    .replace("{family}", statement("queries/schema/trigger_family.sql"))
+)
 """The tables with a trigger of capture, or among the names in its parameter, and the state of their capture."""
 
 

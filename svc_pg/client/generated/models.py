@@ -478,6 +478,8 @@ class Drift(Answer):
     """The number of differences."""
     differences: Sequence[SchemaDifference]
     """The first 200 of them."""
+    guards: int
+    """The number of differing guards: triggers and functions that refuse changes of entries and seals."""
     problem: str | None
     """The reason if they could not be found; else None."""
 
@@ -1021,19 +1023,20 @@ class CoveredTable(Answer):
     kind: str | None
     """Its kind; None if it is not there."""
     state: str
-    """Its state: it is drifting if its capture is not as configured, so that changes may be missed. One of audited,
-    drifting, not_audited; later versions may have others.
+    """Its state: audited if its triggers are there and fire, drifting if its triggers are not as configured, so that
+    changes may be missed. The rules in force are compared by ``svc-pg status``. One of audited, drifting, not_audited;
+    later versions may have others.
     """
     reason: str | None
     """The reason for which it is not audited, or is drifting; else None."""
     redact: Mapping[str, str]
-    """The way in which values of its columns are disguised, by column."""
+    """The way in which the configuration disguises values of its columns, by column."""
     ignore: Sequence[str]
-    """An UPDATE that changes these columns alone has no entry."""
+    """By the configuration, an UPDATE of these columns alone has no entry."""
     columns: Sequence[str] | None
-    """The only columns that are recorded, beside its key; None stands for all."""
+    """By the configuration, the only columns recorded beside its key; None stands for all."""
     has_key: bool
-    """False if nothing identifies a record, so that entries name none."""
+    """True if it has a primary key or a configured one; otherwise entries name no record."""
     partitions: int | None
     """The number of its partitions; None if it has none by its kind."""
     estimated_rows: int | None
@@ -1047,10 +1050,10 @@ class CoveredTable(Answer):
 
 
 class ReconciledTables(Answer):
-    """The last recorded comparisons with the log of all audited tables, of the last 400 days."""
+    """The last recorded comparisons with the log of the first 1,000 audited tables by name, of the last 400 days."""
 
     tables: int
-    """The number of tables that were compared, 5,000 at most."""
+    """The number of those tables that were compared."""
     last_at: datetime | None
     """The time of the last comparison; None if there is none."""
     oldest_at: datetime | None
@@ -1065,9 +1068,9 @@ class CoverageCounts(Answer):
     tables: int
     """The number of tables, with those that should be there and are not."""
     audited: int
-    """The number of those whose changes are recorded as configured."""
+    """The number of those whose triggers are there and fire."""
     drifting: int
-    """The number of those whose capture is not as configured."""
+    """The number of those whose triggers are not as configured."""
     not_audited: int
     """The number of those whose changes are not recorded."""
     excluded: int
@@ -1077,7 +1080,7 @@ class CoverageCounts(Answer):
     schemas: Sequence[str]
     """The first 200 schemas by name."""
     reconciled: ReconciledTables
-    """The comparisons of all audited tables, whichever are counted."""
+    """The comparisons of audited tables, whichever are counted: of the first 1,000 by name."""
 
 
 class PurgeReport(Answer):

@@ -15,7 +15,6 @@ from svc_pg.formats.plurals import counted
 from svc_pg.status.last_verification import LastVerification
 
 _LONGEST_SECONDS: Final = 0.5
-_GUARD: Final = "audit_guard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +155,10 @@ def _reconciled(counts: CoverageCounts) -> IntegrityFact:
 
 
 def _guards(status: SystemStatus) -> IntegrityFact:
-    off = [each for each in status.drift.differences if each.kind == "trigger" and _GUARD in each.identity]
     if status.drift.problem is not None:
         return IntegrityFact("Guards", "wait", "warn", "not compared with the configuration", text="unknown")
-    if off:
-        return IntegrityFact("Guards", "bad", "warn", "entries may be changed", text=f"{len(off)} off")
+    if off := status.drift.guards:
+        return IntegrityFact("Guards", "bad", "warn", "entries may be changed", text=f"{off:,} off")
     return IntegrityFact("Guards", "ok", "ok", "no statement changes an entry", text="in place")
 
 

@@ -9,7 +9,7 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit, schema
-from svc_pg.audit.read import coverage_days
+from svc_pg.audit.read import coverage, coverage_days
 from svc_pg.config import AuditConfig, AuditedTable, Grants
 from svc_pg.database.query import fetch
 from svc_pg.errors import QueryError
@@ -31,7 +31,7 @@ create schema other;
 create table customer (id int primary key, iban text, email text, seen int);
 create table narrow (id int primary key, a int, b int);
 create table shop.card (id int primary key, pin text);
-create table shop.plain (n int);
+create table shop.plain (n int unique);
 create table shop.session (id int primary key);
 create table shop.month (day date primary key) partition by range (day);
 create table shop.month_1 partition of shop.month for values from ('2026-01-01') to ('2026-02-01');
@@ -107,6 +107,14 @@ def test_capture_that_is_not_as_configured_is_drifting(db: psycopg.Connection[An
     wanted = AuditConfig(tables=[*CONFIG.tables, AuditedTable(name="a.missing")])
     missing = covered(db, wanted)["a.missing"]
     assert (missing.schema, missing.kind, missing.state, missing.reason) == ("a", None, "drifting", "no_such_table")
+
+
+def test_a_partition_whose_own_trigger_does_not_fire_is_told_of_its_table(db: psycopg.Connection[Any]) -> None:
+    [trigger] = db.execute(
+        "select tgname from pg_trigger where tgrelid = 'shop.month_2a'::regclass and tgparentid <> 0 limit 1"
+    ).fetchall()
+    db.execute(SQL("alter table shop.month_2a disable trigger {}").format(Identifier(*trigger)))
+    assert told(db)["shop.month"] == ("drifting", "trigger_disabled")
 
 
 def test_filters_and_pages_select_the_same_tables(db: psycopg.Connection[Any]) -> None:
@@ -187,6 +195,17 @@ def test_the_last_reconciliation_is_told(db: psycopg.Connection[Any]) -> None:
     assert covered(db)["public.customer"].reconciliation == last
 
 
+def test_the_reconciliations_of_the_first_tables_alone_are_counted(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.autocommit = True
+    for table in ("customer", "narrow"):
+        audit.reconcile(db, Config(audit=CONFIG), table=table)
+    assert audit.coverage(CONFIG).counts(db).reconciled.tables == 2
+    monkeypatch.setattr(coverage, "MOST_RECONCILED", 1)
+    assert audit.coverage(CONFIG).counts(db).reconciled.tables == 1
+
+
 def test_three_thousand_tables_are_bounded(db: psycopg.Connection[Any]) -> None:
     for part in range(15):
         db.execute(
@@ -199,6 +218,14 @@ def test_three_thousand_tables_are_bounded(db: psycopg.Connection[Any]) -> None:
     assert len(page.data) == 100
     assert len(audit.coverage(CONFIG).limit(1000).list(db).data) == 1000
     assert audit.coverage(CONFIG).counts(db).drifting == 3000
+    many = [
+        AuditedTable(name=f"shop.t{n}[0-9]*", exclude=[f"shop.t{n}{digit}?" for digit in range(5)])
+        for n in range(10, 30)
+    ]
+    many += [AuditedTable(name=f"shop.none{n}*") for n in range(100)]
+    db.execute("set statement_timeout = '12s'")
+    counts = audit.coverage(AuditConfig(tables=[*CONFIG.tables[:2], *many])).counts(db)
+    assert (counts.excluded, counts.drifting) == (1000, 1200 + 3)
 
 
 def test_a_table_that_is_locked_or_dropped_meanwhile_does_not_end_the_list(

@@ -63,6 +63,36 @@ def test_the_page_tells_what_is_on_record_and_why_the_rest_is_not(client: httpx.
     assert overview.index("Not sealed") < overview.index("Changes worth a look")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "create or replace function svc.audit_guard() returns trigger language plpgsql as 'begin return new; end'",
+        "alter table svc.audit_logs_default disable trigger audit_guard_row",
+        "alter table svc.audit_seals disable trigger audit_guard_row",
+    ],
+)
+def test_a_guard_that_is_not_as_installed_is_told_beside_many_other_differences(
+    client: httpx.Client, database: str, change: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(change)
+        conn.execute("do $$begin for n in 1..40 loop execute 'create table shop_' || n || ' (id int)'; end loop; end$$")
+    drift = client.get("/account/system", headers=bearer("read")).json()["drift"]
+    assert (drift["guards"], drift["count"] > len(drift["differences"])) == (1, True)
+    page = signed_in(client, "read").get("/overview").text
+    assert ("1 off" in page, "in place" in page) == (True, False)
+
+
+def test_the_page_says_if_the_rules_in_force_are_not_those_of_the_configuration(database: str) -> None:
+    tables = [AuditedTable(name="customer", redact={"iban": "mask"}), *CONFIG.audit.tables[1:]]
+    config = Config(audit=AuditConfig(tables=tables))
+    with serving_installed(Console(settings(database_url=database), config=config)) as client:
+        assert client.get("/account/system", headers=bearer("read")).json()["drift"]["count"] > 0
+        page = signed_in(client, "read").get("/coverage").text
+    assert "Masked as configured" in page
+    assert "outdated: the rules in force may differ" in page
+
+
 def test_hostile_names_are_names_on_the_page(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         for name in HOSTILE:

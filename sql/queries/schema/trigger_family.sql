@@ -1,0 +1,17 @@
+-- Our triggers of the tables in "relation", each with its clones on the partitions below, each of which can be
+-- disabled; and for each of our triggers the states of them all, and whether one of them does not fire
+family as (
+    select t.oid as root, t.oid, t.tgrelid, t.tgenabled
+      from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
+     where p.pronamespace = to_regnamespace('svc') and t.tgparentid = 0
+    union all
+    select f.root, t.oid, t.tgrelid, t.tgenabled
+      from family f
+      join pg_inherits i on i.inhparent = f.tgrelid
+      join pg_class c on c.oid = i.inhrelid and c.relnamespace <> to_regnamespace('svc')
+      join pg_trigger t on t.tgrelid = c.oid and t.tgparentid = f.oid
+),
+fired as (
+    select root, pg_catalog.array_agg(distinct tgenabled) as enabled, bool_or(tgenabled in ('D', 'R')) as is_disabled
+      from family group by root
+)
