@@ -172,6 +172,23 @@ def test_a_time_before_the_first_entry_is_refused() -> None:
         run(TWO, at=START)
 
 
+def test_an_export_that_ends_before_the_time_says_so() -> None:
+    other = insert(4, 1, tableName="svc.audit_logs")
+    for minutes, is_told in ((2, False), (3, True)):
+        text, found = run(TWO, at=START + timedelta(minutes=minutes))
+        assert (found.ends == "2026-01-01T00:02:00.000000Z") is is_told
+        assert ("The export ends at 2026-01-01T00:02:00.000000Z, before the time" in text) is is_told
+    assert run(TWO + file_of(other), at=START + timedelta(minutes=4))[1].ends is None
+
+
+def test_no_more_is_said_than_entries_tell() -> None:
+    text, found = run(TWO)
+    assert found.sentences() == []
+    assert "-- The entries contradict nothing, and each row has all that its last entry has." in text
+    head = text.partition("begin;")[0]
+    assert all(word in head for word in ("filtered", "(columns)", "(ignore)", "record_when"))
+
+
 def test_a_row_that_no_database_can_hold_is_said_and_left_out() -> None:
     text, found = run(
         file_of(

@@ -47,6 +47,8 @@ class Findings:
     unrecorded: dict[str, int] = field(default_factory=dict)
     shapes: int = 0
     has_purges: bool = False
+    ends: str | None = None
+    """The time of the file's last entry, if rows of a later time were asked for."""
 
     def sentences(self) -> list[str]:
         """Each reason for which rows are missing, incomplete or uncertain; none if the entries contradict nothing."""
@@ -87,6 +89,8 @@ class Findings:
                 "have several rows: their entries contradict each other",
             ),
         ]
+        if self.ends is not None:
+            told.append(f"The export ends at {self.ends}, before the time of the rows: no later change is in them.")
         if self.shapes > 1:
             told.append(
                 f"Rows have {self.shapes} different sets of columns, as the table or its rules changed. Leave out"

@@ -42,6 +42,8 @@ class _Reading:
         self.key = RecordKey()
         self.tables: dict[str, None] = {}
         self.table = table
+        self.last: int | None = None
+        """The time of the file's last entry, also of another table."""
         self._is_named = table is not None
         self._findings = findings
 
@@ -49,6 +51,7 @@ class _Reading:
         """One more entry. Raises SvcError if it is of another table, and none was named."""
         if entry.table not in self.tables and len(self.tables) < _MOST_TABLES:
             self.tables[entry.table] = None
+        self.last = entry.at if self.last is None else max(self.last, entry.at)
         self._findings.has_purges |= entry.table == _PURGES
         if not self._is_named and self.table is None and not entry.table.startswith(_OWN):
             self.table = entry.table
@@ -111,6 +114,8 @@ def rebuild(
         name = reading.end()
         target = checked_target(TableName.parse(name if into is None else into))
         findings.repeated = reading.store.repeated
+        if at is not None and reading.last is not None and reading.last < microseconds(at):
+            findings.ends = time_of(reading.last)
         _replay(conn, reading.key, findings, None if at is None else microseconds(at), name)
         write_begin(out, _head(conn, name, at, findings))
         rows = result_rows(conn, findings, without=frozenset(without))
@@ -154,14 +159,16 @@ def _head(conn: sqlite3.Connection, name: str, at: datetime | None, findings: Fi
     )
     if at is not None:
         yield f"The rows are as of {time_of(microseconds(at))}."
-    yield "An export does not tell if it was filtered, or cut between two lines: then rows are missing or old."
+    yield "An export does not tell if it was filtered, or cut between two lines: then rows are missing or old. Nor does"
+    yield "it tell of columns beside an allow list (columns), of updates of ignored columns alone (ignore), or of what"
+    yield "record_when left out: then values are missing or old."
     yield "Rows from before the first entry that nothing changed are missing, unless install --backfill recorded them."
     yield "What rows lack beside that stands at the end. Load it into an empty table: psql -v ON_ERROR_STOP=1 -f FILE"
 
 
 def _tail(findings: Findings) -> Iterable[str]:
     yield f"{counted(findings.rows, 'row')}."
-    yield from findings.sentences() or ["The entries contradict nothing, and each row has all values."]
+    yield from findings.sentences() or ["The entries contradict nothing, and each row has all that its last entry has."]
 
 
 def _listed(names: list[str]) -> str:
