@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+MAX_DEPTH: Final = 500
+"""The arrays and objects within each other that a value has."""
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _BEGIN: Final = re.compile(r"[ \t\n\r]*\{[ \t\n\r]*")
 _NAME: Final = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
@@ -49,6 +51,8 @@ def _members(text: str) -> dict[str, Member]:
         else:
             name, begin_at = _escaped_name(text, at)
         value, at = scan(text, begin_at)
+        if isinstance(value, (dict, list)):
+            _refuse_depth(value)
         found[name] = Member(value, text[begin_at:at])
         separator = separator_at(text, at)
         if separator is None:
@@ -58,6 +62,20 @@ def _members(text: str) -> dict[str, Member]:
     if _skip(text, at) != len(text):
         raise ValueError("more than one JSON object")
     return found
+
+
+def _refuse_depth(value: dict[str, Any] | list[Any]) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for each in level
+            for child in (each.values() if isinstance(each, dict) else each)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return
+    raise ValueError(f"more than {MAX_DEPTH} arrays and objects within each other")
 
 
 def _escaped_name(text: str, at: int) -> tuple[str, int]:
@@ -80,6 +98,11 @@ def values_of(text: str) -> Mapping[str, Any]:
     """The values of an object, in which numbers are their texts, of a text that ``members`` has read."""
     found = _DECODER.decode(text)
     return found if isinstance(found, dict) else {}
+
+
+def names_of(text: str) -> frozenset[str]:
+    """The texts of an array of which ``members`` has read the text."""
+    return frozenset(_DECODER.decode(text))
 
 
 def is_storable(text: str) -> bool:

@@ -44,6 +44,7 @@ class _Reading:
         self.table = table
         self.last: int | None = None
         """The time of the file's last entry, also of another table."""
+        self._is_found = False
         self._is_named = table is not None
         self._findings = findings
 
@@ -57,6 +58,7 @@ class _Reading:
             self.table = entry.table
         if entry.table != self.table:
             return
+        self._is_found = True
         self._findings.of_ddl += entry.operation == "DDL"
         self.store.add(entry)
         if entry.record is not None and entry.image is not None:
@@ -65,7 +67,7 @@ class _Reading:
     def end(self) -> str:
         """The name of the table. Raises SvcError if the file has other tables alone, or several and none was named."""
         names = [name for name in self.tables if not name.startswith(_OWN)] or list(self.tables)
-        if self.table not in self.tables:
+        if not self._is_found:
             problem = "the export has no entry" if self.table is None else f"the export has no entry of {self.table!r}"
             raise NotFoundError(problem, hint=f"It has {_listed(names)}." if names else None)
         if not self._is_named and len(names) > 1:

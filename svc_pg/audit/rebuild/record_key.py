@@ -8,6 +8,8 @@ from svc_pg.audit.rebuild.json_members import members
 
 _ENOUGH: Final = 1000
 """Entries in a row that fit one choice of columns: after them no other choice is looked for."""
+_MOST_PARTS: Final = 32
+"""The columns of a key that PostgreSQL can have."""
 _Columns = tuple[frozenset[str], ...]
 
 
@@ -61,7 +63,13 @@ def _columns(record: str, image: dict[str, Any]) -> _Columns | None:
         return None
     try:
         parts = json.loads(record, parse_int=str, parse_float=str)
+        if len(parts) > _MOST_PARTS:
+            return None
+        texts = [json.dumps(part) for part in parts]
     except (ValueError, RecursionError):
         return None
-    found = tuple(frozenset(name for name, value in image.items() if value == part) for part in parts)
+    names: dict[str, list[str]] = {}
+    for name, value in image.items():
+        names.setdefault(json.dumps(value), []).append(name)
+    found = tuple(frozenset(names.get(text, ())) for text in texts)
     return found if found and all(found) else None
