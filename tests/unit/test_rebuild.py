@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from svc_pg.audit.rebuild.file_entry import file_entry
 from svc_pg.audit.rebuild.findings import Findings
 from svc_pg.audit.rebuild.rebuilding import rebuild
 from svc_pg.audit.rebuild.record_key import RecordKey
-from svc_pg.errors import SvcError
+from svc_pg.errors import QueryError, SvcError
 from svc_pg.formats.json_writer import write_ascii
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -102,6 +102,8 @@ def test_each_form_of_an_export_gives_its_rows(text: bytes) -> None:
         (file_of(insert(1, 1, id="-1")), "its id is no number"),
         (file_of(insert(1, 1, id="9" * 20)), "its id is no number"),
         (file_of(insert(1, 1, timestamp="2026-01-01")), "its timestamp has no time zone"),
+        (file_of(insert(1, 1, timestamp="0001-01-01T00:00:00+23:59")), "line 1 is no entry"),
+        (file_of(insert(1, 1, timestamp="9999-12-31T23:59:59-23:59")), "line 1 is no entry"),
         (file_of(insert(1, 1, operation="MERGE")), "its operation is unknown"),
         (file_of(insert(1, 1, recordId="\ud800")), "line 1 is no entry"),
         (file_of(entry(1, "INSERT", "1", None, [1])), "its afterData is no object"),
@@ -302,6 +304,57 @@ def test_a_row_that_no_database_can_hold_is_said_and_left_out() -> None:
     )
     assert rows(text.replace("\\\\", "\\")) == [{"id": 1}, {"a": "\\u0000"}]
     assert found.unstorable.first == ["2", "3"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"\\u0000", "a": 1',
+        '"\\ud800", "a": 1',
+        '"\\ud83d \\ude00"',
+        '"\\ude00\\ud83d"',
+        '"\\ud83d\\ud83d\\ude00"',
+        '{"\\\\\\u0000": 1}',
+        "1e131072",
+        "-12.5E+131071",
+        "1e-16384",
+        '1e200000, "a": 1',
+        "1e9999999999",
+        "[" + "9" * 131_073 + "]",
+        "0." + "0" * 16_384,
+    ],
+)
+def test_what_no_jsonb_can_hold_is_left_out(value: str) -> None:
+    line = file_of(insert(1, 1)).replace(b'{"id": 1}', b'{"a": %b}' % value.encode())
+    text, found = run(line)
+    assert (rows(text), found.unstorable.first) == ([], ["1"])
+    assert "too large a number" in text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"\\ud83d\\ude00\\\\u0000"',
+        "1e131071",
+        "0.1e131072",
+        "-12.5E+131070",
+        "1e-16383",
+        "0e200000",
+        "9" * 131_072,
+        "0." + "0" * 16_383,
+        '"1e200000"',
+    ],
+)
+def test_what_a_jsonb_can_hold_is_written(value: str) -> None:
+    line = file_of(insert(1, 1)).replace(b'{"id": 1}', b'{"a": %b}' % value.encode())
+    text, found = run(line)
+    assert (found.rows, found.unstorable.count) == (1, 0)
+    assert value in text.replace("\\\\", "\\")
+
+
+def test_a_time_without_a_year_in_utc_is_refused() -> None:
+    with pytest.raises(QueryError, match="no year in UTC"):
+        run(TWO, at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=12))))
 
 
 def test_no_name_ends_a_comment() -> None:

@@ -94,7 +94,7 @@ def _time(text: str) -> datetime:
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:
         raise ValueError("its timestamp has no time zone")
-    return time
+    return time.astimezone(UTC)  # raises an OverflowError for one that has no year there
 
 
 def _text(

@@ -57,8 +57,8 @@ class Findings:
             _named(
                 self.unstorable,
                 "row",
-                "has a NUL or half a character, which PostgreSQL cannot hold, and is left out",
-                "have a NUL or half a character, which PostgreSQL cannot hold, and are left out",
+                "has a NUL, half a character or too large a number, which PostgreSQL cannot hold, and is left out",
+                "have a NUL, half a character or too large a number, which PostgreSQL cannot hold, and are left out",
             ),
             _columns(self.redacted, "is redacted in the log"),
             _columns(self.unrecorded, "was too large for the log, or of a form that it cannot hold"),

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from svc_pg.audit.rebuild.entry_store import EntryStore, temporary_database
@@ -105,8 +105,7 @@ def rebuild(
     """
     if format not in ROW_FORMATS:
         raise QueryError(f"{format!r} is not a format", hint=f"Write one of {', '.join(ROW_FORMATS)}.")
-    if at is not None and at.tzinfo is None:
-        raise QueryError("the time has no time zone", hint="Pass an aware time.")
+    at = None if at is None else _in_utc(at)
     wanted = None if table is None else str(TableName.parse(table))
     findings = Findings()
     with ExitStack() as stack:
@@ -124,6 +123,15 @@ def rebuild(
         write_rows(out, rows, target, format)
         write_end(out, _tail(findings))
     return findings
+
+
+def _in_utc(at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise QueryError("the time has no time zone", hint="Pass an aware time.")
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise QueryError("the time has no year in UTC", hint="Years are 1 to 9999.") from error
 
 
 def _read(source: BinaryIO, reading: _Reading, progress: Callable[[int], None]) -> None:
