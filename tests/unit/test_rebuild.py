@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding
 from svc_pg.audit.rebuild.export_lines import Line
 from svc_pg.audit.rebuild.file_entry import file_entry
@@ -233,6 +234,14 @@ def test_a_key_of_more_columns_than_a_table_can_have_is_not_learned() -> None:
         key = RecordKey()
         key.learn(json.dumps(list(range(parts))), {name: str(value) for name, value in image.items()})
         assert [*key.keys(json.dumps(image))] == ([json.dumps(list(range(parts)))] if is_learned else [])
+
+
+def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> None:
+    first, second = {"a": "x" * 1001, "b": "y"}, {"a": "z" * 1001, "b": "y"}
+    names = [bounded(f'["{image["a"]}", "y"]') for image in (first, second)]
+    text, found = run(file_of(entry(1, "INSERT", names[0], None, first), entry(2, "UPDATE", names[1], first, second)))
+    assert rows(text) == [first, second]
+    assert found.from_before.first == [names[1]]
 
 
 def test_the_name_of_a_table_behind_many_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,13 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.rebuild.json_members import members
 
 _ENOUGH: Final = 1000
 """Entries in a row that fit one choice of columns: after them no other choice is looked for."""
+_CUT: Final = " bytes, sha256 "
+"""It stands in the name of a key that is too long to be a name itself."""
 _MOST_PARTS: Final = 32
 """The columns of a key that PostgreSQL can have."""
 _Columns = tuple[frozenset[str], ...]
@@ -44,11 +47,11 @@ class RecordKey:
         found = members(image)
         if len(self._columns) == 1:
             [names] = self._columns
-            yield from sorted({found[name].value for name in names if isinstance(_value(found, name), str)})
+            yield from sorted({bounded(found[name].value) for name in names if isinstance(_value(found, name), str)})
             return
         chosen = [min(names) for names in self._columns]
         if all(name in found for name in chosen):
-            yield "[" + ", ".join(found[name].text for name in chosen) + "]"
+            yield bounded("[" + ", ".join(found[name].text for name in chosen) + "]")
 
 
 def _value(found: dict[str, Any], name: str) -> object:
@@ -56,7 +59,12 @@ def _value(found: dict[str, Any], name: str) -> object:
 
 
 def _columns(record: str, image: dict[str, Any]) -> _Columns | None:
-    alone = frozenset(name for name, value in image.items() if value == record)
+    is_cut = _CUT in record
+    alone = frozenset(
+        name
+        for name, value in image.items()
+        if value == record or (is_cut and isinstance(value, str) and bounded(value) == record)
+    )
     if alone:
         return (alone,)
     if not record.startswith("["):

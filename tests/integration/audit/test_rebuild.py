@@ -195,6 +195,24 @@ def test_what_triggers_change_inside_a_change_is_in_the_rows(
     assert (found.gaps.count, found.several.count) == (0, 0)
 
 
+@pytest.mark.parametrize("key", ["name", "name, part"])
+def test_a_row_moves_from_and_to_a_key_that_an_entry_cannot_name(postgres: str, template: str, key: str) -> None:
+    with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo) as conn:
+        conn.execute(f"create table t (name text, part text, primary key ({key}))".encode())
+        conn.execute("create schema copies; create table copies.t (like t)")
+        conn.commit()
+        schema.install(conn, Config(audit=AuditConfig(tables=[AuditedTable(name="t")])))
+        for name in ("short", "a" * 1001, "b" * 1500):
+            conn.execute("insert into t values (%s, 'p')", (name,))
+        conn.commit()
+        for old, new in (("a" * 1001, "c" * 1001), ("short", "d" * 1001), ("b" * 1500, "e")):
+            conn.execute("update t set name = %s where name = %s", (new, old))
+            conn.commit()
+        rows, found = copied(conn, exported(conn), "t")
+        assert rows == contents(conn, sql.Identifier("t"))
+        assert found.sentences() == []
+
+
 JSON = [
     *(r'"\u0000"', r'"\\u0000"', r'"\ud800"', r'"\ud83d\ude00"', r'"\ud83d \ude00"', r'"\ude00\ud83d"', r'"\ud83dx"'),
     *("1e131071", "1e131072", "0.1e131072", "0.1e131073", "-12.5E+131070", "12.5e131071", "1e-16383", "1e-16384"),
