@@ -241,7 +241,8 @@ def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> N
     names = [bounded(f'["{image["a"]}", "y"]') for image in (first, second)]
     text, found = run(file_of(entry(1, "INSERT", names[0], None, first), entry(2, "UPDATE", names[1], first, second)))
     assert rows(text) == [first, second]
-    assert found.from_before.first == [names[1]]
+    assert (found.from_before.first, found.hidden.first) == ([names[1]], [names[1]])
+    assert "If it moved there, its old row is there too" in text
 
 
 def test_the_name_of_a_table_behind_many_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

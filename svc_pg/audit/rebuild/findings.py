@@ -39,6 +39,7 @@ class Findings:
     of_ddl: int = 0
     from_before: Names = field(default_factory=Names)
     gaps: Names = field(default_factory=Names)
+    hidden: Names = field(default_factory=Names)
     doubtful: Names = field(default_factory=Names)
     several: Names = field(default_factory=Names)
     erased: Names = field(default_factory=Names)
@@ -75,6 +76,12 @@ class Findings:
                 "row",
                 "was there before its first entry: others from then may be missing, because nothing changed them",
                 "were there before their first entries: others from then may be missing, because nothing changed them",
+            ),
+            _named(
+                self.hidden,
+                "row",
+                "has a key of several columns that no entry names whole. If it moved there, its old row is there too",
+                "have keys of several columns that no entry names whole. If they moved there, their old rows are too",
             ),
             _named(
                 self.doubtful,

@@ -40,6 +40,10 @@ class RecordKey:
         self._columns = found
         self._fitting = 0
 
+    def is_hidden(self, record: str) -> bool:
+        """True if the record's key is too long to be named whole, and no entry told which columns the key has."""
+        return self._columns is None and _CUT in record
+
     def keys(self, image: str) -> Iterator[str]:
         """The keys that the row of this image may have, each as an entry names it; one, if its columns are known."""
         if self._columns is None:

@@ -205,6 +205,8 @@ class Replay:
             self._findings.gaps.add(debt.record)
 
     def _note_from_before(self, debt: _Debt) -> None:
+        if debt.record is not None and not self._is_later and self._key.is_hidden(debt.record):
+            self._findings.hidden.add(debt.record)
         if not self._is_later:
             self._findings.from_before.add(debt.record)
         elif debt.is_unseen:
