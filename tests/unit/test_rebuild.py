@@ -4,15 +4,22 @@ import gzip
 import io
 import json
 import re
-from datetime import UTC, datetime, timedelta
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from svc_pg.audit.rebuild import export_lines
+from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding
+from svc_pg.audit.rebuild.export_lines import Line
+from svc_pg.audit.rebuild.file_entry import file_entry
 from svc_pg.audit.rebuild.findings import Findings
 from svc_pg.audit.rebuild.rebuilding import rebuild
-from svc_pg.errors import SvcError
+from svc_pg.audit.rebuild.record_key import RecordKey
+from svc_pg.errors import QueryError, SvcError
 from svc_pg.formats.json_writer import write_ascii
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -41,6 +48,14 @@ def insert(number: int, key: int, **others: Any) -> dict[str, Any]:
 
 def file_of(*entries: dict[str, Any]) -> bytes:
     return b"".join(write_ascii(each).encode() + b"\n" for each in entries)
+
+
+def nested(depth: int) -> Any:
+    """Arrays and objects within each other."""
+    value: Any = 1
+    for place in range(depth):
+        value = [value] if place % 2 else {"a": value}
+    return value
 
 
 def run(text: bytes, **options: Any) -> tuple[str, Findings]:
@@ -86,12 +101,22 @@ def test_each_form_of_an_export_gives_its_rows(text: bytes) -> None:
         (file_of(insert(1, 1), insert(1, 2)), "two different entries have the id 1"),
         (file_of(insert(1, 1), insert(2, 1, tableName="public.u")), "several tables"),
         (file_of(insert(1, 1, id="-1")), "its id is no number"),
-        (file_of(insert(1, 1, id="9" * 5000)), "its id is no number"),
+        (file_of(insert(1, 1, id="9" * 20)), "its id is no number"),
         (file_of(insert(1, 1, timestamp="2026-01-01")), "its timestamp has no time zone"),
+        (file_of(insert(1, 1, timestamp="0001-01-01T00:00:00+23:59")), "line 1 is no entry"),
+        (file_of(insert(1, 1, timestamp="9999-12-31T23:59:59-23:59")), "line 1 is no entry"),
         (file_of(insert(1, 1, operation="MERGE")), "its operation is unknown"),
         (file_of(insert(1, 1, recordId="\ud800")), "line 1 is no entry"),
         (file_of(entry(1, "INSERT", "1", None, [1])), "its afterData is no object"),
         (file_of(insert(1, 1, tableName="x" * 64)), "longer than a name"),
+        (file_of(insert(1, 1, tableName="x" * 1025)), "its tableName has more than 1,024 characters"),
+        (file_of(insert(1, 1, partition="x" * 1025)), "its partition has more than 1,024 characters"),
+        (file_of(insert(1, 1, recordId="x" * 65_537)), "its recordId has more than 65,536 characters"),
+        (file_of(insert(1, 1, movedFrom="x" * 65_537)), "its movedFrom has more than 65,536 characters"),
+        (file_of(insert(1, 1, redactedFields={"a": 1})), "its redactedFields are no names"),
+        (file_of(insert(1, 1, redactedFields=["a", None])), "its redactedFields are no names"),
+        (file_of(entry(1, "INSERT", "1", None, {f"c{n}": n for n in range(1601)})), "more than 1,600 columns"),
+        (file_of(entry(1, "INSERT", "1", None, {"a": nested(500)})), "more than 500 arrays and objects within"),
         (file_of(insert(1, 1, tableName='public.x"; drop table y; --')), "is not a table name"),
     ],
 )
@@ -172,6 +197,114 @@ def test_a_time_before_the_first_entry_is_refused() -> None:
         run(TWO, at=START)
 
 
+def test_an_export_that_ends_before_the_time_says_so() -> None:
+    other = insert(4, 1, tableName="svc.audit_logs")
+    for minutes, is_told in ((2, False), (3, True)):
+        text, found = run(TWO, at=START + timedelta(minutes=minutes))
+        assert (found.ends == "2026-01-01T00:02:00.000000Z") is is_told
+        assert ("The export ends at 2026-01-01T00:02:00.000000Z, before the time" in text) is is_told
+    assert run(TWO + file_of(other), at=START + timedelta(minutes=4))[1].ends is None
+
+
+def test_no_more_is_said_than_entries_tell() -> None:
+    text, found = run(TWO)
+    assert found.sentences() == []
+    assert "-- The entries contradict nothing, and each row has all that its last entry has." in text
+    head = text.partition("begin;")[0]
+    assert all(word in head for word in ("filtered", "(columns)", "(ignore)", "record_when"))
+
+
+def test_the_deepest_row_that_is_read_is_written() -> None:
+    row = {"a": nested(499), "secret": 1}
+    text, found = run(file_of(entry(1, "INSERT", "1", None, row, redactedFields=["secret"])))
+    assert rows(text) == [{"a": nested(499)}]
+    assert found.rows == 1
+
+
+def test_a_redaction_that_is_a_number_of_many_digits_names_no_column() -> None:
+    line = file_of(insert(1, 1, redactedFields=[])).replace(b"[]", b"[" + b"9" * 5000 + b"]")
+    text, found = run(line)
+    assert rows(text) == [{"id": 1}]
+    assert found.redacted == {"9" * 100: 1}
+
+
+def test_a_key_of_more_columns_than_a_table_can_have_is_not_learned() -> None:
+    for parts, is_learned in ((32, True), (33, False)):
+        image = {f"c{n}": n for n in range(parts)}
+        key = RecordKey()
+        key.learn(json.dumps(list(range(parts))), {name: str(value) for name, value in image.items()})
+        assert [*key.keys(json.dumps(image))] == ([json.dumps(list(range(parts)))] if is_learned else [])
+
+
+def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> None:
+    first, second = {"a": "x" * 1001, "b": "y"}, {"a": "z" * 1001, "b": "y"}
+    names = [bounded(f'["{image["a"]}", "y"]') for image in (first, second)]
+    text, found = run(file_of(entry(1, "INSERT", names[0], None, first), entry(2, "UPDATE", names[1], first, second)))
+    assert rows(text) == [first, second]
+    assert (found.from_before.first, found.hidden.first) == ([names[1]], [names[1]])
+    assert "If it moved there, its old row is there too" in text
+
+
+def test_the_name_of_a_table_behind_many_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuilding, "_MOST_TABLES", 1)
+    assert rows(run(file_of(insert(1, 1), insert(2, 2, tableName="public.u")), table="u")[0]) == [{"id": 2}]
+
+
+def test_entries_are_written_by_the_size_of_all_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_store, "_GROUP_BYTES", 1000)
+    with entry_store.temporary_database() as conn:
+        store = entry_store.EntryStore(conn)
+        for number, name in enumerate(("recordId", "movedFrom", "partition"), 1):
+            store.add(file_entry(Line(1, json.dumps(insert(number, 1) | {name: "x" * 1000}), is_ended=True)))
+        assert conn.execute("select count(*) from entry").fetchone() == (3,)
+
+
+def updates_of_one_record(count: int) -> list[dict[str, Any]]:
+    return [entry(n, "UPDATE", "1", {"id": 1, "a": n}, {"id": 1, "a": -n}, xactId="7") for n in range(1, count)]
+
+
+def inserts_of_one_record(count: int) -> list[dict[str, Any]]:
+    made = [insert(n, 1) for n in range(1, count)]
+    return made + [entry(count + n, "DELETE", "1", {"id": 1, "a": n}, None) for n in range(1, count)]
+
+
+def rows_without_a_key(count: int) -> list[dict[str, Any]]:
+    gone = [entry(n, "DELETE", None, {"a": 1}, None) for n in range(1, count)]
+    return gone + [entry(count + n, "INSERT", None, None, {"a": 1}) for n in range(1, count)]
+
+
+def truncates_of_partitions(count: int) -> list[dict[str, Any]]:
+    owed = [entry(n, "DELETE", str(n), {"id": n}, None, partition="a", xactId="7") for n in range(1, count)]
+    owed += [insert(count + n, n, partition="a", xactId="7") for n in range(1, count)]
+    return owed + [entry(2 * count + n, "TRUNCATE", None, None, None, partition="b") for n in range(1, count)]
+
+
+@pytest.mark.parametrize(
+    "made", [updates_of_one_record, inserts_of_one_record, rows_without_a_key, truncates_of_partitions]
+)
+def test_the_work_grows_with_the_entries_and_not_with_their_square(
+    made: Callable[[int], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def steps(count: int) -> int:
+        counted = 0
+
+        def count_one() -> None:
+            nonlocal counted
+            counted += 1
+
+        @contextmanager
+        def counting() -> Iterator[sqlite3.Connection]:
+            with entry_store.temporary_database() as conn:
+                conn.set_progress_handler(count_one, 10)
+                yield conn
+
+        monkeypatch.setattr(rebuilding, "temporary_database", counting)
+        run(file_of(*made(count)))
+        return counted
+
+    assert steps(800) < 2.6 * steps(400)
+
+
 def test_a_row_that_no_database_can_hold_is_said_and_left_out() -> None:
     text, found = run(
         file_of(
@@ -181,6 +314,57 @@ def test_a_row_that_no_database_can_hold_is_said_and_left_out() -> None:
     )
     assert rows(text.replace("\\\\", "\\")) == [{"id": 1}, {"a": "\\u0000"}]
     assert found.unstorable.first == ["2", "3"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"\\u0000", "a": 1',
+        '"\\ud800", "a": 1',
+        '"\\ud83d \\ude00"',
+        '"\\ude00\\ud83d"',
+        '"\\ud83d\\ud83d\\ude00"',
+        '{"\\\\\\u0000": 1}',
+        "1e131072",
+        "-12.5E+131071",
+        "1e-16384",
+        '1e200000, "a": 1',
+        "1e9999999999",
+        "[" + "9" * 131_073 + "]",
+        "0." + "0" * 16_384,
+    ],
+)
+def test_what_no_jsonb_can_hold_is_left_out(value: str) -> None:
+    line = file_of(insert(1, 1)).replace(b'{"id": 1}', b'{"a": %b}' % value.encode())
+    text, found = run(line)
+    assert (rows(text), found.unstorable.first) == ([], ["1"])
+    assert "too large a number" in text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"\\ud83d\\ude00\\\\u0000"',
+        "1e131071",
+        "0.1e131072",
+        "-12.5E+131070",
+        "1e-16383",
+        "0e200000",
+        "9" * 131_072,
+        "0." + "0" * 16_383,
+        '"1e200000"',
+    ],
+)
+def test_what_a_jsonb_can_hold_is_written(value: str) -> None:
+    line = file_of(insert(1, 1)).replace(b'{"id": 1}', b'{"a": %b}' % value.encode())
+    text, found = run(line)
+    assert (found.rows, found.unstorable.count) == (1, 0)
+    assert value in text.replace("\\\\", "\\")
+
+
+def test_a_time_without_a_year_in_utc_is_refused() -> None:
+    with pytest.raises(QueryError, match="no year in UTC"):
+        run(TWO, at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=12))))
 
 
 def test_no_name_ends_a_comment() -> None:

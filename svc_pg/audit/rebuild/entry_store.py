@@ -16,10 +16,13 @@ _TABLES: Final = (
     " before text, after text, redacted text, xact text, partition text)",
     "create table row (number integer primary key, digest blob, record text, partition text, entry integer, xact text)",
     "create index row_digest on row (digest, partition)",
-    "create index row_record on row (record) where record is not null",
+    "create index row_record on row (record, entry) where record is not null",
+    "create index row_written on row (digest, xact) where record is null",
+    "create index row_partition on row (partition) where partition is not null",
     "create table debt (number integer primary key, digest blob, record text, partition text, entry integer,"
     " xact text, is_unseen integer)",
     "create index debt_record on debt (record)",
+    "create index debt_partition on debt (partition) where partition is not null",
     "create table result (number integer primary key, entry integer, is_before integer)",
 )
 _INSERT: Final = "insert or ignore into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -58,7 +61,7 @@ class EntryStore:
         """One more entry. Raises SvcError if there is another with its id."""
         values = _values(entry)
         self._group.append(values)
-        self._bytes += len(entry.before or "") + len(entry.after or "")
+        self._bytes += sum(len(value) for value in values if isinstance(value, str))
         if len(self._group) >= _GROUP or self._bytes >= _GROUP_BYTES:
             self._write()
 
@@ -66,7 +69,7 @@ class EntryStore:
         """Write the rest, and the indexes by which entries are found."""
         self._write()
         self._conn.execute("create index entry_record on entry (record, id) where record is not null")
-        self._conn.execute("create index entry_truncate on entry (id) where operation = 'TRUNCATE'")
+        self._conn.execute("create index entry_truncate on entry (partition, id) where operation = 'TRUNCATE'")
 
     def _write(self) -> None:
         before = self._conn.total_changes

@@ -12,6 +12,12 @@ from svc_pg.errors import SvcError
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MOST_ID: Final = 2**63 - 1
+MOST_COLUMNS: Final = 1600
+"""The columns of an image: no table of PostgreSQL has more."""
+MAX_NAME: Final = 1024
+"""The characters of a name, as of a table, its quotes included."""
+MAX_RECORD: Final = 65_536
+"""The characters of a record's key."""
 
 
 class FileEntry(NamedTuple):
@@ -66,18 +72,18 @@ def _entry(found: Mapping[str, Member]) -> FileEntry:
     if operation not in OPERATIONS:
         raise ValueError("its operation is unknown")
     before, after = _image(found, "beforeData"), _image(found, "afterData")
-    redacted = found.get("redactedFields")
+    redacted = _redacted(found)
     shown = after or before
     return FileEntry(
         id=int(number),
         at=microseconds(_time(_text(found, "timestamp", is_needed=True) or "")),
         table=_text(found, "tableName", is_needed=True) or "",
         operation=operation,
-        record=_text(found, "recordId", is_needed=True, is_null=True),
-        moved_from=_text(found, "movedFrom"),
+        record=_text(found, "recordId", is_needed=True, is_null=True, most=MAX_RECORD),
+        moved_from=_text(found, "movedFrom", most=MAX_RECORD),
         before=None if before is None else before.text,
         after=None if after is None else after.text,
-        redacted=None if redacted is None or redacted.value is None else redacted.text,
+        redacted=None if redacted is None else redacted.text,
         xact=_text(found, "xactId", is_needed=True, is_null=True),
         partition=_text(found, "partition"),
         image=None if shown is None else shown.value,
@@ -88,10 +94,12 @@ def _time(text: str) -> datetime:
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:
         raise ValueError("its timestamp has no time zone")
-    return time
+    return time.astimezone(UTC)  # raises an OverflowError for one that has no year there
 
 
-def _text(found: Mapping[str, Member], name: str, *, is_needed: bool = False, is_null: bool = False) -> str | None:
+def _text(
+    found: Mapping[str, Member], name: str, *, is_needed: bool = False, is_null: bool = False, most: int = MAX_NAME
+) -> str | None:
     member = found.get(name)
     if member is None:
         if is_needed:
@@ -101,6 +109,8 @@ def _text(found: Mapping[str, Member], name: str, *, is_needed: bool = False, is
         return None
     if not isinstance(member.value, str):
         raise ValueError(f"its {name} is no text")
+    if len(member.value) > most:
+        raise ValueError(f"its {name} has more than {most:,} characters")
     member.value.encode()  # raises a ValueError for a lone surrogate
     return member.value
 
@@ -113,4 +123,15 @@ def _image(found: Mapping[str, Member], name: str) -> Member | None:
         return None
     if not isinstance(member.value, dict):
         raise ValueError(f"its {name} is no object")
+    if len(member.value) > MOST_COLUMNS:
+        raise ValueError(f"its {name} has more than {MOST_COLUMNS:,} columns")
+    return member
+
+
+def _redacted(found: Mapping[str, Member]) -> Member | None:
+    member = found.get("redactedFields")
+    if member is None or member.value is None:
+        return None
+    if not isinstance(member.value, list) or not all(isinstance(name, str) for name in member.value):
+        raise ValueError("its redactedFields are no names")
     return member

@@ -39,6 +39,7 @@ class Findings:
     of_ddl: int = 0
     from_before: Names = field(default_factory=Names)
     gaps: Names = field(default_factory=Names)
+    hidden: Names = field(default_factory=Names)
     doubtful: Names = field(default_factory=Names)
     several: Names = field(default_factory=Names)
     erased: Names = field(default_factory=Names)
@@ -47,6 +48,8 @@ class Findings:
     unrecorded: dict[str, int] = field(default_factory=dict)
     shapes: int = 0
     has_purges: bool = False
+    ends: str | None = None
+    """The time of the file's last entry, if rows of a later time were asked for."""
 
     def sentences(self) -> list[str]:
         """Each reason for which rows are missing, incomplete or uncertain; none if the entries contradict nothing."""
@@ -55,8 +58,8 @@ class Findings:
             _named(
                 self.unstorable,
                 "row",
-                "has a NUL or half a character, which PostgreSQL cannot hold, and is left out",
-                "have a NUL or half a character, which PostgreSQL cannot hold, and are left out",
+                "has a NUL, half a character or too large a number, which PostgreSQL cannot hold, and is left out",
+                "have a NUL, half a character or too large a number, which PostgreSQL cannot hold, and are left out",
             ),
             _columns(self.redacted, "is redacted in the log"),
             _columns(self.unrecorded, "was too large for the log, or of a form that it cannot hold"),
@@ -75,6 +78,12 @@ class Findings:
                 "were there before their first entries: others from then may be missing, because nothing changed them",
             ),
             _named(
+                self.hidden,
+                "row",
+                "has a key of several columns that no entry names whole. If it moved there, its old row is there too",
+                "have keys of several columns that no entry names whole. If they moved there, their old rows are too",
+            ),
+            _named(
                 self.doubtful,
                 "row",
                 "ended a transaction as it began, and no earlier entry tells if it was there",
@@ -87,6 +96,8 @@ class Findings:
                 "have several rows: their entries contradict each other",
             ),
         ]
+        if self.ends is not None:
+            told.append(f"The export ends at {self.ends}, before the time of the rows: no later change is in them.")
         if self.shapes > 1:
             told.append(
                 f"Rows have {self.shapes} different sets of columns, as the table or its rules changed. Leave out"

@@ -5,6 +5,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+MAX_DEPTH: Final = 500
+"""The arrays and objects within each other that a value has."""
+_MOST_WHOLE_DIGITS: Final = 131_072
+_MOST_SCALE: Final = 16_383
+"""The digits of a number before and after the point, as PostgreSQL can hold them."""
+_LARGE: Final = re.compile(r"[0-9][eE][+-]?[0-9]{4}")
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""An escape, with those of which a text of PostgreSQL has none as a group: a NUL, and half a character."""
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _BEGIN: Final = re.compile(r"[ \t\n\r]*\{[ \t\n\r]*")
 _NAME: Final = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
@@ -49,6 +59,8 @@ def _members(text: str) -> dict[str, Member]:
         else:
             name, begin_at = _escaped_name(text, at)
         value, at = scan(text, begin_at)
+        if isinstance(value, (dict, list)):
+            _refuse_depth(value)
         found[name] = Member(value, text[begin_at:at])
         separator = separator_at(text, at)
         if separator is None:
@@ -58,6 +70,20 @@ def _members(text: str) -> dict[str, Member]:
     if _skip(text, at) != len(text):
         raise ValueError("more than one JSON object")
     return found
+
+
+def _refuse_depth(value: dict[str, Any] | list[Any]) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for each in level
+            for child in (each.values() if isinstance(each, dict) else each)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return
+    raise ValueError(f"more than {MAX_DEPTH} arrays and objects within each other")
 
 
 def _escaped_name(text: str, at: int) -> tuple[str, int]:
@@ -82,16 +108,40 @@ def values_of(text: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def names_of(text: str) -> frozenset[str]:
+    """The texts of an array of which ``members`` has read the text."""
+    return frozenset(_DECODER.decode(text))
+
+
 def is_storable(text: str) -> bool:
-    """True if PostgreSQL can hold this JSON: no NUL and no lone surrogate, which escapes can name."""
-    if "\\u" not in text:
+    """True if PostgreSQL can hold this JSON: no NUL, no lone surrogate, and no number that is too large.
+
+    What a later member of the same name replaces counts too, because PostgreSQL reads it.
+    """
+    if "\\u" in text and any(escape[1] for escape in _ESCAPE.finditer(text)):
+        return False
+    if len(text) <= _MOST_SCALE and _LARGE.search(text) is None:
         return True
     try:
-        plain = json.dumps(json.loads(text, parse_int=str, parse_float=str), ensure_ascii=False)
-        plain.encode()
-    except (ValueError, RecursionError):
+        _NUMBERS.decode(text)
+    except ValueError:
         return False
-    return "\\u0000" not in plain.replace("\\\\", "")
+    return True
+
+
+def _storable_number(text: str) -> str:
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, _, fraction = mantissa.removeprefix("-").partition(".")
+    if len(exponent) > len("-999999999"):
+        raise ValueError("an exponent that is too large")
+    shift = int(exponent or "0")
+    digits = len((whole + fraction).lstrip("0"))
+    if (digits and digits - len(fraction) + shift > _MOST_WHOLE_DIGITS) or len(fraction) - shift > _MOST_SCALE:
+        raise ValueError("a number that is too large")
+    return ""
+
+
+_NUMBERS: Final = json.JSONDecoder(parse_int=_storable_number, parse_float=_storable_number)
 
 
 def object_of(found: dict[str, Member]) -> str:

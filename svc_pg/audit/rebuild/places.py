@@ -1,6 +1,7 @@
 """Put the entries of transactions that a time cuts into the order of change, as the log's own as-of has them."""
 
 import sqlite3
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
@@ -12,10 +13,10 @@ select record from entry
  where record is not null and xact = ? and operation <> 'TRUNCATE'
  group by record having min(at) <= ? and max(at) > ?"""
 _OF_RECORD: Final = """
-select id, at, coalesce(before, ''), coalesce(after, '') from entry
+select id, at, digest(before), digest(after) from entry
  where record = ? and xact = ? and operation <> 'TRUNCATE' order by at, id limit ?"""
 _EARLIER: Final = """
-select coalesce(after, '') from entry
+select digest(after) from entry
  where record = ? and id < ? and xact <> ? order by id desc limit 1"""
 _MOST: Final = 10_000
 """The entries of a record in one transaction that are put in order; of more, the order of capture stays."""
@@ -23,10 +24,16 @@ _MOST: Final = 10_000
 
 def order_at(conn: sqlite3.Connection, at: int) -> None:
     """Give the entries of these transactions each other's times: of a record, the first of a change is the oldest."""
+    conn.create_function("digest", 1, _digest, deterministic=True)
     conn.execute("create index entry_xact on entry (xact)")
     for [xact] in conn.execute(_CUT, (at, at)).fetchall():
         for [record] in conn.execute(_RECORDS, (xact, at, at)):
             _order(conn, xact, record)
+
+
+def _digest(image: str | None) -> str:
+    """A short text for an image, so that not all images of a transaction are in memory; '' is absence."""
+    return "" if image is None else blake2b(image.encode(), digest_size=16).hexdigest()
 
 
 def _order(conn: sqlite3.Connection, xact: str, record: str) -> None:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from svc_pg.audit.rebuild.entry_store import EntryStore, temporary_database
@@ -42,6 +42,9 @@ class _Reading:
         self.key = RecordKey()
         self.tables: dict[str, None] = {}
         self.table = table
+        self.last: int | None = None
+        """The time of the file's last entry, also of another table."""
+        self._is_found = False
         self._is_named = table is not None
         self._findings = findings
 
@@ -49,11 +52,13 @@ class _Reading:
         """One more entry. Raises SvcError if it is of another table, and none was named."""
         if entry.table not in self.tables and len(self.tables) < _MOST_TABLES:
             self.tables[entry.table] = None
+        self.last = entry.at if self.last is None else max(self.last, entry.at)
         self._findings.has_purges |= entry.table == _PURGES
         if not self._is_named and self.table is None and not entry.table.startswith(_OWN):
             self.table = entry.table
         if entry.table != self.table:
             return
+        self._is_found = True
         self._findings.of_ddl += entry.operation == "DDL"
         self.store.add(entry)
         if entry.record is not None and entry.image is not None:
@@ -62,7 +67,7 @@ class _Reading:
     def end(self) -> str:
         """The name of the table. Raises SvcError if the file has other tables alone, or several and none was named."""
         names = [name for name in self.tables if not name.startswith(_OWN)] or list(self.tables)
-        if self.table not in self.tables:
+        if not self._is_found:
             problem = "the export has no entry" if self.table is None else f"the export has no entry of {self.table!r}"
             raise NotFoundError(problem, hint=f"It has {_listed(names)}." if names else None)
         if not self._is_named and len(names) > 1:
@@ -100,8 +105,7 @@ def rebuild(
     """
     if format not in ROW_FORMATS:
         raise QueryError(f"{format!r} is not a format", hint=f"Write one of {', '.join(ROW_FORMATS)}.")
-    if at is not None and at.tzinfo is None:
-        raise QueryError("the time has no time zone", hint="Pass an aware time.")
+    at = None if at is None else _in_utc(at)
     wanted = None if table is None else str(TableName.parse(table))
     findings = Findings()
     with ExitStack() as stack:
@@ -111,12 +115,23 @@ def rebuild(
         name = reading.end()
         target = checked_target(TableName.parse(name if into is None else into))
         findings.repeated = reading.store.repeated
+        if at is not None and reading.last is not None and reading.last < microseconds(at):
+            findings.ends = time_of(reading.last)
         _replay(conn, reading.key, findings, None if at is None else microseconds(at), name)
         write_begin(out, _head(conn, name, at, findings))
         rows = result_rows(conn, findings, without=frozenset(without))
         write_rows(out, rows, target, format)
         write_end(out, _tail(findings))
     return findings
+
+
+def _in_utc(at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise QueryError("the time has no time zone", hint="Pass an aware time.")
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise QueryError("the time has no year in UTC", hint="Years are 1 to 9999.") from error
 
 
 def _read(source: BinaryIO, reading: _Reading, progress: Callable[[int], None]) -> None:
@@ -154,14 +169,16 @@ def _head(conn: sqlite3.Connection, name: str, at: datetime | None, findings: Fi
     )
     if at is not None:
         yield f"The rows are as of {time_of(microseconds(at))}."
-    yield "An export does not tell if it was filtered, or cut between two lines: then rows are missing or old."
+    yield "An export does not tell if it was filtered, or cut between two lines: then rows are missing or old. Nor does"
+    yield "it tell of columns beside an allow list (columns), of updates of ignored columns alone (ignore), or of what"
+    yield "record_when left out: then values are missing or old."
     yield "Rows from before the first entry that nothing changed are missing, unless install --backfill recorded them."
     yield "What rows lack beside that stands at the end. Load it into an empty table: psql -v ON_ERROR_STOP=1 -f FILE"
 
 
 def _tail(findings: Findings) -> Iterable[str]:
     yield f"{counted(findings.rows, 'row')}."
-    yield from findings.sentences() or ["The entries contradict nothing, and each row has all values."]
+    yield from findings.sentences() or ["The entries contradict nothing, and each row has all that its last entry has."]
 
 
 def _listed(names: list[str]) -> str:

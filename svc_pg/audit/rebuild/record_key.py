@@ -4,10 +4,15 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.rebuild.json_members import members
 
 _ENOUGH: Final = 1000
 """Entries in a row that fit one choice of columns: after them no other choice is looked for."""
+_CUT: Final = " bytes, sha256 "
+"""It stands in the name of a key that is too long to be a name itself."""
+_MOST_PARTS: Final = 32
+"""The columns of a key that PostgreSQL can have."""
 _Columns = tuple[frozenset[str], ...]
 
 
@@ -35,6 +40,10 @@ class RecordKey:
         self._columns = found
         self._fitting = 0
 
+    def is_hidden(self, record: str) -> bool:
+        """True if the record's key is too long to be named whole, and no entry told which columns the key has."""
+        return self._columns is None and _CUT in record
+
     def keys(self, image: str) -> Iterator[str]:
         """The keys that the row of this image may have, each as an entry names it; one, if its columns are known."""
         if self._columns is None:
@@ -42,11 +51,11 @@ class RecordKey:
         found = members(image)
         if len(self._columns) == 1:
             [names] = self._columns
-            yield from sorted({found[name].value for name in names if isinstance(_value(found, name), str)})
+            yield from sorted({bounded(found[name].value) for name in names if isinstance(_value(found, name), str)})
             return
         chosen = [min(names) for names in self._columns]
         if all(name in found for name in chosen):
-            yield "[" + ", ".join(found[name].text for name in chosen) + "]"
+            yield bounded("[" + ", ".join(found[name].text for name in chosen) + "]")
 
 
 def _value(found: dict[str, Any], name: str) -> object:
@@ -54,14 +63,25 @@ def _value(found: dict[str, Any], name: str) -> object:
 
 
 def _columns(record: str, image: dict[str, Any]) -> _Columns | None:
-    alone = frozenset(name for name, value in image.items() if value == record)
+    is_cut = _CUT in record
+    alone = frozenset(
+        name
+        for name, value in image.items()
+        if value == record or (is_cut and isinstance(value, str) and bounded(value) == record)
+    )
     if alone:
         return (alone,)
     if not record.startswith("["):
         return None
     try:
         parts = json.loads(record, parse_int=str, parse_float=str)
+        if len(parts) > _MOST_PARTS:
+            return None
+        texts = [json.dumps(part) for part in parts]
     except (ValueError, RecursionError):
         return None
-    found = tuple(frozenset(name for name, value in image.items() if value == part) for part in parts)
+    names: dict[str, list[str]] = {}
+    for name, value in image.items():
+        names.setdefault(json.dumps(value), []).append(name)
+    found = tuple(frozenset(names.get(text, ())) for text in texts)
     return found if found and all(found) else None

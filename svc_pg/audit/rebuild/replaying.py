@@ -18,6 +18,12 @@ _ENTRIES: Final = (
 _SAME: Final = "select number from row where digest = ? and partition is ? limit 1"
 _ELSEWHERE: Final = "select number from row where digest = ? limit 1"
 _OF_OTHERS: Final = "record = ? and xact is not ?"
+_OF_RECORD: Final = "select xact from debt where record = ? limit 1"
+_WRITTEN: Final = "select number from row where digest = ? and xact is ? limit 1"
+_WRITTEN_WITHOUT_KEY: Final = "select number from row where digest = ? and xact is ? and record is null limit 1"
+_EMPTIED: Final = """
+select exists (select 1 from entry where operation = 'TRUNCATE' and partition is null and id < ?)
+    or exists (select 1 from entry where operation = 'TRUNCATE' and partition is ? and id < ?)"""
 _DEBTS: Final = "select number, digest, record, partition, entry, xact, is_unseen from debt"
 
 
@@ -79,8 +85,8 @@ class Replay:
         if change.operation == "TRUNCATE":
             self._empty(change.partition)
             return
-        if self._owes and change.record is not None:
-            self._settle(_OF_OTHERS, change.record, change.xact)
+        if change.record is not None:
+            self._settle_others(change.record, change.xact)
         if change.before is not None:
             self._remove(change, change.before)
         if change.after is not None:
@@ -106,8 +112,7 @@ class Replay:
             for key in old_keys:
                 if key == change.record:
                     continue
-                if self._owes:
-                    self._settle(_OF_OTHERS, key, change.xact)
+                self._settle_others(key, change.xact)
                 if self._removed(_digest(before, key), change.partition):
                     return
         self._owe(change, before, change.record if change.record in old_keys else old_keys[0])
@@ -138,6 +143,12 @@ class Replay:
         )
         self._owes = True
 
+    def _settle_others(self, record: str | None, xact: str | None) -> None:
+        """Settle what other transactions owe of a record. Before each new debt it is called, so all are of one."""
+        found = self._conn.execute(_OF_RECORD, (record,)).fetchone() if self._owes else None
+        if found is not None and found[0] != xact:
+            self._settle(_OF_OTHERS, record, xact)
+
     def _settle(self, condition: LiteralString, *parameters: object) -> None:
         while self._owes:
             found = self._conn.execute(_DEBTS + " where " + condition + " order by number limit 1000", parameters)
@@ -150,9 +161,8 @@ class Replay:
 
     def _settle_one(self, debt: _Debt) -> None:
         """A debt is of what was written later in its transaction, of a gap, or of a row from before the log."""
-        same = self._conn.execute(
-            "select number from row where digest = ? and xact is ? limit 1", (debt.digest, debt.xact)
-        ).fetchone()
+        written = _WRITTEN if debt.record is not None else _WRITTEN_WITHOUT_KEY
+        same = self._conn.execute(written, (debt.digest, debt.xact)).fetchone()
         without = -1 if same is None else same[0]
         older, other = self._rows_beside(debt, without)
         if same is None:
@@ -186,12 +196,8 @@ class Replay:
 
     def _is_emptied(self, debt: _Debt) -> bool:
         """True if a TRUNCATE came before, so that nothing was there but what the entries since then made."""
-        found = self._conn.execute(
-            "select exists (select 1 from entry where operation = 'TRUNCATE' and id < ?"
-            " and (partition is null or partition is ?))",
-            (debt.entry, debt.partition),
-        ).fetchone()
-        return bool(found[0])
+        [is_emptied] = self._conn.execute(_EMPTIED, (debt.entry, debt.partition, debt.entry)).fetchone()
+        return bool(is_emptied)
 
     def _note_gap(self, debt: _Debt, row: int) -> None:
         self._delete(row)
@@ -199,6 +205,8 @@ class Replay:
             self._findings.gaps.add(debt.record)
 
     def _note_from_before(self, debt: _Debt) -> None:
+        if debt.record is not None and not self._is_later and self._key.is_hidden(debt.record):
+            self._findings.hidden.add(debt.record)
         if not self._is_later:
             self._findings.from_before.add(debt.record)
         elif debt.is_unseen:

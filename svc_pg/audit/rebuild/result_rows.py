@@ -1,20 +1,20 @@
 """The rows of the result as JSON objects, without the columns whose values the log does not have."""
 
-import json
 import sqlite3
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from svc_pg.audit.log.entry import ERASED
+from svc_pg.audit.rebuild.file_entry import MOST_COLUMNS
 from svc_pg.audit.rebuild.findings import Findings
-from svc_pg.audit.rebuild.json_members import is_storable, members, object_of, values_of
+from svc_pg.audit.rebuild.json_members import is_storable, members, names_of, object_of, values_of
 
 _ROWS: Final = """
 select e.record, case when r.is_before then e.before else e.after end, e.redacted
   from result r join entry e on e.id = r.entry order by r.number"""
 _MOST_NAME_BYTES: Final = 63
-_MOST_COLUMNS: Final = 1600
-"""The most columns that a table of PostgreSQL has."""
+_MOST_SHOWN: Final = 100
+"""The characters of a column's name that are kept for a note."""
 _ALL: Final = "*"
 
 
@@ -28,9 +28,9 @@ class ResultRow(NamedTuple):
 def result_rows(conn: sqlite3.Connection, findings: Findings, *, without: Collection[str]) -> Iterator[ResultRow]:
     """The rows, with what they lack added to the findings."""
     shape: tuple[str, ...] | None = None
-    shapes: set[tuple[str, ...]] = set()
+    shapes: set[int] = set()
     for record, image, redacted in conn.execute(_ROWS):
-        hidden = _redacted(redacted)
+        hidden = frozenset[str]() if redacted is None else names_of(redacted)
         if image == ERASED or _ALL in hidden:
             findings.erased.add(record)
             continue
@@ -41,22 +41,23 @@ def result_rows(conn: sqlite3.Connection, findings: Findings, *, without: Collec
         findings.rows += 1
         if row.columns != shape and len(shapes) < 1000:
             shape = row.columns
-            shapes.add(shape)
+            shapes.add(hash(shape))
             findings.shapes = len(shapes)
         yield row
 
 
 def _row(image: str, hidden: Collection[str], findings: Findings, without: Collection[str]) -> ResultRow:
-    for name in hidden:
+    for name in sorted(hidden):
         _count(findings.redacted, name)
     found = values_of(image)
     columns = tuple(name for name in found if name not in hidden and name not in without)
-    lacking = [name for name in columns if _is_marker(found[name]) or not 0 < len(name.encode()) <= _MOST_NAME_BYTES]
-    lacking += columns[_MOST_COLUMNS:]
+    lacking = dict.fromkeys(
+        name for name in columns if _is_marker(found[name]) or not 0 < len(name.encode()) <= _MOST_NAME_BYTES
+    )
     for name in lacking:
         _count(findings.unrecorded, name)
     if lacking:
-        columns = tuple(name for name in columns if name not in set(lacking))
+        columns = tuple(name for name in columns if name not in lacking)
     if len(columns) == len(found):
         return ResultRow(columns, image)
     texts = members(image)
@@ -72,11 +73,7 @@ def _is_marker(value: Any) -> bool:
     )
 
 
-def _redacted(text: str | None) -> list[str]:
-    found = None if text is None else json.loads(text)
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
-
-
 def _count(columns: dict[str, int], name: str) -> None:
-    if name in columns or len(columns) < _MOST_COLUMNS:
-        columns[name] = columns.get(name, 0) + 1
+    shown = name[:_MOST_SHOWN]
+    if shown in columns or len(columns) < MOST_COLUMNS:
+        columns[shown] = columns.get(shown, 0) + 1

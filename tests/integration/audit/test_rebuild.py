@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.audit.rebuild.json_members import is_storable
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.table_names import TableName
 from tests.support.nested_changes import audited as audited_plan
@@ -192,6 +193,67 @@ def test_what_triggers_change_inside_a_change_is_in_the_rows(
     [time] = times[place % len(times)]
     assert copied(conn, export, "t", at=time)[0] == as_of(conn, "t", time, ("id", "up", "a", "v"))
     assert (found.gaps.count, found.several.count) == (0, 0)
+
+
+@pytest.mark.parametrize("key", ["name", "name, part"])
+def test_a_row_moves_from_and_to_a_key_that_an_entry_cannot_name(postgres: str, template: str, key: str) -> None:
+    with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo) as conn:
+        conn.execute(f"create table t (name text, part text, primary key ({key}))".encode())
+        conn.execute("create schema copies; create table copies.t (like t)")
+        conn.commit()
+        schema.install(conn, Config(audit=AuditConfig(tables=[AuditedTable(name="t")])))
+        for name in ("short", "a" * 1001, "b" * 1500):
+            conn.execute("insert into t values (%s, 'p')", (name,))
+        conn.commit()
+        for old, new in (("a" * 1001, "c" * 1001), ("short", "d" * 1001), ("b" * 1500, "e")):
+            conn.execute("update t set name = %s where name = %s", (new, old))
+            conn.commit()
+        rows, found = copied(conn, exported(conn), "t")
+        assert rows == contents(conn, sql.Identifier("t"))
+        assert found.sentences() == []
+
+
+JSON = [
+    *(r'"\u0000"', r'"\\u0000"', r'"\ud800"', r'"\ud83d\ude00"', r'"\ud83d \ude00"', r'"\ude00\ud83d"', r'"\ud83dx"'),
+    *("1e131071", "1e131072", "0.1e131072", "0.1e131073", "-12.5E+131070", "12.5e131071", "1e-16383", "1e-16384"),
+    *("1.5e-16382", "1.5e-16383", "0e200000", "0e-16384", "1e9999999999", "9" * 131_072, "9" * 131_073),
+    *("0." + "0" * 16_383, "0." + "0" * 16_384, '"1e200000"', '1, "a": "\\u0000"', '1e200000, "a": 1'),
+]
+
+
+def test_a_row_is_left_out_if_and_only_if_no_jsonb_holds_it(empty_database: str) -> None:
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        for value in JSON:
+            text = f'{{"a": {value}}}'
+            try:
+                conn.execute("select %s::text::jsonb", (text,))
+            except psycopg.DataError:
+                assert not is_storable(text), value[:50]
+            else:
+                assert is_storable(text), value[:50]
+
+
+def test_a_column_of_a_domain_without_null_is_loaded_as_documented(empty_database: str) -> None:
+    line = {
+        "id": "1",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "tableName": "public.t",
+        "operation": "INSERT",
+        "recordId": "1",
+        "beforeData": None,
+        "afterData": {"id": 1, "secret": "x"},
+        "redactedFields": ["secret"],
+        "xactId": "1",
+    }
+    text, _ = rebuilt(json.dumps(line).encode() + b"\n")
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute("create domain filled as text not null; create table t (id integer, secret filled default 'none')")
+        with pytest.raises(AssertionError, match="does not allow null values"):
+            load(empty_database, text)
+        conn.execute("alter table t alter secret type text")
+        load(empty_database, text)
+        conn.execute("alter table t alter secret type filled")
+        assert conn.execute("select * from t").fetchall() == [(1, "none")]
 
 
 HOSTILE = [
