@@ -3,12 +3,12 @@
 family as (
     select t.oid as root, t.oid, t.tgrelid, t.tgenabled
       from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
-     where p.pronamespace = to_regnamespace('svc') and t.tgparentid = 0
+     where p.pronamespace = to_regnamespace('svc')::oid and t.tgparentid = 0::oid
     union all
     select f.root, t.oid, t.tgrelid, t.tgenabled
       from family f
       join pg_inherits i on i.inhparent = f.tgrelid
-      join pg_class c on c.oid = i.inhrelid and c.relnamespace <> to_regnamespace('svc')
+      join pg_class c on c.oid = i.inhrelid and c.relnamespace <> to_regnamespace('svc')::oid
       join pg_trigger t on t.tgrelid = c.oid and t.tgparentid = f.oid
 ),
 fired as (

@@ -48,6 +48,8 @@ class Findings:
     unrecorded: dict[str, int] = field(default_factory=dict)
     shapes: int = 0
     has_purges: bool = False
+    cut: int = 0
+    """The transactions that have entries before the time of the rows, and others after it."""
     ends: str | None = None
     """The time of the file's last entry, if rows of a later time were asked for."""
 
@@ -98,6 +100,11 @@ class Findings:
         ]
         if self.ends is not None:
             told.append(f"The export ends at {self.ends}, before the time of the rows: no later change is in them.")
+        if self.cut:
+            told.append(
+                f"The time is inside {counted(self.cut, 'transaction')}: nobody but it has seen these rows. Of a row"
+                " that it changed several times, another state of its own may be here than svc-pg as-of shows."
+            )
         if self.shapes > 1:
             told.append(
                 f"Rows have {self.shapes} different sets of columns, as the table or its rules changed. Leave out"

@@ -22,13 +22,18 @@ _MOST: Final = 10_000
 """The entries of a record in one transaction that are put in order; of more, the order of capture stays."""
 
 
-def order_at(conn: sqlite3.Connection, at: int) -> None:
-    """Give the entries of these transactions each other's times: of a record, the first of a change is the oldest."""
+def order_at(conn: sqlite3.Connection, at: int) -> int:
+    """Give the entries of these transactions each other's times: of a record, the first of a change is the oldest.
+
+    Returns the number of these transactions.
+    """
     conn.create_function("digest", 1, _digest, deterministic=True)
     conn.execute("create index entry_xact on entry (xact)")
-    for [xact] in conn.execute(_CUT, (at, at)).fetchall():
+    cut = conn.execute(_CUT, (at, at)).fetchall()
+    for [xact] in cut:
         for [record] in conn.execute(_RECORDS, (xact, at, at)):
             _order(conn, xact, record)
+    return len(cut)
 
 
 def _digest(image: str | None) -> str:

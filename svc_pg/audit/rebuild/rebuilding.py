@@ -151,7 +151,7 @@ def _replay(conn: sqlite3.Connection, key: RecordKey, findings: Findings, at: in
             hint="Its first entry in the export is from then.",
         )
     if at is not None:
-        order_at(conn, at)
+        findings.cut = order_at(conn, at)
     replay = Replay(conn, key, findings)
     replay.take_until(at)
     if at is not None:

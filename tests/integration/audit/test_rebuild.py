@@ -189,9 +189,15 @@ def test_what_triggers_change_inside_a_change_is_in_the_rows(
     export = exported(conn, after=start)
     rows, found = copied(conn, export, "t")
     assert rows == contents(conn, sql.Identifier("t"))
-    times = conn.execute("select timestamp from svc.audit_logs where id > %s order by 1", (start,)).fetchall()
-    [time] = times[place % len(times)]
-    assert copied(conn, export, "t", at=time)[0] == as_of(conn, "t", time, ("id", "up", "a", "v"))
+    ends = "select max(timestamp), min(timestamp) from svc.audit_logs where id > %s group by xact_id order by 1"
+    times = conn.execute(ends, (start,)).fetchall()
+    end, begin_of_same = times[place % len(times)]
+    rows, whole = copied(conn, export, "t", at=end)
+    assert (rows, whole.cut) == (as_of(conn, "t", end, ("id", "up", "a", "v")), 0)
+    if begin_of_same < end:
+        _, inside = copied(conn, export, "t", at=begin_of_same)
+        assert inside.cut == 1
+        assert any("inside 1 transaction" in each for each in inside.sentences())
     assert (found.gaps.count, found.several.count) == (0, 0)
 
 
