@@ -113,7 +113,7 @@ def process_serving(database: str) -> Iterator[httpx.Client]:
     process = context.Process(target=serve_until_told, args=(database, there))
     process.start()
     try:
-        assert here.poll(30), "the process serves"
+        assert here.poll(90), "the process serves"
         with client_for_threads(here.recv() + PREFIX, timeout=30) as client:
             yield client
         here.send("end")
