@@ -13,7 +13,7 @@ from pathlib import Path
 from svc_pg import __version__
 from tests.benchmarks import saved
 from tests.proof.proofs import PROOFS, Proof
-from tests.proof.runs import Counts, run
+from tests.proof.runs import Counts, run, total
 from tests.proof.threats import file_of, threats
 
 
@@ -48,21 +48,19 @@ def _prove(proof: Proof, options: argparse.Namespace) -> bool:
     """Run the modules in turn until the time is over, print what they did, and save it."""
     files = list(dict.fromkeys(map(file_of, proof.modules)))
     found, rounds = _rounds(proof, files, options)
-    total = Counts()
-    for counts in found.values():
-        total.add(counts)
+    whole = total(found.values())
     silent = [file.stem for file, counts in found.items() if not counts.passed and not counts.failed]
-    for failure in total.failures:
+    for failure in whole.failures:
         sys.stdout.write(f"failed: {failure}\n")
     for name in silent:
         sys.stdout.write(f"no test ran: {name}\n")
-    words = f"{total.passed:,} tests passed, {total.failed} failed, {total.skipped:,} skipped"
-    sys.stdout.write(f"{proof.name}: {words}, {total.examples:,} examples, {rounds} rounds, {total.seconds:.0f} s\n")
-    figures = {"sentence": proof.sentence, "rounds": rounds, **asdict(total), "silent": silent}
+    words = f"{whole.passed:,} tests passed, {whole.failed} failed, {whole.skipped:,} skipped"
+    sys.stdout.write(f"{proof.name}: {words}, {whole.examples:,} examples, {rounds} rounds, {whole.seconds:.0f} s\n")
+    figures = {"sentence": proof.sentence, "rounds": rounds, **asdict(whole), "silent": silent}
     if proof.name == "threats":
         figures["threats"] = {each.name: _counts(each.modules, found) for each in threats()}
     saved.save(options.save, f"proof-{proof.name}", figures, {"svc-pg": __version__}, module="tests.proof")
-    return not total.failed and not silent
+    return not whole.failed and not silent
 
 
 def _rounds(proof: Proof, files: Sequence[Path], options: argparse.Namespace) -> tuple[dict[Path, Counts], int]:
@@ -84,10 +82,8 @@ def _rounds(proof: Proof, files: Sequence[Path], options: argparse.Namespace) ->
 
 
 def _counts(modules: Sequence[str], found: dict[Path, Counts]) -> dict[str, int]:
-    total = Counts()
-    for file in {file_of(module) for module in modules}:
-        total.add(found[file])
-    return {"passed": total.passed, "failed": total.failed, "examples": total.examples}
+    whole = total(found[file] for file in {file_of(module) for module in modules})
+    return {"passed": whole.passed, "failed": whole.failed, "examples": whole.examples}
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,14 @@ class Counts:
         self.failures += other.failures
 
 
+def total(several: Iterable[Counts]) -> Counts:
+    """The counts of all together."""
+    found = Counts()
+    for counts in several:
+        found.add(counts)
+    return found
+
+
 def run(file: Path, *, seed: int, options: Sequence[str] = ()) -> Counts:
     """Run all tests of a file. Raises RuntimeError if pytest did not get as far as a result."""
     with tempfile.TemporaryDirectory() as folder:
@@ -57,8 +65,6 @@ def run(file: Path, *, seed: int, options: Sequence[str] = ()) -> Counts:
             "pyproject.toml",
             f"--junitxml={results}",
             *options,
-        ]
-        command += [
             "--hypothesis-profile=thorough",
             f"--hypothesis-seed={seed}",
             f"--timeout={_LONGEST_TEST}",

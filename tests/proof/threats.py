@@ -19,7 +19,6 @@ class Threat:
 
     attacker: str
     intent: str
-    promise: str
     modules: Sequence[str]
 
     @property
@@ -52,7 +51,7 @@ def _rows(page: str) -> Iterator[Threat]:
             continue
         if not modules:
             raise ValueError(f"no test shows how {attacker} is kept from this: {intent}")
-        yield Threat(attacker, intent, promise, modules)
+        yield Threat(attacker, intent, modules)
 
 
 def file_of(module: str) -> Path:

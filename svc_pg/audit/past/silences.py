@@ -15,7 +15,7 @@ from svc_pg.database.table_names import TableName
 _TOLD: Final = statement("queries/audit/silences.sql")
 _LAST_SEEN: Final = "last seen right"
 MORE: Final = "more objects"
-"""What the log is told to lack if more is not right than is told apart."""
+"""The fact that stands for the objects beyond those that are told apart."""
 _OF_ALL: Final = (MORE, "session_replication_role")
 
 

@@ -1,4 +1,4 @@
-"""What a rebuild found out about its export: how much it has, and why rows may be missing or incomplete."""
+"""The findings of a rebuild about its export: how much it has, and why rows may be missing or incomplete."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -116,7 +116,7 @@ async def coverage_counts(request: PageRequest) -> CoverageCounts | None:
 def facts_of(
     request: PageRequest, status: SystemStatus | None, counts: CoverageCounts | None
 ) -> Sequence[IntegrityFact]:
-    """What an auditor asks first: the last seal, verification and reconciliation, the guards, and the drift."""
+    """The facts that an auditor asks for first: the last seal, verification and comparison, the guards, and drift."""
     if status is None:
         return []
     found = [_sealed(status), _verified(status)]

@@ -32,7 +32,7 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is offered, and the whole text with it."""
+    """An offer as it is shown, and the whole text with it."""
 
     shown: str
     text: str
