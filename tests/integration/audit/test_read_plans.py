@@ -311,7 +311,8 @@ def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection)
     assert pages(conn, lambda: small.list(conn)) < 1_500
     assert pages(conn, lambda: fetch(conn, entry(last.id))) < 1_500
     assert [each.id for each in fetch(conn, entry(last.id))] == [last.id]
-    assert pages(conn, lambda: audit.transaction(BULK).limit(50).list(conn)) < 1_500
+    # An entry may stand where an earlier page had room: then each look reads that range of 32 pages too
+    assert pages(conn, lambda: audit.transaction(BULK).limit(50).list(conn)) < 4_000
 
 
 def test_a_log_of_another_server_is_told_apart_without_reading_the_month_of_its_restore(conn: Connection) -> None:
