@@ -27,6 +27,7 @@ FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "s
 TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
 FILLED: Final[dict[str, str]] = {
     "queries/audit/captured_tables.sql": tables.CAPTURED,
+    "queries/audit/coverage_counts.sql": coverage._COUNTS.replace("{tables}", coverage._TABLES),
     "queries/audit/coverage_details.sql": coverage._DETAILS,
     "queries/audit/covered_tables.sql": coverage._TABLES,
     "queries/audit/entry_name.sql": tables.CAPTURED,

@@ -1,19 +1,21 @@
 """The coverage of a database: each table, whether its changes are recorded, what of them, and the reason if not."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Final, LiteralString, Self, Unpack, get_args
+from functools import partial
+from typing import Any, Final, LiteralString, Self, Unpack, get_args
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.read.coverage_days import DayCount, TableDays, days_of
-from svc_pg.audit.read.coverage_filters import CoverageFilter, Reason, RelationKind, State
+from svc_pg.audit.read.coverage_days import TableDays, days_of
+from svc_pg.audit.read.coverage_filters import CoverageFilter, State
+from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable, ReconciledTables, RecordedComparison
 from svc_pg.audit.read.tables import CAPTURED, ENTRY_NAME
 from svc_pg.capture.patterns import covering, posix
 from svc_pg.config.audit import AuditConfig
-from svc_pg.config.audited_table import AuditedTable, Redaction
+from svc_pg.config.audited_table import AuditedTable
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.effects import Effects
 from svc_pg.database.filters import applied
@@ -23,7 +25,6 @@ from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import QueryError
-from svc_pg.formats.doc import Doc
 from svc_pg.status import open_findings
 
 MOST_SCHEMAS: Final = 200
@@ -41,113 +42,7 @@ _DETAILS: Final[LiteralString] = statement("queries/audit/coverage_details.sql")
 _LAST: Final[LiteralString] = statement("queries/audit/last_reconciliation.sql").replace(
     "{reconciled}", open_findings.RECONCILED
 )
-_COUNTS: Final[LiteralString] = """
-select count(*) filter (where c.is_table) as tables, count(*) filter (where c.state = 'audited') as audited,
-       count(*) filter (where c.state = 'drifting') as drifting,
-       count(*) filter (where c.is_table and c.state = 'not_audited') as not_audited,
-       count(*) filter (where c.reason = 'excluded') as excluded,
-       count(*) filter (where not c.is_table) as others,
-       (pg_catalog.array_agg(distinct c.schema order by c.schema))[1:%s] as schemas
-  from (
-    select c.*, c.kind is null or c.kind in ('table', 'partitioned_table') as is_table from ("""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedComparison:
-    """The last recorded comparison of a table with the log, of the last 400 days."""
-
-    at: Annotated[datetime, Doc("The time at which it was recorded.")]
-    rows: Annotated[int, Doc("The number of rows that it compared.", 4117)]
-    missing: Annotated[int, Doc("The number of rows that the log lacked.", 0)]
-    differing: Annotated[int, Doc("The number of rows that the log knew otherwise.", 2)]
-    gone: Annotated[int, Doc("The number of records that only the log had.", 0)]
-    unrepaired: Annotated[int, Doc("The number of those differences that no repair has recorded.", 0)]
-
-    @property
-    def differences(self) -> int:
-        """The number of all differences."""
-        return self.missing + self.differing + self.gone
-
-
-@dataclass(frozen=True, slots=True)
-class CoveredTable:
-    """A table, a foreign table or a view, or a name that should be a table."""
-
-    schema: Annotated[str, Doc("Its schema.", "public")]
-    name: Annotated[str, Doc("Its name with its schema, as entries have it.", "public.customer")]
-    kind: Annotated[RelationKind | None, Doc("Its kind; null if it is not there.")]
-    state: Annotated[
-        State,
-        Doc(
-            "Its state: audited if its triggers are there and fire, drifting if its triggers are not as configured, so"
-            " that changes may be missed. The rules in force are compared by `svc-pg status`."
-        ),
-    ]
-    reason: Annotated[Reason | None, Doc("The reason for which it is not audited, or is drifting; else null.")]
-    redact: Annotated[
-        Mapping[str, Redaction],
-        Doc("The way in which the configuration disguises values of its columns, by column.", {"iban": "last4"}),
-    ] = field(default_factory=dict)
-    ignore: Annotated[
-        Sequence[str], Doc("By the configuration, an UPDATE of these columns alone has no entry.", ["updated_at"])
-    ] = ()
-    columns: Annotated[
-        Sequence[str] | None,
-        Doc("By the configuration, the only columns recorded beside its key; null stands for all.", ["name"]),
-    ] = None
-    has_key: Annotated[
-        bool, Doc("True if it has a primary key or a configured one; otherwise entries name no record.")
-    ] = False
-    partitions: Annotated[int | None, Doc("The number of its partitions; null if it has none by its kind.", 12)] = None
-    estimated_rows: Annotated[int | None, Doc("The planner's estimate of its rows; null if it has none yet.", 1200)] = (
-        None
-    )
-    days: Annotated[
-        Sequence[DayCount], Doc("Its entries in the last 14 days, the oldest first; empty if none was found.")
-    ] = ()
-    last_entry_at: Annotated[
-        datetime | None, Doc("The time of the newest of those entries that were counted; null if there is none.")
-    ] = None
-    reconciliation: Annotated[
-        RecordedComparison | None, Doc("Its last recorded comparison with the log; null if there is none.")
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReconciledTables:
-    """The last recorded comparisons with the log of the first 1,000 audited tables by name, of the last 400 days."""
-
-    tables: Annotated[int, Doc("The number of those tables that were compared.", 41)]
-    last_at: Annotated[datetime | None, Doc("The time of the last comparison; null if there is none.")]
-    oldest_at: Annotated[datetime | None, Doc("That of the table whose last comparison is the oldest.")]
-    unrepaired: Annotated[int, Doc("The number of differences that no repair has recorded.", 0)]
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageCounts:
-    """The number of tables in each state, the schemas that they are in, and the last comparisons with the log."""
-
-    tables: Annotated[int, Doc("The number of tables, with those that should be there and are not.", 44)]
-    audited: Annotated[int, Doc("The number of those whose triggers are there and fire.", 41)]
-    drifting: Annotated[int, Doc("The number of those whose triggers are not as configured.", 0)]
-    not_audited: Annotated[int, Doc("The number of those whose changes are not recorded.", 3)]
-    excluded: Annotated[int, Doc("The number of these that the configuration excludes.", 2)]
-    others: Annotated[int, Doc("The number of views and foreign tables, which are never audited.", 7)]
-    schemas: Annotated[Sequence[str], Doc("The first 200 schemas by name.", ["public"])]
-    reconciled: Annotated[
-        ReconciledTables, Doc("The comparisons of audited tables, whichever are counted: of the first 1,000 by name.")
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    tables: int
-    audited: int
-    drifting: int
-    not_audited: int
-    excluded: int
-    others: int
-    schemas: list[str] | None
+_COUNTS: Final[LiteralString] = statement("queries/audit/coverage_counts.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,21 +113,14 @@ class CoverageQuery(Listing[CoveredTable]):
         return self._where("strpos(lower(c.name), lower(%s)) > 0", words)
 
     def _counted(self) -> Effects[CoverageCounts]:
-        text: LiteralString = _COUNTS + _TABLES + self.filter.clause + ") c\n) c"
-        counts: _Counts
-        [counts] = yield Query(text, (MOST_SCHEMAS, *self.filter.params), _Counts)
         params = {"most": MOST_RECONCILED, "days": open_findings.DAYS}
+        last: ReconciledTables
         [last] = yield ByIndexes(Query(_LAST, params, ReconciledTables))
-        return CoverageCounts(
-            counts.tables,
-            counts.audited,
-            counts.drifting,
-            counts.not_audited,
-            counts.excluded,
-            counts.others,
-            counts.schemas or [],
-            last,
-        )
+        text = _COUNTS.replace("{tables}", _TABLES + self.filter.clause)
+        values = (MOST_SCHEMAS, *self.filter.params)
+        counts: CoverageCounts
+        [counts] = yield Query(text, values, partial(CoverageCounts, reconciled=last))
+        return counts
 
     def _details(self, tables: Sequence[CoveredTable]) -> Query[_Detail]:
         names = [TableName.parse(table.name) for table in tables]

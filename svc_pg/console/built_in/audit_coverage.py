@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.audit.read.coverage import CoverageCounts, CoveredTable, coverage
+from svc_pg.audit.read.coverage import coverage
 from svc_pg.audit.read.coverage_filters import CoverageFilter
+from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered

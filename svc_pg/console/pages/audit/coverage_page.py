@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.audit.read.coverage import CoverageCounts, CoveredTable
 from svc_pg.audit.read.coverage_filters import CoverageFilter
+from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.config.audited_table import Redaction
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
