@@ -25,9 +25,11 @@ from svc_pg.audit.past.diff import Diff, FieldDiff, PatchStep, diff
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.audit.past.revert import arevert, revert
+from svc_pg.audit.past.silences import Silence, asilences, silences
 from svc_pg.audit.proofs import ProvenEntry, aprove, check_proof, prove
 from svc_pg.audit.read.audit_query import AuditQuery, query
-from svc_pg.audit.read.coverage import CoverageCounts, CoverageQuery, CoveredTable, coverage
+from svc_pg.audit.read.coverage import CoverageQuery, coverage
+from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.transaction import transaction
@@ -78,6 +80,7 @@ __all__ = [
     "Seal",
     "SealKey",
     "SealLag",
+    "Silence",
     "Snapshot",
     "TableReport",
     "Verification",
@@ -101,6 +104,7 @@ __all__ = [
     "aseal",
     "aseal_lag",
     "aseals",
+    "asilences",
     "averify",
     "blame",
     "capture_log",
@@ -126,6 +130,7 @@ __all__ = [
     "seal",
     "seal_lag",
     "seals",
+    "silences",
     "transaction",
     "verify",
 ]

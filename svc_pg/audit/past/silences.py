@@ -4,15 +4,18 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 
-from svc_pg.database.query import Query, fetch
+from svc_pg.database.dialects import require_postgres
+from svc_pg.database.query import Query, afetch, fetch
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
+from svc_pg.formats.doc import Doc
 
 _TOLD: Final = statement("queries/audit/silences.sql")
+_FEATURE: Final = "the list of times in which capture was not right"
 _LAST_SEEN: Final = "last seen right"
 MORE: Final = "more objects"
 """The fact that stands for the objects beyond those that are told apart."""
@@ -26,8 +29,8 @@ class Silence:
     All was right at ``since``, which is None if it never was, and again at ``until``, which is None if it is not yet.
     """
 
-    since: datetime | None
-    until: datetime | None
+    since: Annotated[datetime | None, Doc("The last time at which all was right; null if it never was.")]
+    until: Annotated[datetime | None, Doc("The time since which all is right again; null if it is not yet.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +42,25 @@ class _Told:
 
 
 def silences(conn: Connection[Any], table: str) -> list[Silence]:
-    """The silences of one table, the oldest first. Never commits.
+    """The silences of one table, the oldest first, on PostgreSQL. Never commits.
 
     Looks at the table's newest 1,000 entries about no record. Raises NotInstalledError, and ConfigError for a name that
-    is no table's.
+    is no table's, or another database.
     """
+    require_postgres(conn, _FEATURE)
     name = str(TableName.parse(table))
-    return _paired(fetch(conn, Query(_TOLD, {"table": name}, _Told)), name)
+    return _paired(fetch(conn, _told(name)), name)
+
+
+async def asilences(conn: AsyncConnection[Any], table: str) -> list[Silence]:
+    """As ``silences``, on an async connection."""
+    require_postgres(conn, _FEATURE)
+    name = str(TableName.parse(table))
+    return _paired(await afetch(conn, _told(name)), name)
+
+
+def _told(table: str) -> Query[_Told]:
+    return Query(_TOLD, {"table": table}, _Told)
 
 
 def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:

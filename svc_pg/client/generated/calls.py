@@ -546,6 +546,13 @@ class Tables:
         """As ``as_of``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.TABLES_AS_OF, Arguments(path=[table], query=query), page_size)
 
+    def silences(self, table: str) -> Page[models.Silence]:
+        """The newest 100 times in which capture of a table was not right, the newest first.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.TABLES_SILENCES, Arguments(path=[table]))
+
     def list(self, **query: Unpack[requests.TablesListPage]) -> Page[models.CapturedTable]:
         """The audited tables by name, with their rules and the state of capture.
 

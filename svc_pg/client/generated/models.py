@@ -86,6 +86,7 @@ __all__ = [
     "Session",
     "SessionRecord",
     "SignInState",
+    "Silence",
     "StatusCount",
     "SystemStatus",
     "TableSize",
@@ -759,6 +760,18 @@ class PastRow(Answer):
     """
     values: Mapping[str, Any]
     """The columns that the table has now, each with a value of its type."""
+
+
+class Silence(Answer):
+    """A time in which changes of a table may have gone unrecorded, as maintenance found.
+
+    All was right at ``since``, which is None if it never was, and again at ``until``, which is None if it is not yet.
+    """
+
+    since: datetime | None
+    """The last time at which all was right; None if it never was."""
+    until: datetime | None
+    """The time since which all is right again; None if it is not yet."""
 
 
 class FieldDiff(Answer):

@@ -76,6 +76,7 @@ RECORDS_AS_OF: Final = Operation(
 TABLES_AS_OF: Final = Operation(
     "GET", "/audit/tables/{table}/as-of", Page[models.PastRow], query=requests.TablesAsOfPage
 )
+TABLES_SILENCES: Final = Operation("GET", "/audit/tables/{table}/silences", Page[models.Silence])
 ENTRIES_DIFF: Final = Operation("GET", "/audit/entries/{id}/diff", models.EntryDiff)
 ENTRIES_REVERT: Final = Operation("GET", "/audit/entries/{id}/revert", models.Revert, query=requests.EntriesRevertQuery)
 TRANSACTIONS_REVERT: Final = Operation(

@@ -12,6 +12,7 @@ from svc_pg.audit.past.as_of import AsOf, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.past.record_history import History, RecordState, history
+from svc_pg.audit.past.silences import Silence, asilences
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
@@ -47,6 +48,7 @@ _TIME: Final[dict[str, FilterParameter[AsOf]]] = {
         is_required=True,
     ),
 }
+_MOST_SILENCES: Final = 100
 _ROWS: Final[dict[str, FilterParameter[AsOf]]] = {**_TIME, **PAGE}
 _UNKNOWN: Final = {"unknown_table": 404, "unknown_record": 404}
 _ELSEWHERE: Final = {"not_supported": 422}
@@ -115,6 +117,16 @@ class PastRoutes:
                 response=Page[PastRow],
                 errors={"unknown_table": 404} | _ELSEWHERE | _UNKNOWN_THEN,
             ),
+            ProductEndpoint(
+                method="GET",
+                path="/tables/:table/silences",
+                operation_id="tables.silences",
+                path_parameters=OF_TABLE,
+                handler=self._silences,
+                summary="The newest 100 times in which capture of a table was not right, the newest first",
+                response=Page[Silence],
+                errors={"unknown_table": 404} | _ELSEWHERE,
+            ),
         ]
 
     async def _states(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -153,6 +165,12 @@ class PastRoutes:
             async with self.log.past(request.session) as conn:
                 page = await rows.alist(conn, max_bytes=PAGE_BYTES)
         return ConsoleResponse(200, self.cursors.encrypted(request.session, page))
+
+    async def _silences(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        with _found(request):
+            async with self.log.past(request.session) as conn:
+                found = await asilences(conn, request.params["table"])
+        return ConsoleResponse(200, Page(found[: -_MOST_SILENCES - 1 : -1], None))
 
 
 def _rows(request: AuthenticatedRequest, given: QueryParams, filters: Mapping[str, FilterParameter[AsOf]]) -> AsOf:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from svc_pg.audit.read.coverage import CoverageCounts
+from svc_pg.audit.past.silences import Silence
+from svc_pg.audit.read.covered_tables import CoverageCounts
 from svc_pg.console.built_in.audit_proof import EntrySeal
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.console.system_status import SystemStatus
+from svc_pg.database.pagination import Page
 from svc_pg.formats.plurals import counted
 from svc_pg.status.last_verification import LastVerification
 
@@ -100,6 +102,18 @@ async def proof_of(request: PageRequest, entry_id: str) -> EntryProof | None:
 def _covers(verified: LastVerification, seal: int) -> bool:
     first, last = verified.first_seal, verified.last_seal
     return first is not None and last is not None and first <= seal <= last
+
+
+async def silences_of(request: PageRequest, table: str) -> Sequence[Silence]:
+    """The times in which capture of a table was not right, the newest first; none if this person may not see them."""
+    if not request.sees_whole_log:
+        return []
+    try:
+        return (await request.api.get(Page[Silence], "audit", "tables", table, "silences")).data
+    except Problem as problem:
+        if problem.code not in ("unknown_table", "not_supported"):
+            raise
+        return []
 
 
 async def coverage_counts(request: PageRequest) -> CoverageCounts | None:

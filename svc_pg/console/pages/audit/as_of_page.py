@@ -14,6 +14,7 @@ from svc_pg.console.pages.differences.difference import Difference, difference, 
 from svc_pg.console.pages.differences.json_paths import is_same
 from svc_pg.console.pages.differences.values import Value, alone
 from svc_pg.console.pages.differences.work import Work
+from svc_pg.console.pages.integrity import silences_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -95,6 +96,7 @@ async def as_of_page(request: PageRequest) -> Answer:
         "problem": asked.problem or beside.problem or problem,
         "entry": before[0] if before else None,
         "changes": changes,
+        "silences": await silences_of(request, table),
     }
     is_unknown = not stops and problem is not None and problem.code in _SAID
     return Html("as_of", values, 404 if is_unknown else 200)

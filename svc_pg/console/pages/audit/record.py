@@ -10,7 +10,7 @@ from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
-from svc_pg.console.pages.integrity import proof_of
+from svc_pg.console.pages.integrity import proof_of, silences_of
 from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.database.pagination import Page
 
@@ -42,6 +42,7 @@ async def record_page(request: PageRequest) -> Answer:
         "changes": changes,
         "work": Work(most=MOST_IN_A_LIST),
         "filters": filters,
+        "silences": await silences_of(request, table),
         "holds": await _holds(request, filters) if page.data else [],
         "export": request.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
