@@ -901,6 +901,13 @@ class AsyncMessages:
         """
         return await self._api.answer(ops.MESSAGES_GET, Arguments(path=[id]))
 
+    async def try_filter(self, **query: Unpack[requests.MessagesTryFilterQuery]) -> Page[models.TriedMessage]:
+        """The newest messages that an endpoint would get, and which of them a filter would let through.
+
+        Needs the permission write. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.MESSAGES_TRY_FILTER, Arguments(query=query))
+
 
 class AsyncEventTypes:
     """The operations ``event_types``."""

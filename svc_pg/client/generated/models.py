@@ -97,6 +97,7 @@ __all__ = [
     "TimedTrafficBucket",
     "Traffic",
     "TrafficBucket",
+    "TriedMessage",
     "UnlistedTenants",
     "Verified",
 ]
@@ -1739,6 +1740,23 @@ class MessageWithDeliveries(Answer):
     """The payload as it was sent."""
     deliveries: Sequence[Delivery]
     """Its deliveries, the newest 100."""
+
+
+class TriedMessage(Answer):
+    """A message on which a filter was tried."""
+
+    id: str
+    """The id of the message: ``id`` in the body of its requests."""
+    event_name: str
+    """The name of the event."""
+    tenant: str | None
+    """The tenant of the message; None if it has none."""
+    created_at: datetime
+    """The time at which the transaction began that sent it."""
+    is_met: bool | None
+    """True if it would be sent, false if it would not; None if the delivery would fail."""
+    problem: str | None
+    """The reason for which the delivery would fail; else None."""
 
 
 class EventType(Answer):

@@ -171,6 +171,9 @@ MESSAGES_LIST: Final = Operation(
     "GET", "/webhooks/messages", Page[models.Message], query=requests.MessagesListPage, with_commas=("ids",)
 )
 MESSAGES_GET: Final = Operation("GET", "/webhooks/messages/{id}", models.MessageWithDeliveries)
+MESSAGES_TRY_FILTER: Final = Operation(
+    "GET", "/webhooks/filter-trial", Page[models.TriedMessage], query=requests.MessagesTryFilterQuery
+)
 EVENT_TYPES_LIST: Final = Operation("GET", "/webhooks/event-types", Page[models.EventType])
 EVENTS_SEND: Final = Operation(
     "POST", "/webhooks/events", models.SentEvent, body=requests.SendEventRequest, with_key=True

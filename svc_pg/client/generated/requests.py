@@ -56,6 +56,7 @@ __all__ = [
     "MagicLinkRequest",
     "MessagesListPage",
     "MessagesListQuery",
+    "MessagesTryFilterQuery",
     "OneOrMore",
     "OpenPortalRequest",
     "OwnSessionsListPage",
@@ -884,6 +885,17 @@ class MessagesListPage(MessagesListQuery, total=False):
     """NextCursor of a page."""
     before: str | None
     """PrevCursor of a page, for the page before it."""
+
+
+class MessagesTryFilterQuery(TypedDict, total=False):
+    """The parameters of ``messages.try_filter``."""
+
+    filter: Required[str]
+    """The SQL/JSON path that payloads must meet."""
+    event: OneOrMore[str] | None
+    """An event of the endpoint, or a pattern as order.*; repeat it for several; all by default."""
+    tenant: str | None
+    """The tenant of the endpoint; without it, messages of all count."""
 
 
 class TrafficGetQuery(TypedDict, total=False):

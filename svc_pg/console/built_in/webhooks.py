@@ -7,6 +7,7 @@ from svc_pg.console.built_in.webhook_delivery_request import DeliveryRequestRout
 from svc_pg.console.built_in.webhook_endpoint_actions import EndpointActionRoutes
 from svc_pg.console.built_in.webhook_endpoints import EndpointRoutes
 from svc_pg.console.built_in.webhook_events import EventRoutes
+from svc_pg.console.built_in.webhook_filter_trial import FilterTrialRoutes
 from svc_pg.console.built_in.webhook_messages import MessageRoutes
 from svc_pg.console.built_in.webhook_portal import PortalRoutes
 from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
@@ -32,6 +33,7 @@ def webhooks_product(
         TransactionDeliveryRoutes(database),
         DeliveryRequestRoutes(database, keys),
         MessageRoutes(database),
+        FilterTrialRoutes(database),
         EventRoutes(database),
         TrafficRoutes(database),
         PortalRoutes(database, settings.console_public_url, tenants),

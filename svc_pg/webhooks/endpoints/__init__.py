@@ -31,6 +31,7 @@ from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import WINDOW, EndpointStats
 from svc_pg.webhooks.endpoints.outages import BreakerStep, EndpointOutage, OutageAnswer, OutageAttempt
 from svc_pg.webhooks.http.tls import Tls
+from svc_pg.webhooks.messages.tried_filters import TriedMessage, atry_filter, try_filter
 
 __all__ = [
     "BreakerStep",
@@ -48,6 +49,7 @@ __all__ = [
     "OutageAttempt",
     "Signature",
     "Tls",
+    "TriedMessage",
     "acreate",
     "adelete",
     "adisable",
@@ -61,6 +63,7 @@ __all__ = [
     "aresume",
     "arotate_secret",
     "astats",
+    "atry_filter",
     "aupdate",
     "create",
     "delete",
@@ -75,6 +78,7 @@ __all__ = [
     "resume",
     "rotate_secret",
     "stats",
+    "try_filter",
     "update",
 ]
 

@@ -284,6 +284,49 @@ def test_the_form_names_a_tenant_that_is_unknown_beside_its_field(writer: Browse
     assert str(made.url).endswith("/secret")
 
 
+def test_a_filter_is_tried_before_it_is_saved(writer: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        before = conn.execute("select count(*) from svc.webhook_endpoints").fetchall()
+        webhooks.send(conn, "order.paid", {"amount": 7, "note": "<b>"}, tenant="<i>t")
+        conn.commit()
+    typed = hidden(writer, "/endpoints/new") | {"url": URL + "&tried", "patterns": "order.paid", "headers": "A: b"}
+    met = writer.post("/endpoints", typed | {"filter": "$.amount == 7", "try": "filter"})
+    assert met.status_code == 200
+    assert_strict(met.text)
+    assert "Nothing is saved yet." in met.text
+    assert re.search(r"lets [1-9][0-9]* of the newest [0-9]+ messages? through", met.text)
+    assert "Type the headers again" in met.text
+    assert 'value="$.amount == 7"' in met.text
+    assert f'value="{URL.replace("&", "&amp;")}&amp;tried"' in met.text
+    undecided = writer.post("/endpoints", typed | {"filter": "strict $.lost > 7", "try": "filter"})
+    assert "cannot be decided" in undecided.text
+    wrong = writer.post("/endpoints", typed | {"filter": "$.amount ==", "try": "filter"})
+    assert 'id="wrong-filter"' in wrong.text
+    assert "is not an SQL/JSON path" in wrong.text
+    empty = writer.post("/endpoints", typed | {"try": "filter"})
+    assert "Write the filter that is to be tried." in empty.text
+    none = writer.post("/endpoints", typed | {"filter": "$.a > 1", "patterns": "nothing.at.all", "try": "filter"})
+    assert "No message of these events" in none.text
+    with psycopg.connect(installed) as conn:
+        assert conn.execute("select count(*) from svc.webhook_endpoints").fetchall() == before
+
+
+def test_a_filter_of_an_endpoint_is_tried_on_messages_of_its_tenant(writer: Browser, installed: str) -> None:
+    typed = hidden(writer, "/endpoints/new") | {"url": URL + "&own", "patterns": "*", "signatures": "v1"}
+    writer.post("/endpoints", typed | {"tenant": "of one", "description": "before"})
+    with psycopg.connect(installed) as conn:
+        for tenant in ("of one", "of another"):
+            webhooks.send(conn, "order.paid", {"amount": 7}, tenant=tenant)
+        conn.commit()
+        [(endpoint,)] = conn.execute(
+            "select id::text from svc.webhook_endpoints where url = %s", [URL + "&own"]
+        ).fetchall()
+    path = f"/endpoints/{endpoint}/edit"
+    edit = typed | hidden(writer, path) | {"description": "after", "filter": "$.amount > 6", "try": "filter"}
+    assert "lets 1 of the newest 1 message through" in writer.post(path, edit).text
+    assert "before" in writer.get(path).text
+
+
 def test_a_form_that_is_sent_again_makes_nothing_more(writer: Browser, client: httpx.Client, installed: str) -> None:
     typed = hidden(writer, "/endpoints/new") | {"url": URL + "&again", "events": "order.paid", "signatures": "v1"}
     made = writer.post("/endpoints", typed)

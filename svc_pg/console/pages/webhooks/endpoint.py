@@ -13,7 +13,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
-from svc_pg.console.pages.webhooks.endpoints import form_page
+from svc_pg.console.pages.webhooks.endpoints import form_page, leave_to_try
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
@@ -76,6 +76,7 @@ async def update(request: PageRequest) -> Answer:
     """Change the fields, unless somebody else has changed them since the form was made."""
     needs_write(request)
     given = EndpointForm.read(request.form)
+    leave_to_try(request)
     headers = {"if-match": preconditions.tag(given.seen_version)}
     body = given.body(is_change=True)
     await request.api.call("PATCH", "webhooks", "endpoints", request.params["id"], body=body, headers=headers)

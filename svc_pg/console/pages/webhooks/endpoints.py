@@ -1,6 +1,8 @@
 """The page Endpoints, with the traffic of each, and the form for a new one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
@@ -14,16 +16,19 @@ from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
+from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.events.event_types import EventType
+from svc_pg.webhooks.messages.tried_filters import TriedMessage
 from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
 WORDS: Final = words_of(EndpointFilter)
 _TABS: Final = ("status", "needsAttention")
+_TRIED: Final = "filter_tried"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +71,47 @@ async def new(request: PageRequest) -> Answer:
 async def add(request: PageRequest) -> Answer:
     """Register an endpoint, and lead to its secret: no later page can show it."""
     needs_write(request)
-    made = await request.api.post(
-        RegisteredEndpoint, "webhooks", "endpoints", body=EndpointForm.read(request.form).body()
-    )
+    given = EndpointForm.read(request.form)
+    leave_to_try(request)
+    made = await request.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=given.body())
     return request.made(made.secret, "endpoints", made.id, "secret")
+
+
+def leave_to_try(request: PageRequest) -> None:
+    """Lead back to the form, which then tries the filter, if that button was pressed. Nothing is saved."""
+    if "try" in request.form:
+        raise Problem(HTTPStatus.OK, _TRIED, "Nothing is saved yet.")
 
 
 async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoint | None = None) -> Html:
     """The form, with the typed values if it was refused: the reasons stand beside their fields."""
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
+    form = EndpointForm.read(request.form) if request.form else given
+    errors = {} if request.refusal is None else errors_of(request.refusal)
+    tried: Sequence[TriedMessage] | None = None
+    if request.refusal is not None and request.refusal.code == _TRIED:
+        try:
+            tried = await _tried(request, form, endpoint)
+        except Problem as problem:
+            errors = errors_of(problem) or {"filter": problem.detail or "It cannot be tried."}
     values = {
-        "form": EndpointForm.read(request.form) if request.form else given,
+        "form": form,
         "endpoint": endpoint,
         "limits": limits_for(request.person, endpoint),
-        "errors": {} if request.refusal is None else errors_of(request.refusal),
+        "errors": errors,
+        "tried": tried,
         **event_types.divided(types),
     }
     return Html("endpoint_form", values)
+
+
+async def _tried(request: PageRequest, form: EndpointForm, endpoint: Endpoint | None) -> Sequence[TriedMessage]:
+    """The newest messages with the answer of the form's filter. Raises Problem."""
+    if not form.filter:
+        raise Problem(422, "invalid_form", "Write the filter that is to be tried.")
+    tenant = form.tenant if endpoint is None else endpoint.tenant
+    query = {"filter": form.filter, "event": form.all_events, **({"tenant": tenant} if tenant else {})}
+    return (await request.api.get(Page[TriedMessage], "webhooks", "filter-trial", query=query)).data
 
 
 async def endpoint_rows(request: PageRequest, page: Page[Endpoint]) -> list[Row]:
