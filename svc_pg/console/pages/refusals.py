@@ -22,8 +22,8 @@ from svc_pg.console.requests import Problem
 
 SECONDS: Final = 600
 _PURPOSE: Final = "refusal"
-_SECRETS: Final = frozenset({"code", "headers", "token"})
-"""The fields that are not kept."""
+_SECRETS: Final = frozenset({"ca_bundle", "client_certificate", "client_key", "code", "headers", "token"})
+"""The fields that are not kept: secrets, and what belongs to one."""
 _KEY: Final = "key"
 _MOST_CHARACTERS: Final = 500
 _GONE: Final = "What you typed could not be kept."
@@ -52,7 +52,8 @@ def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: st
     fields = [(name, text) for name, text in request.form.multi_items() if name != _KEY]
     kept = [(name, text) for name, text in fields if name not in _SECRETS] if keeps else []
     secrets = sorted({name for name, text in fields if name in _SECRETS and text.strip()})
-    lost = f"Type the {' and the '.join(secrets)} again: secrets are not kept." if secrets else ""
+    names = " and the ".join(name.replace("_", " ") for name in secrets)
+    lost = f"Type the {names} again: secrets are not kept." if secrets else ""
     told: dict[str, Any] = {
         "id": token_urlsafe(6),
         "status": problem.status,

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -27,6 +28,7 @@ from tests.integration.console.browsing import (
     signed_in,
 )
 from tests.integration.console.serving import serving_installed, settings
+from tests.support.certificates import authority
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import new_database
 from tests.support.queue import postpone
@@ -325,6 +327,45 @@ def test_a_filter_of_an_endpoint_is_tried_on_messages_of_its_tenant(writer: Brow
     edit = typed | hidden(writer, path) | {"description": "after", "filter": "$.amount > 6", "try": "filter"}
     assert "lets 1 of the newest 1 message through" in writer.post(path, edit).text
     assert "before" in writer.get(path).text
+
+
+def test_tls_of_a_private_receiver_is_given_kept_replaced_and_taken_away(
+    writer: Browser, installed: str, tmp_path: Path
+) -> None:
+    ours = authority(tmp_path)
+    certificate, key = ours.client()
+    texts = {"ca_bundle": ours.pem, "client_certificate": certificate, "client_key": key}
+    sent = {name: text.replace("\n", "\r\n") for name, text in texts.items()}  # as browsers do
+    typed = hidden(writer, "/endpoints/new") | {"url": URL + "&tls", "patterns": "*", "signatures": "v1"}
+
+    def facts() -> tuple[str, bool, bool]:
+        with psycopg.connect(installed) as conn:
+            [found] = conn.execute(
+                "select id::text, tls is not null, client_certificate_expires_at is not null"
+                " from svc.webhook_endpoints where url = %s", [URL + "&tls"]
+            ).fetchall()  # fmt: skip
+        return found
+
+    assert str(writer.post("/endpoints", typed | sent).url).endswith("/secret")
+    endpoint, *has = facts()
+    assert has == [True, True]
+    path = f"/endpoints/{endpoint}/edit"
+
+    def edited(**fields: str) -> str:
+        return writer.post(path, typed | hidden(writer, path) | fields).text
+
+    edited(description="with what it has")
+    assert facts()[1:] == (True, True)
+    edited(ca_bundle=sent["ca_bundle"])
+    assert facts()[1:] == (True, False), "new texts replace all"
+    refused = edited(client_key=sent["client_key"], description="typed")
+    assert 'id="wrong-tls"' in refused
+    assert "Type the client key again" in refused
+    assert 'value="typed"' in refused
+    assert "PRIVATE KEY" not in refused
+    assert facts()[1:] == (True, False)
+    edited(remove_tls="yes")
+    assert facts()[1:] == (False, False)
 
 
 def test_a_form_that_is_sent_again_makes_nothing_more(writer: Browser, client: httpx.Client, installed: str) -> None:

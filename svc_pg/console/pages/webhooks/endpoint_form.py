@@ -24,6 +24,10 @@ class EndpointForm:
     patterns: str = ""
     headers: str = ""
     keep_headers: bool = False
+    ca_bundle: str = ""
+    client_certificate: str = ""
+    client_key: str = ""
+    remove_tls: bool = False
     filter: str = ""
     ordering: str = "none"
     max_in_flight: str = "8"
@@ -67,6 +71,10 @@ class EndpointForm:
             patterns=form.get("patterns", ""),
             headers=form.get("headers", ""),
             keep_headers=form.get("keep_headers") == "yes",
+            ca_bundle=_pem(form, "ca_bundle"),
+            client_certificate=_pem(form, "client_certificate"),
+            client_key=_pem(form, "client_key"),
+            remove_tls=form.get("remove_tls") == "yes",
             filter=form.get("filter", "").strip(),
             ordering=form.get("ordering", "none"),
             max_in_flight=form.get("max_in_flight", "").strip(),
@@ -128,6 +136,17 @@ class EndpointForm:
             body["headers"] = headers
         if self.tenant and not is_change:
             body["tenant"] = self.tenant
+        given = {
+            name: pem
+            for name, pem in (
+                ("caBundle", self.ca_bundle),
+                ("clientCertificate", self.client_certificate),
+                ("clientKey", self.client_key),
+            )
+            if pem
+        }
+        if given or (is_change and self.remove_tls):
+            body["tls"] = given or None
         return body
 
 
@@ -151,6 +170,12 @@ def _headers(text: str) -> dict[str, str] | None:
             return None
         headers[name.strip()] = value.strip()
     return headers
+
+
+def _pem(form: QueryParams, name: str) -> str:
+    """A PEM text with the ends of lines that programs write: browsers send others."""
+    text = form.get(name, "").replace("\r\n", "\n").strip()
+    return text and text + "\n"
 
 
 def _is_whole(text: str) -> bool:
