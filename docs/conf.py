@@ -2,6 +2,7 @@
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import django
@@ -43,12 +44,19 @@ def setup(app: Sphinx) -> None:
     from row_fields import add_fields, without_docs
 
     def fill_page(_app: Sphinx, _page: str, source: list[str]) -> None:
-        source[0] = fill(source[0])
+        source[0] = fill(source[0]).replace("<!-- copy of the demo -->", link_to_copy(app.config.html_extra_path))
 
     app.connect("source-read", fill_page)
     app.connect("autodoc-before-process-signature", without_docs)
     app.connect("autodoc-process-docstring", add_fields)
     app.connect("doctree-read", add_search_terms)
+
+
+def link_to_copy(folders: Sequence[str]) -> str:
+    """The link to the demo as files, if ``-D html_extra_path`` names a folder that has it as ``shop``."""
+    if not any(Path(__file__).parent.joinpath(folder, "shop", "index.html").is_file() for folder in folders):
+        return ""
+    return '<p><strong><a href="shop/index.html">Click through a copy of the demo</a></strong>, without installing.</p>'
 
 
 def add_search_terms(app: Sphinx, page: nodes.document) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,13 +29,27 @@ def demo(
     once: Annotated[
         bool, typer.Option("--once", help="End after the tables, without waiting for Ctrl-C, and leave nothing.")
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Write the console's pages as files that need no server to a new folder, and end."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a small shop with audit, webhooks and console on an embedded PostgreSQL, and show the results.
 
     With --database sqlite: the audit half, with no server at all; its file stays unless you add --once.
     """
+    if export is not None and database is Database.sqlite:
+        raise typer.BadParameter("the demo in a file of SQLite has no pages", param_hint="--export")
     try:
+        if export is not None:
+            output.words("A small shop, on a PostgreSQL of its own, whose pages become files:")
+            from .export import export_demo
+
+            export_demo(export, as_json=json)
+            return
         is_good = _run(database, stay=not once, as_json=json)
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise typer.Exit(130) from None

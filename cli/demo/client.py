@@ -13,10 +13,11 @@ _PATIENCE: Final = 30.0  # seconds
 
 
 class Response(NamedTuple):
-    """A response that was read to its end."""
+    """A response that was read to its end; the names of ``headers`` are in small letters."""
 
     status: int
     body: bytes
+    headers: Mapping[str, str]
 
     def json(self) -> Any:
         """The parsed JSON body; numbers with a fraction are decimals."""
@@ -32,12 +33,14 @@ async def request(
     value: Any = None,
 ) -> Response:
     """The response to a request, in a thread; ``value`` is sent as JSON. Raises OSError or HTTPException."""
-    target = f"{urlsplit(url).path}?{urlencode(parameters or {})}"
+    split = urlsplit(url)
+    query = "&".join(filter(None, [split.query, urlencode(parameters or {})]))
+    target = f"{split.path}?{query}"
     own = dict(headers or {})
     if value is not None:
         own["Content-Type"] = "application/json"
     body = None if value is None else json.dumps(value)
-    return await asyncio.to_thread(partial(_request, method, urlsplit(url).netloc, target, body, own))
+    return await asyncio.to_thread(partial(_request, method, split.netloc, target, body, own))
 
 
 def _request(method: str, address: str, target: str, body: str | None, headers: Mapping[str, str]) -> Response:
@@ -45,6 +48,7 @@ def _request(method: str, address: str, target: str, body: str | None, headers: 
     try:
         connection.request(method, target, body, headers)
         response = connection.getresponse()
-        return Response(response.status, response.read())
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Response(response.status, response.read(), headers)
     finally:
         connection.close()

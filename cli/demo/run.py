@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from random import Random
 from typing import Any, Final
@@ -42,11 +43,37 @@ _DAY: Final[list[tuple[str, str, str, dict[str, str], int]]] = [
 _PATIENCE: Final = 15.0  # seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The demo after its day: the addresses of its servers, and the name of its worker."""
+
+    shop_url: str
+    partner_url: str
+    worker: str
+
+
 async def run_demo(*, stay: bool, as_json: bool) -> bool:
     """Run the demo; return whether all was recorded and delivered. Leaves no process or folder, also if cancelled."""
+    findings = Findings()
+    async with running(findings) as demo:
+        if as_json:
+            records.show_json(findings.as_json())
+        else:
+            show(findings)
+        is_good = findings.is_good
+        output.end()  # a reader in a pipe need not wait for the end of the demo
+        if stay and output.is_read:
+            output.words("The shop goes on, for live pages to move. Ctrl-C ends the demo.")
+            with suppress(asyncio.CancelledError):
+                await _go_on(demo.shop_url)
+    return is_good
+
+
+@asynccontextmanager
+async def running(findings: Findings) -> AsyncIterator[Running]:
+    """Enter to run the demo up to the end of its day; leaving ends its processes, and removes its folder."""
     _cancel_on_sigterm()
     logging.getLogger("svc_pg.webhooks.worker.failed_attempts").setLevel(logging.ERROR)  # partners fail on purpose
-    findings = Findings()
     key = new_key("demo")
     keys = KeyRing.parse(key)
     partner = Partner()
@@ -62,26 +89,17 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
         with findings.step("register a new partner's endpoint"):
             endpoint_id = _register(conninfo, findings, partner, keys, url=f"{partner_url}/webhooks")
         with findings.step("start the worker"):
-            await stack.enter_async_context(_working(Worker(conninfo, keys=keys, config=CONFIG)))
+            worker = Worker(conninfo, keys=keys, config=CONFIG)
+            await stack.enter_async_context(_working(worker))
         with findings.step(f"{len(_DAY)} requests by three people"):
             await _have_a_day(shop_url)
         with findings.step("deliver the webhooks, the first on its second attempt"):
             await _sign_in(findings, shop_url)
             await _wait_for_deliveries(findings, partner, endpoint_id)
         with findings.step("read the audit log"):
-            findings.entries = await _read(findings, "audit/entries", since=findings.since)
-            findings.alarms = await _read(findings, "audit/entries", severity="critical")
-        if as_json:
-            records.show_json(findings.as_json())
-        else:
-            show(findings)
-        is_good = findings.is_good
-        output.end()  # a reader in a pipe need not wait for the end of the demo
-        if stay and output.is_read:
-            output.words("The shop goes on, for live pages to move. Ctrl-C ends the demo.")
-            with suppress(asyncio.CancelledError):
-                await _go_on(shop_url)
-    return is_good
+            findings.entries = await read(findings, "audit/entries", since=findings.since)
+            findings.alarms = await read(findings, "audit/entries", severity="critical")
+        yield Running(shop_url, partner_url, worker.name)
 
 
 def _register(conninfo: str, findings: Findings, partner: Partner, keys: KeyRing, *, url: str) -> str:
@@ -142,11 +160,12 @@ async def _wait_for_deliveries(findings: Findings, partner: Partner, endpoint_id
     ends_at = time.monotonic() + _PATIENCE
     while not findings.is_delivered and time.monotonic() < ends_at:
         await asyncio.sleep(0.02)
-        findings.deliveries = await _read(findings, "webhooks/deliveries", endpointId=endpoint_id)
+        findings.deliveries = await read(findings, "webhooks/deliveries", endpointId=endpoint_id)
         findings.received, findings.webhook = partner.received, partner.last
 
 
-async def _read(findings: Findings, path: str, **filters: str) -> list[dict[str, Any]]:
+async def read(findings: Findings, path: str, **filters: str) -> list[dict[str, Any]]:
+    """A list of the console's API. Raises SvcError."""
     headers = {"Authorization": f"Bearer {findings.console_token}"}
     response = await request("GET", f"{findings.console_url}/{path}", parameters=filters, headers=headers)
     if response.status != 200:

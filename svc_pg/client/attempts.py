@@ -30,7 +30,7 @@ _NOT_RECEIVED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTime
 _NEVER: Final = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 _PASSING: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
 _MAY_BE_MADE: Final = "The server may have done it: look before you call again."
-_NONE_LEFT: Final = re.compile(r";\s*r=0\s*;\s*t=(\d{1,6})\b")
+_NONE_LEFT: Final = re.compile(r'"calls"\s*;\s*r=0\s*;\s*t=(\d{1,6})\b')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Pace:
     until: float = 0.0
 
     def note(self, headers: Mapping[str, str]) -> None:
-        """Wait until the window of ``RateLimit`` ends if no calls are left in it."""
+        """Wait until the window of ``RateLimit`` ends if no calls are left in it; other limits are narrower."""
         if found := _NONE_LEFT.search(headers.get("ratelimit", "")):
             self.until = max(self.until, self.clock() + int(found[1]))
 

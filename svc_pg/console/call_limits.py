@@ -8,7 +8,7 @@ from typing import Final
 
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.host_sessions import HostSessionOf, ask
-from svc_pg.console.quotas import MOST_CALLS, WINDOW_SECONDS, note
+from svc_pg.console.quotas import CALLS, note
 from svc_pg.console.requests import ConsoleRequest, rate_limited
 from svc_pg.console.tokens import Session
 
@@ -44,12 +44,12 @@ class CallLimits:
 
     def _count(self, session_id: str) -> None:
         now = time.monotonic()
-        while self._windows and now >= next(iter(self._windows.values()))[0] + WINDOW_SECONDS:
+        while self._windows and now >= next(iter(self._windows.values()))[0] + CALLS.seconds:
             self._windows.popitem(last=False)
         began, calls = self._windows.get(session_id, (now, 0))
-        note(calls + 1, math.ceil(began + WINDOW_SECONDS - now), most=MOST_CALLS)
+        note(CALLS, calls + 1, math.ceil(began + CALLS.seconds - now))
         self._windows[session_id] = began, calls + 1
         if len(self._windows) > _MOST_SESSIONS:
             self._windows.popitem(last=False)
-        if calls >= MOST_CALLS:
-            raise rate_limited(math.ceil(began + WINDOW_SECONDS - now))
+        if calls >= CALLS.most:
+            raise rate_limited(math.ceil(began + CALLS.seconds - now), CALLS)

@@ -209,7 +209,7 @@ def _success(route: Route, schemas: Schemas) -> JsonValue:
         *(["Location"] if documentation.status == HTTPStatus.CREATED else []),
         *(["Link"] if get_origin(documentation.response) is Page else []),
         *([REPLAYED] if route.keeps_answer else []),
-        *(COUNTED if route.permission is not None else []),
+        *(COUNTED if route.permission is not None or 429 in documentation.errors.values() else []),
     ]
     if names:
         response["headers"] = headers(*names)

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from svc_pg.console.json_schema import Schema
 from svc_pg.console.page_links import MOST_CHARACTERS
-from svc_pg.console.quotas import MOST_CALLS, WINDOW_SECONDS
+from svc_pg.console.quotas import CALLS
 from svc_pg.console.repeated_calls import REPLAYED
 
 
@@ -23,12 +23,13 @@ HEADERS: Final[Schema] = {
     ),
     REPLAYED: _header("Only true: the answer is that of an earlier call with the same Idempotency-Key.", "true"),
     "RateLimit-Policy": _header(
-        "The most calls of a session (q) in a window of so many seconds (w), if its calls are counted.",
-        f'"calls";q={MOST_CALLS};w={WINDOW_SECONDS}',
+        "The most calls (q) in a window of so many seconds (w), of each limit by which the call was counted: calls of a"
+        " session, pings of an endpoint, sign-ins and codes of a network or a device, polls of a sign-in.",
+        CALLS.policy,
     ),
     "RateLimit": _header(
-        "The calls that the session has left (r) until its window ends, in so many seconds (t), if they are counted.",
-        f'"calls";r={MOST_CALLS - 1};t={WINDOW_SECONDS}',
+        "What is left (r) of each of these limits until its window ends, in so many seconds (t).",
+        f'"calls";r={CALLS.most - 1};t={CALLS.seconds}',
     ),
     "Retry-After": _header("The seconds to wait before the next try.", 30, "integer"),
 }

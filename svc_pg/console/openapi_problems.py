@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from svc_pg.console import database
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.json_schema import REF_TEMPLATE, Schema
-from svc_pg.console.openapi_headers import headers
+from svc_pg.console.openapi_headers import COUNTED, headers
 from svc_pg.settings import Permission
 
 PROBLEM: Final = "application/problem+json"
@@ -18,7 +18,8 @@ CODES: Final = "x-codes"
 generated fail at a code of a later version, or of the application."""
 
 # The problems of every route, and the further ones of routes with a session, a query and a body: codes and status
-_ALWAYS: Final = {"rate_limited": 429, "internal_error": 500}
+_ALWAYS: Final = {"internal_error": 500}
+_COUNTED: Final = {"rate_limited": 429}
 _WITH_SESSION: Final = {
     "not_authenticated": 401,
     "invalid_token": 401,
@@ -120,7 +121,7 @@ def problems(
 ) -> dict[str, JsonValue]:
     """The responses of a route that are problems, by their status. ``permission`` is None if it needs no session."""
     has_session = permission is not None
-    codes: dict[str, int] = {**_ALWAYS, **documentation.errors, **more}
+    codes: dict[str, int] = {**(_COUNTED if has_session else {}), **_ALWAYS, **documentation.errors, **more}
     codes |= _WITH_SESSION if has_session else {}
     codes |= _WITH_CHANGE if has_session and method != "GET" else {}
     codes |= _WITHOUT_TENANTS if has_session and not serves_tenants else {}
@@ -140,5 +141,6 @@ def _problem(status: int, codes: list[str]) -> JsonValue:
         "content": {PROBLEM: {"schema": {"$ref": REF_TEMPLATE.format(model="Problem")}}},
     }
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
-        problem["headers"] = headers("Retry-After")
+        is_counted = status == HTTPStatus.TOO_MANY_REQUESTS
+        problem["headers"] = headers("Retry-After", *(COUNTED if is_counted else ()))
     return problem

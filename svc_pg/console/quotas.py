@@ -1,4 +1,4 @@
-"""The headers RateLimit and RateLimit-Policy: the calls that a session has left, before it gets a 429.
+"""The headers RateLimit and RateLimit-Policy: what a client has left of each limit, before it gets a 429.
 
 They are those of https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers. The place that counts a call
 notes the count for the answer, which another place makes.
@@ -6,23 +6,43 @@ notes the count for the answer, which another place makes.
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, LiteralString
-from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
-MOST_CALLS: Final = 600
-WINDOW_SECONDS: Final = 60
-"""As the functions ``console_session`` and ``console_token`` have them, which count the calls of their sessions."""
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most calls of a kind in a window of so many seconds, which begins with the first."""
+
+    name: str
+    most: int
+    seconds: int
+
+    @property
+    def policy(self) -> str:
+        """The limit as an item of RateLimit-Policy."""
+        return f'"{self.name}";q={self.most};w={self.seconds}'
+
+
+CALLS: Final = Limit("calls", 600, 60)
+SIGN_INS: Final = Limit("sign-ins", 10, 900)
+CODES: Final = Limit("codes", 30, 300)
+POLLS: Final = Limit("polls", 1, 2)
+"""As the functions ``console_session`` and ``console_token``, ``console_init``, ``console_verify`` and ``console_poll``
+have them, which count."""
+PINGS: Final = Limit("pings", 5, 60)
+
+MOST_CALLS: Final = CALLS.most
 
 # a statement of its own: that of the functions would fail in another way on a standby, which has no such table
 _COUNTED: Final[LiteralString] = """
 select r.hits, greatest(1, ceil(extract(epoch from r.ends_at - now())))::integer
-  from svc.console_rate r where r.key = 'calls of ' || %s::text
-"""
+  from svc.console_rate r where r.ends_at > now() and r.key = """
 
-_noted: ContextVar[Mapping[str, str] | None] = ContextVar("noted", default=None)
+_noted: ContextVar[Mapping[Limit, str] | None] = ContextVar("noted", default=None)
 
 
 def begin() -> None:
@@ -30,20 +50,22 @@ def begin() -> None:
     _noted.set(None)
 
 
-def note(calls: int, resets_in: int, *, most: int) -> None:
-    """Note that the session of this request has made so many calls in its window, which ends in ``resets_in`` s."""
-    policy, left = f'"calls";q={most};w={WINDOW_SECONDS}', f'"calls";r={max(0, most - calls)};t={resets_in}'
-    _noted.set({"RateLimit-Policy": policy, "RateLimit": left})
+def note(limit: Limit, calls: int, resets_in: int) -> None:
+    """Note that so many calls were made in the present window of a limit, which ends in ``resets_in`` s."""
+    left = f'"{limit.name}";r={max(0, limit.most - calls)};t={resets_in}'
+    _noted.set({**(_noted.get() or {}), limit: left})
 
 
-async def note_counted(conn: AsyncConnection[Any], session_id: UUID) -> None:
-    """As ``note``, of a session whose call the database has just counted."""
+async def note_counted(conn: AsyncConnection[Any], limit: Limit, key: LiteralString, *values: object) -> None:
+    """As ``note``, of a call that the database has just counted under ``key``, an expression of SQL of ``values``."""
     cursor = conn.cursor(row_factory=tuple_row)
-    if (counted := await (await cursor.execute(_COUNTED, (session_id,))).fetchone()) is not None:
-        calls, resets_in = counted
-        note(calls, resets_in, most=MOST_CALLS)
+    if (counted := await (await cursor.execute(_COUNTED + key, values)).fetchone()) is not None:
+        note(limit, *counted)
 
 
 def headers() -> Mapping[str, str]:
-    """The headers of the answer; none if the calls of its session were not counted."""
-    return _noted.get() or {}
+    """The headers of the answer; none if no call was counted for it."""
+    noted = _noted.get() or {}
+    if not noted:
+        return {}
+    return {"RateLimit-Policy": ", ".join(limit.policy for limit in noted), "RateLimit": ", ".join(noted.values())}

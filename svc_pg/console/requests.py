@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 
+from svc_pg.console import quotas
 from svc_pg.console.once import Once
 from svc_pg.console.tokens import Session
 from svc_pg.errors import SvcError
@@ -138,8 +139,9 @@ def explained(error: SvcError) -> str:
     return f"{error.message}. {error.hint or ''}".strip()
 
 
-def rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
-    """The problem of too many requests; the next one is allowed after ``retry_after`` seconds."""
+def rate_limited(retry_after: int, limit: quotas.Limit, code: str = "rate_limited") -> Problem:
+    """The problem of too many requests; the next one is allowed after ``retry_after`` s, as the answer then tells."""
+    quotas.note(limit, limit.most, retry_after)
     headers = {"Retry-After": str(retry_after)}
     return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)
 

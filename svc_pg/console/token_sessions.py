@@ -4,6 +4,7 @@ from typing import Final
 
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.database import Database
+from svc_pg.console.quotas import CALLS
 from svc_pg.console.requests import rate_limited
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.console.sign_in.permissions import included
@@ -22,7 +23,7 @@ def with_programs(people: Authenticate, database: Database) -> Authenticate:
         async with database.connection() as conn:
             live = await api_tokens.find_live(conn, token, is_use=is_use, is_read_only=database.is_read_only)
         if live.retry_after is not None:
-            raise rate_limited(live.retry_after)
+            raise rate_limited(live.retry_after, CALLS)
         return Session(
             session_id=str(live.id),
             email=f"{ACTOR_PREFIX}{live.name}",

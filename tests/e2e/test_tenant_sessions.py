@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from svc_pg import audit, webhooks
 from svc_pg.audit.read import search
 from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
+from svc_pg.console.quotas import Limit
 from svc_pg.database.pagination import decode, encode
 from svc_pg.database.query import fetch_one
 from svc_pg.errors import QueryError
@@ -85,7 +86,7 @@ ALL: Final = ("read", "write", "admin")
 
 @pytest.fixture
 def client(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
-    monkeypatch.setattr(call_limits, "MOST_CALLS", 1_000_000)
+    monkeypatch.setattr(call_limits, "CALLS", Limit("calls", 1_000_000, 60))
     given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
     console = Console(given, config=CONFIG, products=[shop()], session_of=customer)
     register_tenants(console)

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
+from svc_pg.console.quotas import PINGS, note_counted
 from svc_pg.console.requests import AuthenticatedRequest, Problem, rate_limited
 from svc_pg.console.tokens import Session
 from svc_pg.database.query import Query, afetch_one
@@ -20,7 +21,8 @@ LONGEST_SECONDS: Final = 15
 _COUNT: Final = """
 select count(*)::integer as endpoints from (select from svc.webhook_endpoints where tenant = %s limit 50) e
 """
-_PINGED: Final = "select svc.console_hit('pings of ' || %s::uuid, 5, '1 min')"
+_PINGS_OF: Final = "'pings of ' || %s::uuid"
+_PINGED: Final = "select svc.console_hit(" + _PINGS_OF + ", %s, make_interval(secs => %s))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,9 @@ async def refuse_another(conn: AsyncConnection[Any], request: AuthenticatedReque
 async def refuse_pings(conn: AsyncConnection[Any], request: AuthenticatedRequest) -> None:
     """Raise Problem 429 if the session is of one tenant, and this endpoint was pinged five times within a minute."""
     if request.session.tenant is not None:
-        cursor = await conn.cursor(row_factory=scalar_row).execute(_PINGED, (request.params["id"],))
-        retry_after: int | None = await cursor.fetchone()
+        endpoint_id = request.params["id"]
+        hit = (endpoint_id, PINGS.most, PINGS.seconds)
+        retry_after: int | None = await (await conn.cursor(row_factory=scalar_row).execute(_PINGED, hit)).fetchone()
         if retry_after is not None:
-            raise rate_limited(retry_after)
+            raise rate_limited(retry_after, PINGS)
+        await note_counted(conn, PINGS, _PINGS_OF, endpoint_id)

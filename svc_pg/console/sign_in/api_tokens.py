@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, Connection, errors
 from psycopg.rows import scalar_row
 
 from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.quotas import note_counted
+from svc_pg.console.quotas import CALLS, note_counted
 from svc_pg.console.sign_in.lifetimes import (
     ENDS_AT,
     IS_NEW_TENANT,
@@ -190,7 +190,7 @@ async def find_live(
     if not found:
         raise TokenError("no program has this token, or it has ended")
     if not is_read_only:
-        await note_counted(conn, found[0].id)
+        await note_counted(conn, CALLS, "'calls of ' || %s::text", found[0].id)
     return found[0]
 
 

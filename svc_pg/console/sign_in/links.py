@@ -24,6 +24,13 @@ _CLAIM: Final = """
 select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(permission)s, %(expires_at)s,
                          %(idle_timeout)s, %(ip)s, %(user_agent)s) as outcome
 """
+SIGN_INS_OF: Final = "coalesce('init of ' || %s::text, 'init from ' || svc.console_network(%s))"
+CODES_OF: Final = """(
+    select 'verify from ' || svc.console_network(%s)
+      from svc.console_magic_links l where l.session_id = %s and not l.is_known_device
+)"""
+"""The keys under which ``console_init`` and ``console_verify`` count: of a device or an address, and of a sign-in."""
+
 _CLAIMED: Final = statement("queries/console/claimed_session.sql")
 MAIL_FAILED: Final = """
 insert into svc.console_events (event, session_id, email, detail)

@@ -15,6 +15,7 @@ from svc_pg.console import tokens
 from svc_pg.console.body import read_body
 from svc_pg.console.client_addresses import browser, user_agent
 from svc_pg.console.database import Database
+from svc_pg.console.quotas import CALLS, CODES, POLLS, SIGN_INS, note, note_counted
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, rate_limited
 from svc_pg.console.sign_in import codes, devices, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
@@ -106,8 +107,9 @@ class MagicLinks:
         }
         async with self._database.connection() as conn:
             [begun] = await afetch(conn, links.init(values))
+            await note_counted(conn, SIGN_INS, links.SIGN_INS_OF, values["device"], request.client)
         if begun.retry_after is not None:
-            raise rate_limited(begun.retry_after)
+            raise rate_limited(begun.retry_after, SIGN_INS)
         if begun.is_mailed:
             write = partial(
                 sign_in_mail,
@@ -133,8 +135,10 @@ class MagicLinks:
         attempt = links.verify(session_id, device_hash, code_hashes, ip=request.client, user_agent=user_agent(request))
         async with self._database.connection() as conn:
             [tried] = await afetch(conn, attempt)
+            if tried.outcome != "unknown_session":
+                await note_counted(conn, CODES, links.CODES_OF, request.client, session_id)
         if tried.retry_after is not None:
-            raise rate_limited(tried.retry_after)
+            raise rate_limited(tried.retry_after, CODES)
         if tried.attempts_remaining is not None:
             status, detail = OUTCOMES[tried.outcome]
             raise Problem(status, tried.outcome, detail, attempts_remaining=tried.attempts_remaining)
@@ -150,8 +154,10 @@ class MagicLinks:
         question = links.poll(session_id_of(given[0]), device_hash_of(request))
         async with self._database.connection() as conn:
             [found] = await afetch(conn, question)
+        if found.state is not None:
+            note(POLLS, POLLS.most, POLLS.seconds)
         if found.retry_after is not None:
-            raise rate_limited(found.retry_after, "slow_down")
+            raise rate_limited(found.retry_after, POLLS, "slow_down")
         if found.state is None or found.expires_in is None:
             refuse("unknown_session")
         return ConsoleResponse(200, SignInState(found.state, POLL_SECONDS, found.expires_in))
@@ -226,7 +232,7 @@ class MagicLinks:
         async with self._database.connection() as conn:
             live = await sessions.find_live(conn, token, is_use=is_use, is_read_only=self._database.is_read_only)
         if live.retry_after is not None:
-            raise rate_limited(live.retry_after)
+            raise rate_limited(live.retry_after, CALLS)
         allowed = permission_of(live.email, self._settings.console_allowed_emails)
         if allowed is None:
             raise TokenError("the address may no longer sign in")

@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
 from svc_pg.console.database import Database
+from svc_pg.console.quotas import CALLS
 from svc_pg.console.requests import Problem, rate_limited
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import MADE_AT, MADE_BY, REVOKED_AT, REVOKED_BY
@@ -146,7 +147,7 @@ async def session_of(database: Database, token: str, *, is_use: bool = True) -> 
     if live.tenant is None or not live.email.startswith(ACTOR_PREFIX):
         raise TokenError("the session is none of the portal")
     if live.retry_after is not None:
-        raise rate_limited(live.retry_after)
+        raise rate_limited(live.retry_after, CALLS)
     return Session(
         session_id=str(live.id),
         email=live.email,

@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import scalar_row
 
-from svc_pg.console.quotas import note_counted
+from svc_pg.console.quotas import CALLS, note_counted
 from svc_pg.console.sign_in.lifetimes import (
     LAST_USED_AT,
     MADE_AT,
@@ -121,7 +121,7 @@ async def find_live(
     if not found:
         raise TokenError("no live session has this token")
     if not is_read_only:
-        await note_counted(conn, found[0].id)
+        await note_counted(conn, CALLS, "'calls of ' || %s::text", found[0].id)
     return found[0]
 
 

@@ -144,7 +144,7 @@ INIT: Final = Documentation(
     body=MagicLinkRequest,
     body_example={"email": "ann@corp.example"},
     response=PendingSignIn,
-    errors={"invalid_email": 422, **database.PROBLEMS},
+    errors={"rate_limited": 429, "invalid_email": 422, **database.PROBLEMS},
 )
 VERIFY: Final = Documentation(
     operation_id="sign_in.verify",
@@ -154,6 +154,7 @@ VERIFY: Final = Documentation(
     body_example={"sessionId": SIGN_IN.example, "code": "K7QX2M"},
     response=Verified,
     errors={
+        "rate_limited": 429,
         "malformed_code": 422,
         **_errors("invalid_code", "unknown_session", "already_verified", "expired", "locked"),
     },

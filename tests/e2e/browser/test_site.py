@@ -21,7 +21,11 @@ CUT = """() => [...document.querySelectorAll("article pre, article table")]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build it as CONTRIBUTING.md says: a warning is an error."""
     folder = tmp_path_factory.mktemp("site")
+    shop = folder / "extra" / "shop"
+    shop.mkdir(parents=True)
+    (shop / "index.html").write_text("<h1>The shop</h1>")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "doctrees")]
+    command += ["-D", f"html_extra_path={folder / 'extra'}"]
     built = subprocess.run([*command, str(ROOT / "docs"), str(folder / "html")], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     return folder / "html"
@@ -39,6 +43,13 @@ def test_no_example_and_no_table_is_cut_on_a_laptop(site: Path, page: Page) -> N
         if found := page.evaluate(CUT):
             cut[str(file.relative_to(site))] = found
     assert cut == {}
+
+
+@pytest.mark.parametrize("name", ["index.html", "demo.html"])
+def test_the_first_page_and_that_of_the_demo_lead_to_its_copy(site: Path, page: Page, name: str) -> None:
+    page.goto((site / name).as_uri())
+    page.get_by_role("link", name="Click through a copy of the demo").click()
+    expect(page.get_by_role("heading", name="The shop")).to_be_visible()
 
 
 def test_an_example_can_be_copied(site: Path, page: Page) -> None:

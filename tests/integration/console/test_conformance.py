@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
+from svc_pg.console.quotas import Limit
 from svc_pg.webhooks.secrets import new_key
 from tests.integration.console.conformance import RANDOM_IN_A_THREAD, assert_conforms, operations
 from tests.integration.console.serving import bearer, serving_installed, settings, shop
@@ -40,7 +41,7 @@ def client(postgres: str, template: str) -> Iterator[httpx.Client]:
         new_database(postgres, template=template) as conninfo,
         serving_installed(console(conninfo)) as client,
     ):
-        patch.setattr(call_limits, "MOST_CALLS", 1_000_000)
+        patch.setattr(call_limits, "CALLS", Limit("calls", 1_000_000, 60))
         client.headers.update(bearer("admin"))
         yield client
 

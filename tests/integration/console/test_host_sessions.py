@@ -18,6 +18,7 @@ from django.db.backends.postgresql.features import DatabaseFeatures
 from starlette.requests import Request
 
 from svc_pg.console import Console, ConsoleRequest, Session, call_limits, django_users
+from svc_pg.console.quotas import Limit
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Permission
 from tests.integration.actor import django_shop
@@ -106,7 +107,7 @@ def test_a_session_that_cannot_be_is_refused_with_the_reason(values: dict[str, A
 def test_a_session_of_the_application_makes_as_many_calls_a_minute_as_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(call_limits, "MOST_CALLS", 3)
+    monkeypatch.setattr(call_limits, "CALLS", Limit("calls", 3, 60))
     with serving_installed(Console(settings(), products=[shop()], session_of=by_cookie)) as client:
         answers = [who(client, **COOKIE) for _ in range(3)]
         answers.append(client.get("/ui/sessions", headers=COOKIE).status_code)  # pages are calls too
@@ -117,7 +118,7 @@ def test_a_session_of_the_application_makes_as_many_calls_a_minute_as_others(
         assert refused.headers["ratelimit"] == f'"calls";r=0;t={refused.headers["retry-after"]}'
         assert refused.headers["ratelimit-policy"] == '"calls";q=3;w=60'
         assert who(client, Cookie="shop=ann") == "ann@shop.example"
-        monkeypatch.setattr(call_limits, "WINDOW_SECONDS", 0.0)
+        monkeypatch.setattr(call_limits, "CALLS", Limit("calls", 3, 0))
         assert who(client, **COOKIE) == "bob@shop.example"
 
 

@@ -172,6 +172,13 @@ def test_a_client_whose_calls_are_used_up_waits_for_the_next_window() -> None:
     assert played.waits == [42]
 
 
+def test_a_client_that_has_calls_left_waits_for_no_narrower_limit() -> None:
+    played = Played([Received(200, {"ratelimit": '"calls";r=597;t=42, "pings";r=0;t=60'}), OK])
+    for _ in range(2):
+        played.call()
+    assert played.waits == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
