@@ -422,6 +422,18 @@ create table svc.migrations (
     constraint migrations_pkey PRIMARY KEY (number)
 );
 
+create table svc.seal_destinations (
+    name text not null,
+    kind text not null,
+    last_seal bigint,
+    copied_at timestamp with time zone,
+    problem text,
+    seen_at timestamp with time zone default clock_timestamp() not null,
+    constraint seal_destinations_kind_check CHECK ((kind = ANY (ARRAY['copies'::text, 'authority'::text]))),
+    constraint seal_destinations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 500))),
+    constraint seal_destinations_pkey PRIMARY KEY (name)
+);
+
 create table svc.tenants (
     id text default (gen_random_uuid())::text not null,
     name text not null,
@@ -2461,6 +2473,8 @@ grant execute on function svc.redact_svc_console_tokens to svc_admin;
 grant execute on function svc.redact_svc_console_tokens to svc_writer;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_admin;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_writer;
+grant delete, insert, select, update on table svc.seal_destinations to svc_admin;
+grant select on table svc.seal_destinations to svc_reader;
 grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_admin;
 grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_sender;
 grant execute on function svc.send(text, jsonb, text, text, interval, text, text) to svc_admin;
