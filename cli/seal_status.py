@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
-from svc_pg.database.query import fetch
+from svc_pg.database.query import fetch, fetch_one
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
-from svc_pg.status.seal_destinations import SEAL_DESTINATIONS, SealDestination
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
+from svc_pg.status.webhooks_installed import webhooks_installed
 
 from . import output, records
 from .optional_read import optional_read
@@ -33,8 +34,12 @@ def read_seals(conn: Any) -> SealStatus:
     return SealStatus(
         optional_read(conn, audit.seal_lag, None),
         optional_read(conn, audit.last_verification, None),
-        optional_read(conn, lambda conn: fetch(conn, SEAL_DESTINATIONS), []),
+        optional_read(conn, _destinations, []),
     )
+
+
+def _destinations(conn: Any) -> list[SealDestination]:
+    return fetch(conn, seal_destinations(has_webhooks=fetch_one(conn, webhooks_installed())))
 
 
 def as_json(status: SealStatus) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _sealed_with_copies(
     number = None if last is None else last.number
     words = None if problem is None else problem.message
     with conn.transaction():
-        note_destination(conn, name, "copies", last_seal=number, is_whole=problem is None, problem=words)
+        note_destination(conn, name, last_seal=number, is_whole=problem is None, problem=words)
     return made, copied, problem
 
 

@@ -16,7 +16,7 @@ from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
-from svc_pg.status.seal_destinations import SEAL_DESTINATIONS, SealDestination
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from svc_pg.status.webhooks_installed import with_webhooks
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog
@@ -158,7 +158,7 @@ async def read_system_status(
             failed=config.webhooks.keep_failed,
         ),
         proof=await afetch_one(conn, Query(_PROOF, (), ProofStatus)),
-        seal_destinations=await afetch(conn, SEAL_DESTINATIONS),
+        seal_destinations=await afetch(conn, seal_destinations(has_webhooks=has_webhooks)),
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,

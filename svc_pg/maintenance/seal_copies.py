@@ -107,4 +107,4 @@ class SealCopies:
         self._told = problem
         number = None if last is None else last.number
         is_whole = is_whole and problem is None
-        note_destination(conn, self._name, "copies", last_seal=number, is_whole=is_whole, problem=problem)
+        note_destination(conn, self._name, last_seal=number, is_whole=is_whole, problem=problem)

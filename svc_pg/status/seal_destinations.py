@@ -11,17 +11,16 @@ from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.status.last_runs import LONGEST_PROBLEM
 
-Kind = Literal["copies", "authority"]
-
 MOST: Final = 100
 """The most destinations that are told."""
 LONGEST_NAME: Final = 500
 
 _READ: Final = statement("queries/status/seal_destinations.sql")
+_WITH_ENDPOINTS: Final = statement("queries/status/seal_endpoints.sql").replace("{destinations}", _READ)
 _NOTE: Final = """
-insert into svc.seal_destinations as d (name, kind, last_seal, copied_at, problem)
-values (%s, %s, %s, case when %s then clock_timestamp() end, %s)
-    on conflict (name) do update set kind = excluded.kind, last_seal = coalesce(excluded.last_seal, d.last_seal),
+insert into svc.seal_destinations as d (name, last_seal, copied_at, problem)
+values (%s, %s, case when %s then clock_timestamp() end, %s)
+    on conflict (name) do update set last_seal = coalesce(excluded.last_seal, d.last_seal),
        copied_at = coalesce(excluded.copied_at, d.copied_at), problem = excluded.problem, seen_at = clock_timestamp()
 """
 _FORGET: Final = "delete from svc.seal_destinations where seen_at < clock_timestamp() - interval '30 days'"
@@ -33,18 +32,21 @@ class SealDestination:
     """A place outside of the database to which copies of the seals go."""
 
     kind: Annotated[
-        Literal["copies", "authority"],
-        Doc("Copies in a file or a folder, or an authority that gives timestamps.", "copies"),
+        Literal["copies", "endpoint"],
+        Doc("Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed.", "copies"),
     ]
-    name: Annotated[str, Doc("Its host and path, or its URL.", "shop-1:/mnt/elsewhere/seals")]
+    name: Annotated[
+        str, Doc("Its host and path, or its URL without user name and query.", "shop-1:/mnt/elsewhere/seals")
+    ]
     last_seal: Annotated[int | None, Doc("The last seal that is there; null if none is.", 9)]
-    waiting: Annotated[int, Doc("The number of later seals, which wait.", 0)]
+    waiting: Annotated[int, Doc("The number of seals that it lacks; of an endpoint among the last thousand.", 0)]
     copied_at: Annotated[datetime | None, Doc("The time at which all seals were last there; null if never.")]
     problem: Annotated[str | None, Doc("The error since then; null if there is none.", None)]
 
 
-SEAL_DESTINATIONS: Final = Query(_READ, (MOST,), SealDestination)
-"""The query of all, by name."""
+def seal_destinations(*, has_webhooks: bool) -> Query[SealDestination]:
+    """All of them by name, and then the endpoints that get seals, if there are webhooks."""
+    return Query(_WITH_ENDPOINTS if has_webhooks else _READ, (MOST,), SealDestination)
 
 
 def last_seal_at(conn: Connection[Any], name: str) -> int | None:
@@ -56,7 +58,6 @@ def last_seal_at(conn: Connection[Any], name: str) -> int | None:
 def note_destination(
     conn: Connection[Any],
     name: str,
-    kind: Kind,
     *,
     last_seal: int | None = None,
     is_whole: bool = False,
@@ -64,5 +65,5 @@ def note_destination(
 ) -> None:
     """Record the state of a destination: its last seal, if all are there. Forget those not seen for 30 days."""
     words = None if problem is None else problem.replace("\0", "")[:LONGEST_PROBLEM]
-    conn.execute(_NOTE, (name[-LONGEST_NAME:], kind, last_seal, is_whole, words))
+    conn.execute(_NOTE, (name[-LONGEST_NAME:], last_seal, is_whole, words))
     conn.execute(_FORGET)

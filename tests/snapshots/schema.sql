@@ -424,12 +424,10 @@ create table svc.migrations (
 
 create table svc.seal_destinations (
     name text not null,
-    kind text not null,
     last_seal bigint,
     copied_at timestamp with time zone,
     problem text,
     seen_at timestamp with time zone default clock_timestamp() not null,
-    constraint seal_destinations_kind_check CHECK ((kind = ANY (ARRAY['copies'::text, 'authority'::text]))),
     constraint seal_destinations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 500))),
     constraint seal_destinations_pkey PRIMARY KEY (name)
 );
@@ -1833,6 +1831,10 @@ create function svc.webhook_emit_internal(p_event text, p_endpoint uuid, p_facts
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_emit_seal(p_copy json)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
     returns TABLE(endpoint_id uuid, next_attempt_at timestamp with time zone, ordinality integer) language sql stable;
 
@@ -2516,6 +2518,7 @@ grant select on table svc.webhook_delivery_export to svc_reader;
 grant execute on function svc.webhook_disable_by_worker to svc_admin;
 grant execute on function svc.webhook_document to svc_admin;
 grant execute on function svc.webhook_emit_internal to svc_admin;
+grant execute on function svc.webhook_emit_seal to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;

@@ -406,15 +406,15 @@ class SealDestination(Answer):
     """A place outside of the database to which copies of the seals go."""
 
     kind: str
-    """Copies in a file or a folder, or an authority that gives timestamps. One of copies, authority; later versions may
-    have others.
+    """Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed. One of copies,
+    endpoint; later versions may have others.
     """
     name: str
-    """Its host and path, or its URL."""
+    """Its host and path, or its URL without user name and query."""
     last_seal: int | None
     """The last seal that is there; None if none is."""
     waiting: int
-    """The number of later seals, which wait."""
+    """The number of seals that it lacks; of an endpoint among the last thousand."""
     copied_at: datetime | None
     """The time at which all seals were last there; None if never."""
     problem: str | None

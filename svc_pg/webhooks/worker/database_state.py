@@ -16,7 +16,7 @@ from svc_pg.status.installed_products import installed_products
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.status.open_findings import OpenFinding, open_findings
-from svc_pg.status.seal_destinations import SEAL_DESTINATIONS, SealDestination
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from svc_pg.webhooks.traffic.backlog import UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
 
@@ -107,7 +107,9 @@ class StateReader:
                     verification[0] if verification else None,
                     tuple(await afetch(conn, last_runs())),
                     await afetch_one(conn, Query(_UNSETTLED, (), lambda unsettled: int(unsettled))),
-                    tuple(await afetch(conn, SEAL_DESTINATIONS)) if products.has_audit else (),
+                    tuple(await afetch(conn, seal_destinations(has_webhooks=products.has_webhooks)))
+                    if products.has_audit
+                    else (),
                 )
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the backlog: %s", error)

@@ -26,6 +26,7 @@ from tests.support.waiting import wait_until
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"
 OPERATIONAL = [
+    "audit.sealed",
     "webhook.delivery.exhausted",
     "webhook.endpoint.disabled",
     "webhook.endpoint.failing",

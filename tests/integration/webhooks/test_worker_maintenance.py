@@ -23,7 +23,7 @@ from svc_pg.maintenance.sealer import Sealer
 from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.writing.copying import append_new, appending
 from svc_pg.status.last_runs import last_runs
-from svc_pg.status.seal_destinations import SEAL_DESTINATIONS, SealDestination
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from tests.support.hooks import endpoint, hooks_config, is_asleep, rows, working
 from tests.support.pgbouncer import pgbouncer
 from tests.support.waiting import wait_until
@@ -249,7 +249,7 @@ def sealing_problem(conn: psycopg.Connection[Any]) -> str:
 
 def destination(conn: psycopg.Connection[Any]) -> SealDestination:
     nothing = SealDestination("copies", "", None, 0, None, None)
-    return next(iter(fetch(conn, SEAL_DESTINATIONS)), nothing)
+    return next(iter(fetch(conn, seal_destinations(has_webhooks=True))), nothing)
 
 
 def copies_problem(conn: psycopg.Connection[Any]) -> str:
