@@ -13,7 +13,7 @@ from svc_pg.status.last_runs import LONGEST_PROBLEM
 
 MOST: Final = 100
 """The most destinations that are told."""
-LONGEST_NAME: Final = 500
+_LONGEST_NAME: Final = 500
 
 _READ: Final = statement("queries/status/seal_destinations.sql")
 _WITH_ENDPOINTS: Final = statement("queries/status/seal_endpoints.sql").replace("{destinations}", _READ)
@@ -41,7 +41,7 @@ class SealDestination:
     last_seal: Annotated[int | None, Doc("The last seal that is there; null if none is.", 9)]
     waiting: Annotated[int, Doc("The number of seals that it lacks; of an endpoint among the last thousand.", 0)]
     copied_at: Annotated[datetime | None, Doc("The time at which all seals were last there; null if never.")]
-    problem: Annotated[str | None, Doc("The error since then; null if there is none.", None)]
+    problem: Annotated[str | None, Doc("The error since then; null if there is none.", "/mnt/elsewhere/seals is gone")]
 
 
 def seal_destinations(*, has_webhooks: bool) -> Query[SealDestination]:
@@ -51,7 +51,7 @@ def seal_destinations(*, has_webhooks: bool) -> Query[SealDestination]:
 
 def last_seal_at(conn: Connection[Any], name: str) -> int | None:
     """The last seal that a destination had, as its writer told; None if it has told nothing."""
-    row = conn.execute(_LAST, (name[-LONGEST_NAME:],)).fetchone()
+    row = conn.execute(_LAST, (name[-_LONGEST_NAME:],)).fetchone()
     return None if row is None else row[0]
 
 
@@ -65,5 +65,5 @@ def note_destination(
 ) -> None:
     """Record the state of a destination: its last seal, if all are there. Forget those not seen for 30 days."""
     words = None if problem is None else problem.replace("\0", "")[:LONGEST_PROBLEM]
-    conn.execute(_NOTE, (name[-LONGEST_NAME:], last_seal, is_whole, words))
+    conn.execute(_NOTE, (name[-_LONGEST_NAME:], last_seal, is_whole, words))
     conn.execute(_FORGET)
