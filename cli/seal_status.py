@@ -1,13 +1,17 @@
-"""The lag of the seals and the last verification, for the command ``status``."""
+"""The lag of the seals, their copies and the last verification, for the command ``status``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
 from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
+from svc_pg.database.query import fetch, fetch_one
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
+from svc_pg.status.webhooks_installed import webhooks_installed
 
 from . import output, records
 from .optional_read import optional_read
@@ -19,14 +23,23 @@ class SealStatus:
 
     lag: SealLag | None
     verification: LastVerification | None
+    destinations: Sequence[SealDestination] = ()
 
 
 NONE: Final = SealStatus(None, None)
 
 
 def read_seals(conn: Any) -> SealStatus:
-    """Read both."""
-    return SealStatus(optional_read(conn, audit.seal_lag, None), optional_read(conn, audit.last_verification, None))
+    """Read all of them."""
+    return SealStatus(
+        optional_read(conn, audit.seal_lag, None),
+        optional_read(conn, audit.last_verification, None),
+        optional_read(conn, _destinations, []),
+    )
+
+
+def _destinations(conn: Any) -> list[SealDestination]:
+    return fetch(conn, seal_destinations(has_webhooks=fetch_one(conn, webhooks_installed())))
 
 
 def as_json(status: SealStatus) -> dict[str, Any]:
@@ -34,6 +47,7 @@ def as_json(status: SealStatus) -> dict[str, Any]:
     lag, last = status.lag, status.verification
     return {
         "seals": lag and {"last": lag.number, "sealedAt": lag.sealed_at, "lag": lag.lag},
+        "sealDestinations": status.destinations,
         "verification": last
         and {
             "verifiedAt": last.verified_at,
@@ -58,6 +72,10 @@ def tell(status: SealStatus) -> None:
         seconds = ceil(lag.lag.total_seconds())
         age = f"; the oldest entry without one is {durations.rounded(seconds)} old" if seconds else ""
         output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
+    for each in status.destinations:
+        behind = f"lacks {counted(each.waiting, 'seal')}" if each.waiting else "has all seals"
+        problem = f": {records.text(each.problem)}" if each.problem else ""
+        output.words(f"{records.text(each.name)} ({each.kind}) {behind}{problem}.")
     if last is not None:
         output.words(
             f"{_seals(last)} verified at {records.minute(last.verified_at)} by {records.text(last.verified_by)}"

@@ -1,20 +1,23 @@
 """The commands ``seal``, ``verify``, ``prove`` and ``check``."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from svc_pg import audit
-from svc_pg.errors import SvcError
+from svc_pg.errors import ProofError, SvcError
 from svc_pg.formats.plurals import counted
+from svc_pg.maintenance.seal_copies import destination_name
 from svc_pg.seals.keys import PublicKeys, SealKey
 from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.verification.seal import Seal
-from svc_pg.seals.writing.copy_file import append_new, appending, check_copies, line_of, naming
+from svc_pg.seals.writing.copy_line import line_of
+from svc_pg.seals.writing.copying import append_new, appending, check_copies, naming
 from svc_pg.settings import Settings
+from svc_pg.status.seal_destinations import note_destination
 
 from . import output, products, records
 from .database import connect
@@ -31,7 +34,10 @@ def seal(
     *,
     to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Append copies of the seals that FILE does not have; - prints the new ones."),
+        typer.Option(
+            metavar="PATH",
+            help="Add copies of the seals that a file, or a folder that exists, does not have; - prints the new ones.",
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
@@ -43,20 +49,48 @@ def seal(
         def sealed(known: Seal | None = None) -> list[Seal]:
             return audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
 
-        copied = 0
+        copied, problem = 0, None
         if to is None or to == STANDARD_OUTPUT:
             made = sealed()
         else:
-            with naming(to), appending(to) as copies:
-                check_copies(conn, copies)
-                made = sealed(copies.last)
-                copied = append_new(conn, copies)
+            made, copied, problem = _sealed_with_copies(conn, to, sealed)
     if to == STANDARD_OUTPUT:
         for new in made:
             output.data(line_of(new).decode().rstrip())
     if json and to != STANDARD_OUTPUT:
         records.show_json({"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied})
-        return
+    else:
+        _tell(made, copied, to)
+    if problem is not None:
+        raise problem
+
+
+def _sealed_with_copies(
+    conn: Any, path: Path, sealed: Callable[[Seal | None], list[Seal]]
+) -> tuple[list[Seal], int, SvcError | None]:
+    """The new seals, the number of copies, and the reason for missing ones, which keeps nothing from being sealed."""
+    made: list[Seal] | None = None
+    copied, name, last = 0, destination_name(path), None
+    problem: SvcError | None = None
+    try:
+        with naming(path), appending(path) as copies:
+            check_copies(conn, copies)
+            made = sealed(copies.last)
+            copied = append_new(conn, copies)
+            last = copies.last
+    except ProofError:
+        raise
+    except SvcError as error:
+        problem = error
+        made = sealed(None) if made is None else made
+    number = None if last is None else last.number
+    words = None if problem is None else problem.message
+    with conn.transaction():
+        note_destination(conn, name, last_seal=number, is_whole=problem is None, problem=words)
+    return made, copied, problem
+
+
+def _tell(made: Sequence[Seal], copied: int, to: Path | None) -> None:
     if made:
         entries = sum(new.entries for new in made)
         output.words(f"Sealed {counted(entries, 'entry')}; the last seal is {made[-1].number}.")
@@ -71,7 +105,9 @@ def verify(
     *,
     seals: Annotated[
         Path | None,
-        typer.Option("--seals", metavar="FILE", help="Compare with these copies too, which seal --to wrote."),
+        typer.Option(
+            "--seals", metavar="PATH", help="Compare with the copies of a file or a folder too, which seal --to wrote."
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,

@@ -20,7 +20,6 @@ from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.formats import durations
-from svc_pg.seals.writing.copy_file import appending, naming
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.health import check_metrics, health_server
@@ -111,7 +110,7 @@ def worker(
     ] = None,
     seal_to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Append copies of all seals, as seal --to does, and compare with the last."),
+        typer.Option(metavar="PATH", help="Add copies of all seals, as seal --to does, and compare with the last."),
     ] = None,
     metrics_port: Annotated[
         int | None,
@@ -134,11 +133,8 @@ def worker(
     """
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT)
     settings = Settings.load()
-    if seal_to is not None and lifeline is None:
-        if only is Part.deliveries or settings.seal_key is None:
-            raise typer.BadParameter("only a worker that maintains and has SVC_SEAL_KEY seals", param_hint="--seal-to")
-        with naming(seal_to), appending(seal_to):
-            pass  # it can be read and written
+    if seal_to is not None and lifeline is None and (only is Part.deliveries or settings.seal_key is None):
+        raise typer.BadParameter("only a worker that maintains and has SVC_SEAL_KEY seals", param_hint="--seal-to")
     wanted = Config.find(config)
     if proxy is not None:
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy

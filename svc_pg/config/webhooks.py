@@ -16,6 +16,8 @@ from svc_pg.formats import durations
 
 _LONGEST_WAIT = timedelta(days=30)
 
+_SEALED = "audit.sealed"
+
 
 def _network(value: object) -> IPv4Network | IPv6Network:
     if isinstance(value, IPv4Network | IPv6Network):
@@ -64,6 +66,8 @@ def _json_schema(value: dict[str, Any] | None) -> dict[str, Any] | None:
 def _not_ours(name: str) -> str:
     if name.startswith("webhook."):
         raise ValueError('events that begin with "webhook." are svc-pg\'s own; choose another name')
+    if name == _SEALED:
+        raise ValueError(f'"{_SEALED}" is an event of svc-pg itself; choose another name')
     return name
 
 

@@ -16,6 +16,7 @@ from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from svc_pg.status.webhooks_installed import with_webhooks
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog
@@ -125,6 +126,10 @@ class SystemStatus:
     busy_workers: Annotated[Sequence[BusyWorker], Doc("The workers that have attempts under way.")]
     retention: Annotated[Retention, Doc("The times for which things are kept.")]
     proof: Annotated[ProofStatus, Doc("The seals of the log, and its legal holds.")]
+    seal_destinations: Annotated[
+        Sequence[SealDestination],
+        Doc("The places outside of the database to which copies of the seals go, 100 at most."),
+    ]
     verification: Annotated[
         LastVerification | None, Doc("The last verification of the audit log that was recorded; null if there is none.")
     ]
@@ -153,6 +158,7 @@ async def read_system_status(
             failed=config.webhooks.keep_failed,
         ),
         proof=await afetch_one(conn, Query(_PROOF, (), ProofStatus)),
+        seal_destinations=await afetch(conn, seal_destinations(has_webhooks=has_webhooks)),
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from svc_pg.database.query import fetch_one
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
-from svc_pg.seals.writing.copy_file import CopyFile, append_new, appending, check_copies, naming
+from svc_pg.maintenance.seal_copies import SealCopies
 from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.last_runs import note_failure, note_success
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -33,9 +32,9 @@ class Sealer:
     Run as many as you like: they make one chain. An error is logged and recorded, and the next run tries again.
     ``statistics`` counts the runs.
 
-    It remembers the last seal that it made or saw, and compares with the last of the file ``copies``, to which it
-    appends the new ones. If the log no longer has these seals, it refuses to seal until it is started anew, and as long
-    as the file has them.
+    It remembers the last seal that it made or saw, and compares with the last of the file or folder ``copies``, to
+    which it adds the new ones. If the log no longer has these seals, it refuses to seal until it is started anew, and
+    as long as the copies have them. Copies that cannot be read or written hold up nothing.
     """
 
     def __init__(
@@ -43,8 +42,7 @@ class Sealer:
     ) -> None:
         self.statistics = Statistics()
         self._key = key
-        self._file = copies
-        self._copies: CopyFile | None = None
+        self._copies = None if copies is None else SealCopies(copies)
         self._known: Seal | None = None
         self._told: str | None = None
         self._repeating = Repeating(Conninfo.parse(conninfo), self._seal, name="sealing the audit log", every=every)
@@ -90,16 +88,15 @@ class Sealer:
 
     def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
         """Seal if the log still has its known seals, and remember the last one."""
-        with ExitStack() as stack:
-            stack.enter_context(naming(self._file))
-            if self._file is not None:
-                self._copies = stack.enter_context(appending(self._file, before=self._copies))
-                check_copies(conn, self._copies)
-                self._known = self._known or self._copies.last
-            made = audit.seal(conn, key=self._key, known=self._known, progress=check)
-            newest = audit.seals(conn, limit=1)
-            if self._copies is not None:
-                append_new(conn, self._copies)
+        if self._copies is not None:
+            try:
+                self._copies.look(conn)
+            finally:
+                self._known = self._known or self._copies.known
+        made = audit.seal(conn, key=self._key, known=self._known, progress=check)
+        newest = audit.seals(conn, limit=1)
+        if self._copies is not None:
+            self._copies.write(conn)
         self._known = newest[0] if newest else None
         if made:
             entries = counted(sum(seal.entries for seal in made), "entry")

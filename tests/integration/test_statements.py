@@ -17,7 +17,7 @@ from svc_pg.database.pagination import ALL
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres import ddl_triggers, installation, inventory, log_indexes
 from svc_pg.seals.database import changed_fields, leaf_queries, stored_seals
-from svc_pg.status import open_findings
+from svc_pg.status import open_findings, seal_destinations
 from svc_pg.webhooks.deliveries import caused_deliveries, delivery_reasons
 from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.traffic import backlog, traffic_samples
@@ -52,6 +52,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,
     "queries/status/open_findings.sql": open_findings._READ,
     "queries/status/reconciled.sql": open_findings._READ,
+    "queries/status/seal_endpoints.sql": seal_destinations._WITH_ENDPOINTS,
     "queries/webhooks/activity.sql": traffic_samples.ACTIVITY,
     "queries/webhooks/backlog.sql": backlog._READ,
     "queries/webhooks/deliveries_of_transactions.sql": caused_deliveries._TEXT,

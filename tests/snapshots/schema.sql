@@ -422,6 +422,16 @@ create table svc.migrations (
     constraint migrations_pkey PRIMARY KEY (number)
 );
 
+create table svc.seal_destinations (
+    name text not null,
+    last_seal bigint,
+    copied_at timestamp with time zone,
+    problem text,
+    seen_at timestamp with time zone default clock_timestamp() not null,
+    constraint seal_destinations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 500))),
+    constraint seal_destinations_pkey PRIMARY KEY (name)
+);
+
 create table svc.tenants (
     id text default (gen_random_uuid())::text not null,
     name text not null,
@@ -1821,6 +1831,10 @@ create function svc.webhook_emit_internal(p_event text, p_endpoint uuid, p_facts
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_emit_seal(p_copy json)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
     returns TABLE(endpoint_id uuid, next_attempt_at timestamp with time zone, ordinality integer) language sql stable;
 
@@ -2461,6 +2475,8 @@ grant execute on function svc.redact_svc_console_tokens to svc_admin;
 grant execute on function svc.redact_svc_console_tokens to svc_writer;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_admin;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_writer;
+grant delete, insert, select, update on table svc.seal_destinations to svc_admin;
+grant select on table svc.seal_destinations to svc_reader;
 grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_admin;
 grant execute on function svc.send(text, json, text, text, interval, text, text) to svc_sender;
 grant execute on function svc.send(text, jsonb, text, text, interval, text, text) to svc_admin;
@@ -2502,6 +2518,7 @@ grant select on table svc.webhook_delivery_export to svc_reader;
 grant execute on function svc.webhook_disable_by_worker to svc_admin;
 grant execute on function svc.webhook_document to svc_admin;
 grant execute on function svc.webhook_emit_internal to svc_admin;
+grant execute on function svc.webhook_emit_seal to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;

@@ -1,13 +1,13 @@
 """Forgeries of a sealed log, each as a superuser makes it with all guards off."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, LiteralString
 
 import psycopg
 
 from svc_pg import Config, audit
-from svc_pg.audit import SealKey
+from svc_pg.audit import Seal, SealKey
 from svc_pg.database.query import scalar
 from tests.support.tables import audited
 
@@ -184,6 +184,7 @@ FORGERIES: Final = [
     Forgery("seal-of-an-unknown-key", "", [("seal_of_unknown_key", None)]),
     Forgery("broken-chain", "", [("seal_replaced", None)]),
     Forgery("seal-replaced", "", [("seal_replaced", None)], has_copies=True),
+    Forgery("copies-changed", "", [("copy_changed", None)] * 3, has_copies=True),
     Forgery(
         "leaves-changed",
         "update svc.audit_seal_leaves set leaves = set_byte(leaves, 19, 255 - get_byte(leaves, 19)) where seal = 2",
@@ -214,6 +215,19 @@ FORGERIES: Final = [
     ),
 ]
 """Each forgery; those without a script need a key, or more."""
+
+
+def copies_of(conn: Connection, forgery: Forgery) -> list[Seal]:
+    """The copies that are kept outside, before the forgery."""
+    if not forgery.has_copies:
+        return []
+    seals = [*reversed(audit.seals(conn))]
+    if forgery.name != "copies-changed":
+        return seals
+    first, second, *_, last = seals
+    made_up = replace(last, number=last.number + 1, previous=last.digest)
+    changed = replace(second, entries=second.entries + 1), replace(first, signature=bytes(64))
+    return [changed[1], changed[0], *seals[2:], made_up]
 
 
 def forge(conn: Connection, forgery: Forgery) -> None:

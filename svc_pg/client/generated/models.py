@@ -82,6 +82,7 @@ __all__ = [
     "Retention",
     "Revert",
     "SchemaDifference",
+    "SealDestination",
     "SentEvent",
     "Session",
     "SessionRecord",
@@ -403,6 +404,25 @@ class ProofStatus(Answer):
     """The number of legal holds, 1,000 at most."""
 
 
+class SealDestination(Answer):
+    """A place outside of the database to which copies of the seals go."""
+
+    kind: str
+    """Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed. One of copies,
+    endpoint; later versions may have others.
+    """
+    name: str
+    """Its host and path, or its URL without user name and query."""
+    last_seal: int | None
+    """The last seal that is there; None if none is."""
+    waiting: int
+    """The number of seals that it lacks; of an endpoint among the last thousand."""
+    copied_at: datetime | None
+    """The time at which all seals were last there; None if never."""
+    problem: str | None
+    """The error since then; None if there is none."""
+
+
 class LastVerification(Answer):
     """The last recorded verification, with the result that its program reported."""
 
@@ -539,6 +559,8 @@ class SystemStatus(Answer):
     """The times for which things are kept."""
     proof: ProofStatus
     """The seals of the log, and its legal holds."""
+    seal_destinations: Sequence[SealDestination]
+    """The places outside of the database to which copies of the seals go, 100 at most."""
     verification: LastVerification | None
     """The last verification of the audit log that was recorded; None if there is none."""
     horizon_holders: Sequence[HorizonHolder]

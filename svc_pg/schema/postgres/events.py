@@ -11,7 +11,7 @@ from svc_pg.database.query import Query, RawJson, fetch
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import Installation
 
-_TYPES = "select name, description, schema from svc.webhook_event_types where not name ^@ 'webhook.'"  # not our own
+_TYPES = "select name, description, schema from svc.webhook_event_types where '*' = any (patterns)"  # not our own
 
 
 @dataclass(frozen=True, slots=True)

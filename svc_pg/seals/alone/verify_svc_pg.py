@@ -37,6 +37,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256, sha512
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -480,8 +481,8 @@ class Chain:
             self._copy = next(self.copies, (None, None))[0]
         while self._copy is not None and self._copy.number < seal.number:
             self._copy = next(self.copies, (None, None))[0]
-        if self._copy is not None and self._copy.number == seal.number and self._copy.text != seal.text:
-            self._add("seal_replaced", seal.number, f"seal {seal.number} is not the one of the copies")
+        if self._copy is not None and self._copy.number == seal.number:
+            self._compare(self._copy, seal)
         self.last, self._has_followed, self.taken = seal, is_signed, self.taken + 1
         self.newest = seal if seal.version == 2 else self.newest
         return is_signed
@@ -489,9 +490,12 @@ class Chain:
     def end(self) -> None:
         """Report what the copies have behind the last seal, and unknown keys."""
         last = self.last.number if self.last else 0
-        newest = max([last, *([self._copy.number] if self._copy else [])])
-        for copy, _ in self.copies:
-            newest = max(newest, copy.number)
+        newest, changed = last, 0
+        for copy in chain([self._copy] if self._copy else [], (copy for copy, _ in self.copies)):
+            if copy.number <= last or not self._is_forged(copy):
+                newest = max(newest, copy.number)
+            elif (changed := changed + 1) <= MOST_FINDINGS:
+                self._add_changed_copy(copy)
         if newest > last:
             self._add("seal_missing", last + 1, f"{_seals(last + 1, newest)} missing: the copies have them")
         for key_id, (first, latest) in self._unknown.items():
@@ -520,6 +524,23 @@ class Chain:
         message = f"seal {seal.number} was changed, or signed with another key: its signature is not of its text"
         self._add("seal_changed", seal.number, message)
         return False
+
+    def _compare(self, copy: Seal, seal: Seal) -> None:
+        if (copy.text, copy.signature) == (seal.text, seal.signature):
+            return
+        if self._is_forged(copy):
+            self._add_changed_copy(copy)
+        elif copy.text != seal.text:
+            self._add("seal_replaced", seal.number, f"seal {seal.number} is not the one of the copies")
+
+    def _is_forged(self, copy: Seal) -> bool:
+        """True if there are keys of its id, and the copy has a valid signature of none."""
+        keys = [key for key_id, key in self.keys if key_id in (None, copy.key_id)]
+        return bool(keys) and not any(has_signed(key, copy.text, copy.signature) for key in keys)
+
+    def _add_changed_copy(self, copy: Seal) -> None:
+        message = f"the copy of seal {copy.number} was changed: its signature is not of its text"
+        self._add("copy_changed", copy.number, message)
 
     def _add(self, kind: str, seal: int, message: str) -> None:
         self.findings.append(Finding(kind, seal, None, message))

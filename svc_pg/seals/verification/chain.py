@@ -8,6 +8,8 @@ from svc_pg.seals.verification.finding import Finding, FindingKind
 from svc_pg.seals.verification.seal import BEFORE_FIRST, VERSION, Seal, has_signed
 
 _MOST_TRIED: Final = 20
+_MOST_COPIES: Final = 1000
+"""The most copies without a seal that are named as changed."""
 
 
 class Chain:
@@ -48,9 +50,12 @@ class Chain:
     def end(self) -> None:
         """Report the findings of the end: seals that the copies have and the log lacks, and unknown keys."""
         last = self.last.number if self.last else 0
-        newest = last
+        newest, changed = last, 0
         for copy in self._rest():
-            newest = max(newest, copy.number)
+            if copy.number <= last or not self._is_forged(copy):
+                newest = max(newest, copy.number)
+            elif (changed := changed + 1) <= _MOST_COPIES:
+                self._add_changed_copy(copy)
         if newest > last:
             self._missing(last + 1, newest, why=": the copies have them")
         for key_id, (first, latest) in self._unknown.items():
@@ -84,8 +89,21 @@ class Chain:
     def _compare(self, seal: Seal) -> None:
         while self._copy is not None and self._copy.number < seal.number:
             self._copy = next(self._copies, None)
-        if self._copy is not None and self._copy.number == seal.number and self._copy.text != seal.text:
+        copy = self._copy
+        if copy is None or copy.number != seal.number or (copy.text, copy.signature) == (seal.text, seal.signature):
+            return
+        if self._is_forged(copy):
+            self._add_changed_copy(copy)
+        elif copy.text != seal.text:
             self._add("seal_replaced", seal, f"seal {seal.number} is not the one of the copies")
+
+    def _is_forged(self, copy: Seal) -> bool:
+        """True if the copy has a known key, but no valid signature of it."""
+        return copy.key_id in self._public_keys and not self._signed(copy)
+
+    def _add_changed_copy(self, copy: Seal) -> None:
+        message = f"the copy of seal {copy.number} was changed: its signature is not of its text"
+        self._add("copy_changed", copy, message)
 
     def _rest(self) -> Iterator[Seal]:
         if self._copy is not None:

@@ -1,6 +1,10 @@
-"""Copies of seals outside the database: a file with a line of JSON for each, in their order."""
+"""Copies of seals outside the database: a file with a line of JSON for each, or a folder with a file of one line."""
 
 import json
+import os
+import re
+import stat
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -9,12 +13,54 @@ from svc_pg.errors import ProofError
 from svc_pg.seals.verification.seal import Seal
 
 _LONGEST_LINE: Final = 16_384
+_NAME: Final = re.compile(r"([0-9]{19})\.json")
 
 
-def read_copies(file: Path) -> Iterator[Seal]:
-    """The seals of a file, one at a time. Raises ProofError that names the line that is cut or damaged, and OSError."""
-    with file.open("rb") as lines:
-        yield from seals_of(lines, str(file))
+def name_of(number: int) -> str:
+    """The name of a seal's file in a folder of copies: names are in the order of the seals."""
+    return f"{number:019d}.json"
+
+
+def read_copies(path: Path) -> Iterator[Seal]:
+    """The seals of a file or a folder, one at a time, in their order.
+
+    Raises ProofError that names the line or the file that is cut or damaged, or a folder that has none, and OSError.
+    """
+    if not path.is_dir():
+        with path.open("rb") as lines:
+            yield from seals_of(lines, str(path))
+        return
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        numbers = numbers_in(folder)
+        if not numbers:
+            raise ProofError(f"{path} has no copies of seals", hint="Is its disk mounted?")
+        for number in numbers:
+            yield copy_in(folder, number, str(path))
+    finally:
+        os.close(folder)
+
+
+def numbers_in(folder: int) -> "array[int]":
+    """The numbers of the seals that an open folder has files of, in their order. Raises OSError."""
+    with os.scandir(folder) as files:
+        found = array("q", (int(name[1]) for file in files if (name := _NAME.fullmatch(file.name))))
+    return array("q", sorted(found))
+
+
+def copy_in(folder: int, number: int, name: str) -> Seal:
+    """The seal of a number in an open folder of this name. Raises ProofError that names a bad file, and OSError."""
+    file = name_of(number)
+    opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    try:
+        is_file = stat.S_ISREG(os.fstat(opened).st_mode)
+        line = os.read(opened, _LONGEST_LINE) if is_file else b""
+    finally:
+        os.close(opened)
+    seal = _seal_of(line, f"{name}/{file} is damaged: it is no seal")
+    if seal.number != number or not line.endswith(b"\n"):
+        raise ProofError(f"{name}/{file} is damaged: it is not the line of seal {number}", hint="Restore the file.")
+    return seal
 
 
 def seals_of(lines: BinaryIO, name: str) -> Iterator[Seal]:
@@ -27,11 +73,15 @@ def seals_of(lines: BinaryIO, name: str) -> Iterator[Seal]:
                 f"{name} is cut: its line {number} does not end",
                 hint="Restore the file; or remove that line, if the database still has its seal.",
             )
-        try:
-            seal = Seal.of_copy(json.loads(line))
-        except (ValueError, ProofError, RecursionError) as error:
-            raise ProofError(f"{name} is damaged: line {number} is no seal", hint="Restore the file.") from error
+        seal = _seal_of(line, f"{name} is damaged: line {number} is no seal")
         if seal.number <= before:
             raise ProofError(f"{name} is damaged: seal {seal.number} in line {number} comes after seal {before}")
         before = seal.number
         yield seal
+
+
+def _seal_of(line: bytes, problem: str) -> Seal:
+    try:
+        return Seal.of_copy(json.loads(line))
+    except (ValueError, ProofError, RecursionError) as error:
+        raise ProofError(problem, hint="Restore the file.") from error

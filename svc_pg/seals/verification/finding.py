@@ -18,6 +18,7 @@ FindingKind = Literal[
     "seal_replaced",
     "seals_swapped",
     "seal_of_unknown_key",
+    "copy_changed",
     "leaves_changed",
     "entries_differ",
 ]

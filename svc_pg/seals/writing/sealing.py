@@ -1,5 +1,6 @@
 """Seal the settled entries of the log that no seal has yet."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -29,6 +30,11 @@ select svc.audit_add_seal(
            %s, %s, coalesce(%s::timestamptz, '-infinity'), %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s
        ) as is_added
 """
+_ADD_AND_SEND: Final = """
+with added as materialized ({add})
+select a.is_added, case when a.is_added then svc.webhook_emit_seal(%s::json) end::text as nothing from added a
+""".replace("{add}", _ADD)
+_SENDS: Final = "select pg_catalog.to_regprocedure('svc.webhook_emit_seal(json)') is not null as is_sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,12 @@ class _Horizon:
 @dataclass(frozen=True, slots=True)
 class _Added:
     is_added: bool
+    nothing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sends:
+    is_sent: bool
 
 
 def seal(
@@ -171,7 +183,8 @@ def _sealing_rest(
         if not leaves and part.until_id is not None:
             return False  # ids leave out a lot there: count again
         new = _signed(part, leaves, last, pending.at, key)
-        [added] = yield _addition(new, leaves, len(erased), ended_at)
+        [sends] = yield Query(_SENDS, (), _Sends)
+        [added] = yield _addition(new, leaves, len(erased), ended_at, is_sent=sends.is_sent)
         if not added.is_added:
             return True
         made.append(new)
@@ -195,10 +208,12 @@ def _signed(part: Stretch, leaves: bytes, last: Seal | None, at: datetime, key: 
     return replace(new, signature=key.sign(new.text))
 
 
-def _addition(new: Seal, leaves: bytes, erased: int, ended_at: datetime | None) -> Query[_Added]:
+def _addition(new: Seal, leaves: bytes, erased: int, ended_at: datetime | None, *, is_sent: bool) -> Query[_Added]:
+    """Add the seal, and send it to the endpoints that want to know, in one transaction."""
     lowest, highest = UNBOUNDED
+    copy = json.dumps({"number": new.number, **new.copy})
     return Query(
-        _ADD,
+        _ADD_AND_SEND if is_sent else _ADD,
         (
             new.number,
             new.epoch,
@@ -216,6 +231,7 @@ def _addition(new: Seal, leaves: bytes, erased: int, ended_at: datetime | None) 
             new.key_id,
             new.signature,
             leaves,
+            *([copy] if is_sent else []),
         ),
         _Added,
     )

@@ -70,6 +70,15 @@ class DeliveryExhaustedData(EndpointEventData):
 
 
 @dataclass(frozen=True, slots=True)
+class SealedData:
+    """A copy of a seal, as a line of a file of copies has it."""
+
+    number: Annotated[int, Doc("The number of the seal.", 9)]
+    text: Annotated[str, Doc("The text of the seal: JSON that is signed.", '{"entries":12,"entry":"..."}')]
+    signature: Annotated[str, Doc("Its Ed25519 signature in base64.", "bm90IGEgc2lnbmF0dXJl")]
+
+
+@dataclass(frozen=True, slots=True)
 class OwnEvent:
     """One event: its name, the sentence that the database has, the time of sending, and the class of its data."""
 
@@ -110,5 +119,13 @@ OWN_EVENTS: Final[Sequence[OwnEvent]] = (
         "Those that a minute leaves untold are told with the next result of the endpoint.",
         DeliveryExhaustedData,
     ),
+    OwnEvent(
+        "audit.sealed",
+        "A seal of the audit log was made; the data is a copy of it",
+        "It is sent in the transaction of each seal, in a database with webhooks, to endpoints without a tenant.",
+        SealedData,
+    ),
 )
-"""Those but for the ping go to endpoints that subscribe to them by name or as ``webhook.*``; ``*`` does not."""
+"""Those but for the ping go to endpoints that subscribe to them by name, or as ``webhook.*`` or ``audit.*``; ``*`` does
+not subscribe to them.
+"""

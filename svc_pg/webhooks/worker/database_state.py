@@ -16,6 +16,7 @@ from svc_pg.status.installed_products import installed_products
 from svc_pg.status.last_runs import LastRun, last_runs
 from svc_pg.status.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.status.open_findings import OpenFinding, open_findings
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from svc_pg.webhooks.traffic.backlog import UNSETTLED, Backlog, backlog
 from svc_pg.webhooks.worker.worker_connections import connected
 
@@ -37,6 +38,7 @@ class DatabaseState:
     ``backlog`` is None in a database without webhooks. ``seal_lag`` is the age in seconds of the oldest entry without a
     seal, None if the log has no seals. ``verification`` is the last recorded one, None if there is none. ``last_runs``
     are the tasks of maintenance that have run. ``unsettled`` counts the transactions since the oldest one that runs.
+    ``destinations`` are the places of copies of the seals.
     """
 
     backlog: Backlog | None
@@ -44,6 +46,7 @@ class DatabaseState:
     verification: LastVerification | None = None
     last_runs: tuple[LastRun, ...] = ()
     unsettled: int = 0
+    destinations: tuple[SealDestination, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,9 @@ class StateReader:
                     verification[0] if verification else None,
                     tuple(await afetch(conn, last_runs())),
                     await afetch_one(conn, Query(_UNSETTLED, (), lambda unsettled: int(unsettled))),
+                    tuple(await afetch(conn, seal_destinations(has_webhooks=products.has_webhooks)))
+                    if products.has_audit
+                    else (),
                 )
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the backlog: %s", error)

@@ -12,6 +12,7 @@ from svc_pg.status.attribution import Attribution
 from svc_pg.status.last_runs import LastRun
 from svc_pg.status.last_verification import LastVerification
 from svc_pg.status.open_findings import OpenFinding
+from svc_pg.status.seal_destinations import SealDestination
 from svc_pg.webhooks.http.transport import Outcome
 from svc_pg.webhooks.traffic.backlog import Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState
@@ -103,6 +104,7 @@ def _of_audit_log(state: DatabaseState) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", state.seal_lag
         )
+    yield from _of_destinations(state.destinations)
     if state.verification is not None:
         yield from _of_verification(state.verification)
 
@@ -203,6 +205,21 @@ def _of_maintenance(last_runs: Sequence[LastRun]) -> Metric:
         if run.seconds is not None:
             ages.add_metric([run.task], run.seconds)
     return ages
+
+
+def _of_destinations(destinations: Sequence[SealDestination]) -> Iterator[Metric]:
+    labels = ["kind", "destination"]
+    waiting = GaugeMetricFamily(
+        "svc_audit_seals_without_copy", "Seals that a destination outside of the database lacks.", labels=labels
+    )
+    failing = GaugeMetricFamily(
+        "svc_audit_seal_copies_failing", "1 if the last copy of a seal to a destination failed.", labels=labels
+    )
+    for each in destinations:
+        waiting.add_metric([each.kind, each.name], each.waiting)
+        failing.add_metric([each.kind, each.name], int(each.problem is not None))
+    yield waiting
+    yield failing
 
 
 def _of_verification(verification: LastVerification) -> Iterator[Metric]:

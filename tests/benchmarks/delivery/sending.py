@@ -54,7 +54,7 @@ select {endpoint}, now(), id from delivery returning delivery_id"""
 _SAME_WORK: Final = """
 with event as materialized (
     select t.patterns from svc.webhook_event_types t
-     where t.name = {event} and not t.name ^@ 'webhook.' and octet_length({payload}::json::text) <= 262144
+     where t.name = {event} and '*' = any (t.patterns) and octet_length({payload}::json::text) <= 262144
        and (select true from svc.webhook_endpoints e where e.filter is not null order by e.id limit 1) is null
 ), message as (
     insert into svc.webhook_messages (id, event_name, payload)

@@ -134,7 +134,7 @@ def test_a_log_that_lacks_the_copied_seals_is_not_signed(run: Run, database: str
             conn.execute(f"alter table svc.{table} disable trigger all")
             conn.execute(f"delete from svc.{table}")
     done = run("seal", "--to", "seals")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: seal 1 of the file is not in this log")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: seal 1 of the copies is not in this log")
     with psycopg.connect(database) as conn:
         assert audit.seals(conn) == []
 

@@ -228,7 +228,7 @@ def test_maintenance_alone_needs_no_keys_and_appends_copies_of_seals(
     key = SealKey("s1", b"k" * 32)
     worker = start("--only", "maintenance", "--seal-to", str(file), keys="", SVC_SEAL_KEY=key.text)
     worker.wait_until_ready()
-    wait_until(lambda: file.read_text().count("\n") == 1, "it has sealed")
+    wait_until(lambda: file.exists() and file.read_text().count("\n") == 1, "it has sealed")
     assert "svc_audit_sealing_refusals_total 0.0" in worker.get("/metrics")[1]
     for name in ("svc_maintenance_runs_total", "svc_audit_sealing_runs_total"):
         assert f'{name}{{result="failure"}} 0.0' in worker.get("/metrics")[1]

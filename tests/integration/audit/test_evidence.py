@@ -21,9 +21,9 @@ from svc_pg.audit import Verification
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConflictError, TransactionError
 from svc_pg.seals.alone import verify_svc_pg as alone
-from svc_pg.seals.writing.copy_file import line_of
+from svc_pg.seals.writing.copy_line import line_of
 from tests.support.evidence import VECTORS, result_of, run_alone
-from tests.support.forged_logs import CONFIG, DDL, FORGERIES, KEY, Forgery, forge, sealed_log
+from tests.support.forged_logs import CONFIG, DDL, FORGERIES, KEY, Forgery, copies_of, forge, sealed_log
 from tests.support.postgres import Prepare
 from tests.support.tables import create_and_audit
 
@@ -69,7 +69,7 @@ def expected_of(found: Verification) -> dict[str, Any]:
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.name)
 def test_both_verifiers_agree_on_each_forgery(db: Connection, forgery: Forgery, tmp_path: Path) -> None:
     sealed_log(db)
-    copies = [*reversed(audit.seals(db))] if forgery.has_copies else []
+    copies = copies_of(db, forgery)
     forge(db, forgery)
     found = audit.verify(db, public_keys=KEY.public, copies=copies)
     said = [(each.kind, each.entry) for each in found.findings]

@@ -28,7 +28,7 @@ from svc_pg.errors import (
 )
 from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.writing import sealing
-from svc_pg.seals.writing.copy_file import append_new, appending
+from svc_pg.seals.writing.copying import append_new, appending
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -723,7 +723,7 @@ def test_a_file_of_copies_that_is_cut_or_of_another_log_is_refused(db: Connectio
     file.write_bytes(whole)
     db.execute("delete from svc.audit_seal_leaves; delete from svc.audit_seals")
     audit.seal(db, key=KEY)
-    with pytest.raises(ProofError, match="seal 2 of the file is not in this log"), appending(file) as copies:
+    with pytest.raises(ProofError, match="seal 2 of the copies is not in this log"), appending(file) as copies:
         append_new(db, copies)
     assert file.read_bytes() == whole
 

@@ -21,8 +21,9 @@ from svc_pg.errors import ConflictError, TransactionError
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
 from svc_pg.maintenance.sealer import Sealer
 from svc_pg.seals.verification.copies import read_copies
-from svc_pg.seals.writing.copy_file import append_new, appending
+from svc_pg.seals.writing.copying import append_new, appending
 from svc_pg.status.last_runs import last_runs
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from tests.support.hooks import endpoint, hooks_config, is_asleep, rows, working
 from tests.support.pgbouncer import pgbouncer
 from tests.support.waiting import wait_until
@@ -246,6 +247,15 @@ def sealing_problem(conn: psycopg.Connection[Any]) -> str:
     return "".join(run.problem or "" for run in fetch(conn, last_runs()) if run.task == "sealing")
 
 
+def destination(conn: psycopg.Connection[Any]) -> SealDestination:
+    nothing = SealDestination("copies", "", None, 0, None, None)
+    return next(iter(fetch(conn, seal_destinations(has_webhooks=True))), nothing)
+
+
+def copies_problem(conn: psycopg.Connection[Any]) -> str:
+    return destination(conn).problem or ""
+
+
 def without_seals(conn: psycopg.Connection[Any]) -> None:
     """Remove all seals as a superuser can."""
     with conn.transaction():
@@ -322,13 +332,58 @@ def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database
         without_seals(conn)
         sealer = Sealer(database, key=key, copies=file, every=SOON)
         with running(sealer):
-            wait_until(lambda: "seal 4 of the file is not in this log" in sealing_problem(conn))
+            wait_until(lambda: "seal 4 of the copies is not in this log" in sealing_problem(conn))
             assert sealer.statistics.sealing_refusals > 0
             file.write_bytes(whole[:-1])
             wait_until(lambda: "is cut: its line 4 does not end" in sealing_problem(conn))
             wait_until(is_folder, "no copy is made in between")
-            wait_until(lambda: "cannot be read or written: Is a directory" in sealing_problem(conn))
+            wait_until(lambda: "no longer has the copies up to seal" in copies_problem(conn))
+            wait_until(lambda: "seal 4 is no longer in the log" in sealing_problem(conn))
         assert audit.seals(conn) == []
+
+
+def test_a_worker_keeps_copies_in_a_folder_and_goes_on_sealing_while_that_is_gone(
+    database: str, tmp_path: Path
+) -> None:
+    key, folder = SealKey("s1", b"k" * 32), tmp_path / "copies"
+    folder.mkdir()
+
+    def entry(name: str) -> None:
+        audit.capture_log(conn, name, "INSERT")
+
+    with psycopg.connect(database, autocommit=True) as conn:
+        with running(Sealer(database, key=key, copies=folder, every=SOON)):
+            entry("a")
+            wait_until(lambda: len([*folder.glob("*.json")]) == 1)
+            wait_until(lambda: (destination(conn).last_seal, destination(conn).waiting) == (1, 0))
+            assert destination(conn).copied_at is not None
+            folder.rename(tmp_path / "gone")
+            entry("b")
+            wait_until(lambda: audit.seals(conn)[0].number == 2, "it seals without the folder")
+            wait_until(lambda: copies_problem(conn) != "")
+            assert (destination(conn).last_seal, destination(conn).waiting) == (1, 1)
+            assert sealing_problem(conn) == ""
+            assert [row.problem for row in fetch(conn, last_runs()) if row.task == "sealing"] == [None]
+            assert f"{folder} is gone" in copies_problem(conn)
+            folder.mkdir()  # an empty one, as if its disk were not mounted
+            wait_until(lambda: "no longer has the copies up to seal 1: mount it" in copies_problem(conn))
+            assert [*folder.iterdir()] == []
+            folder.rmdir()
+            (tmp_path / "gone").rename(folder)
+            entry("c")
+            wait_until(lambda: (destination(conn).last_seal, copies_problem(conn)) == (3, ""), "it has caught up")
+        copies = [*read_copies(folder)]
+        assert copies == [*reversed(audit.seals(conn))]
+        assert audit.verify(conn, public_keys=key.public, copies=copies).is_intact
+        conn.execute("set session_replication_role = replica")
+        for table in ("audit_seal_leaves", "audit_seals"):
+            conn.execute(f"alter table svc.{table} disable trigger all")
+        conn.execute("delete from svc.audit_seal_leaves where seal = 3; delete from svc.audit_seals where number = 3")
+        sealer = Sealer(database, key=key, copies=folder, every=SOON)
+        with running(sealer):
+            wait_until(lambda: "seal 3 of the copies is not in this log" in sealing_problem(conn))
+        found = audit.verify(conn, public_keys=key.public, copies=read_copies(folder))
+        assert [each.message for each in found.findings] == ["seal 3 is missing: the copies have them"]
 
 
 def test_what_maintenance_did_last_is_on_record(database: str) -> None:

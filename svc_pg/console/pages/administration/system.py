@@ -33,6 +33,7 @@ async def system_page(request: PageRequest) -> Answer:
     values = {
         "holds": [] if holds is None else holds.data,
         "status": status,
+        "destinations": status.seal_destinations,
         "log": log,
         "late_since": request.now - timedelta(seconds=status.backlog.oldest_due_seconds),
         "workers": [program for program in status.programs if program.kind == "worker"],

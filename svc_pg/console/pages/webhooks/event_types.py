@@ -9,6 +9,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.events.event_types import EventType
+from svc_pg.webhooks.events.own_events import OWN_EVENTS
 
 _LONGEST: Final = 64 * 1024
 
@@ -22,7 +23,8 @@ async def event_types_page(request: PageRequest) -> Answer:
 def divided(types: Iterable[EventType]) -> Mapping[str, Sequence[EventType]]:
     """The types of the application, and those of webhooks themselves, which its endpoints can have too."""
     every = list(types)
-    own = [each for each in every if each.name.startswith("webhook.")]
+    names = {event.name for event in OWN_EVENTS}
+    own = [each for each in every if each.name in names]
     return {"types": [each for each in every if each not in own], "own_types": own}
 
 

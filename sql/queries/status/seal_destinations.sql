@@ -1,0 +1,8 @@
+-- The destinations of copies with the number of seals that each lacks behind its last.
+select 'copies' as kind, d.name, d.last_seal, greatest(l.number - coalesce(d.last_seal, 0), 0) as waiting, d.copied_at,
+       d.problem
+  from svc.seal_destinations d
+  left join lateral (
+      select coalesce((select s.number from svc.audit_seals s order by s.number desc limit 1), 0) as number
+  ) l on true
+ order by d.name limit %s

@@ -1,0 +1,46 @@
+"""Wait a limited time for calls that may hang for ever, such as those of a folder on another machine."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, TypeVar
+
+from svc_pg.errors import SvcError
+
+_LONGEST: Final = timedelta(seconds=30)
+
+Value = TypeVar("Value")
+
+
+class Patience:
+    """Makes calls in a thread, one at a time. While one hangs, the next is refused; the thread ends with the program.
+
+    ``name`` begins the message of the error.
+    """
+
+    def __init__(self, name: str, *, longest: timedelta = _LONGEST) -> None:
+        self._name = name
+        self._longest = longest
+        self._thread: threading.Thread | None = None
+
+    def call(self, work: Callable[[], Value]) -> Value:
+        """The value of the call, or its error. Raises SvcError if it takes too long, or an earlier one still does."""
+        if self._thread is not None and self._thread.is_alive():
+            raise SvcError(f"{self._name} does not answer: an earlier call hangs")
+        values: list[Value] = []
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                values.append(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised below
+                errors.append(error)
+
+        self._thread = threading.Thread(target=run, daemon=True, name="seal copies")
+        self._thread.start()
+        self._thread.join(self._longest.total_seconds())
+        if self._thread.is_alive():
+            raise SvcError(f"{self._name} does not answer within {self._longest.total_seconds():g} s")
+        if errors:
+            raise errors[0]
+        return values[0]

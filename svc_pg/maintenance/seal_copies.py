@@ -1,0 +1,110 @@
+"""The copies of the seals that a worker keeps in a file or a folder: a failing one is noted, and holds up nothing."""
+
+import logging
+import socket
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from psycopg import Connection
+
+from svc_pg.errors import ProofError, SvcError
+from svc_pg.maintenance.patience import Patience
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.seals.writing.copying import Copies, appending, check_copies, lacking, naming
+from svc_pg.status.seal_destinations import last_seal_at, note_destination
+
+_log = logging.getLogger(__name__)
+
+_LONGEST_RUN: Final = 20.0  # seconds of a run; the next one goes on
+
+
+def destination_name(path: Path) -> str:
+    """The name of copies at this path of this machine, among the destinations."""
+    return f"{socket.gethostname()}:{path.absolute()}"
+
+
+class SealCopies:
+    """Copies at a path, which is opened for a short time in each run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.known: Seal | None = None
+        """The first last copy that was seen: the log has to keep its seal."""
+        self._name = destination_name(path)
+        self._patience = Patience(str(path))
+        self._found: Copies | None = None
+        self._told: str | None = None
+
+    def look(self, conn: Connection[Any]) -> None:
+        """Read the last copy, if that is possible now. Raises ProofError if the log lacks it, or it is damaged."""
+        known = last_seal_at(conn, self._name)
+        before = self._found if self._found is not None and len(self._found.lacks) == 1 else None
+        try:
+            self._found = self._patience.call(lambda: self._opened(before, is_new=known is None))
+        except ProofError as error:
+            self._found = None
+            self._note(conn, str(error))
+            raise
+        except (OSError, SvcError) as error:
+            self._found = None
+            self._note(conn, str(error))
+            return
+        self.known = self.known or self._found.last
+        try:
+            check_copies(conn, self._found)
+        except ProofError as error:
+            self._note(conn, str(error))
+            raise
+        last = self._found.last
+        if known is not None and (last is None or last.number < known):
+            self._found = None
+            self._note(
+                conn,
+                f"{self.path} no longer has the copies up to seal {known}: mount it, or put them back; or begin anew:"
+                f" svc-pg seal --to {self.path}",
+            )
+
+    def write(self, conn: Connection[Any]) -> None:
+        """Add the seals that the copies lack, for some seconds, and note how far that came.
+
+        Raises ProofError if there is another copy of one.
+        """
+        if self._found is None:
+            return
+        found, end = self._found, time.monotonic() + _LONGEST_RUN
+        problem, is_whole = None, True
+        try:
+            for page in lacking(conn, found.lacks):
+                found = self._patience.call(partial(self._appended, found, page))
+                if not (is_whole := time.monotonic() < end):
+                    break
+        except ProofError as error:
+            self._note(conn, str(error))
+            raise
+        except (OSError, SvcError) as error:
+            problem = str(error)
+        self._found = found if problem is None else None
+        self._note(conn, problem, last=found.last, is_whole=is_whole)
+
+    def _opened(self, before: Copies | None, *, is_new: bool) -> Copies:
+        if not is_new and not self.path.exists():
+            raise SvcError(f"{self.path} is gone", hint="Mount it, or put it back.")
+        with naming(self.path), appending(self.path, before=before) as copies:
+            return copies
+
+    def _appended(self, before: Copies, seals: list[Seal]) -> Copies:
+        with naming(self.path), appending(self.path, before=before) as copies:
+            copies.append(seals)
+            return copies
+
+    def _note(
+        self, conn: Connection[Any], problem: str | None, *, last: Seal | None = None, is_whole: bool = False
+    ) -> None:
+        if problem is not None and problem != self._told:
+            _log.error("copies of the seals: %s", problem)
+        self._told = problem
+        number = None if last is None else last.number
+        is_whole = is_whole and problem is None
+        note_destination(conn, self._name, last_seal=number, is_whole=is_whole, problem=problem)

@@ -1,0 +1,69 @@
+"""Where copies of the seals go, outside of the database, and the state of each, as its writer last told."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from psycopg import Connection
+
+from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
+from svc_pg.formats.doc import Doc
+from svc_pg.status.last_runs import LONGEST_PROBLEM
+
+MOST: Final = 100
+"""The most destinations that are told."""
+_LONGEST_NAME: Final = 500
+
+_READ: Final = statement("queries/status/seal_destinations.sql")
+_WITH_ENDPOINTS: Final = statement("queries/status/seal_endpoints.sql").replace("{destinations}", _READ)
+_NOTE: Final = """
+insert into svc.seal_destinations as d (name, last_seal, copied_at, problem)
+values (%s, %s, case when %s then clock_timestamp() end, %s)
+    on conflict (name) do update set last_seal = coalesce(excluded.last_seal, d.last_seal),
+       copied_at = coalesce(excluded.copied_at, d.copied_at), problem = excluded.problem, seen_at = clock_timestamp()
+"""
+_FORGET: Final = "delete from svc.seal_destinations where seen_at < clock_timestamp() - interval '30 days'"
+_LAST: Final = "select last_seal from svc.seal_destinations where name = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class SealDestination:
+    """A place outside of the database to which copies of the seals go."""
+
+    kind: Annotated[
+        Literal["copies", "endpoint"],
+        Doc("Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed.", "copies"),
+    ]
+    name: Annotated[
+        str, Doc("Its host and path, or its URL without user name and query.", "shop-1:/mnt/elsewhere/seals")
+    ]
+    last_seal: Annotated[int | None, Doc("The last seal that is there; null if none is.", 9)]
+    waiting: Annotated[int, Doc("The number of seals that it lacks; of an endpoint among the last thousand.", 0)]
+    copied_at: Annotated[datetime | None, Doc("The time at which all seals were last there; null if never.")]
+    problem: Annotated[str | None, Doc("The error since then; null if there is none.", "/mnt/elsewhere/seals is gone")]
+
+
+def seal_destinations(*, has_webhooks: bool) -> Query[SealDestination]:
+    """All of them by name, and then the endpoints that get seals, if there are webhooks."""
+    return Query(_WITH_ENDPOINTS if has_webhooks else _READ, (MOST,), SealDestination)
+
+
+def last_seal_at(conn: Connection[Any], name: str) -> int | None:
+    """The last seal that a destination had, as its writer told; None if it has told nothing."""
+    row = conn.execute(_LAST, (name[-_LONGEST_NAME:],)).fetchone()
+    return None if row is None else row[0]
+
+
+def note_destination(
+    conn: Connection[Any],
+    name: str,
+    *,
+    last_seal: int | None = None,
+    is_whole: bool = False,
+    problem: str | None = None,
+) -> None:
+    """Record the state of a destination: its last seal, if all are there. Forget those not seen for 30 days."""
+    words = None if problem is None else problem.replace("\0", "")[:LONGEST_PROBLEM]
+    conn.execute(_NOTE, (name[-_LONGEST_NAME:], last_seal, is_whole, words))
+    conn.execute(_FORGET)

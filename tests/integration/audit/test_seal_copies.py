@@ -1,0 +1,110 @@
+"""Copies of seals outside the database name what a superuser did to the seals inside."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from svc_pg.audit import SealKey, Verification
+from svc_pg.errors import ProofError
+from svc_pg.seals.verification.copies import name_of, read_copies
+from svc_pg.seals.writing.copy_line import line_of
+from svc_pg.seals.writing.copying import append_new, appending
+from tests.support.postgres import Prepare, embedded_programs
+from tests.support.tables import audited, create_and_audit
+
+Connection = psycopg.Connection[Any]
+
+KEY: Final = SealKey("s1", b"k" * 32)
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(conninfo, "create table t (id int primary key)", audited("t"))
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[Connection]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        yield conn
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "copies"
+    path.mkdir()
+    return path
+
+
+def seal(conn: Connection, count: int = 1) -> None:
+    """Make as many seals, of an entry each."""
+    for _ in range(count):
+        audit.capture_log(conn, "a", "INSERT")
+        assert len(audit.seal(conn, key=KEY)) == 1
+
+
+def copy(conn: Connection, folder: Path) -> int:
+    with appending(folder) as copies:
+        return append_new(conn, copies)
+
+
+def verified(conn: Connection, folder: Path) -> Verification:
+    return audit.verify(conn, public_keys=KEY.public, copies=read_copies(folder))
+
+
+def test_an_old_dump_that_is_restored_is_named(
+    db: Connection, database: str, empty_database: str, folder: Path
+) -> None:
+    seal(db, 2)
+    programs = embedded_programs()
+    dump = subprocess.run([programs / "pg_dump", "--dbname", database], capture_output=True, check=True).stdout
+    seal(db, 2)
+    assert copy(db, folder) == 4
+    psql = [str(programs / "psql"), "--quiet", "--dbname", empty_database]
+    subprocess.run(psql, input=dump, capture_output=True, check=True)
+    with psycopg.connect(empty_database, autocommit=True) as restored:
+        assert audit.verify(restored, public_keys=KEY.public).is_intact  # the limit of seals without copies
+        missing = "seals 3 to 4 are missing: the copies have them"
+        assert [each.message for each in verified(restored, folder).findings] == [missing]
+        with pytest.raises(ProofError, match="seal 4 of the copies is not in this log"):
+            copy(restored, folder)
+        audit.capture_log(restored, "a", "INSERT")
+        audit.seal(restored, key=KEY)  # by somebody without the copies
+        said = [(each.kind, each.seal) for each in verified(restored, folder).findings]
+        assert said[0] == ("seal_replaced", 3)
+        assert {kind for kind, _ in said} <= {"seal_replaced", "seal_missing"}
+    assert verified(db, folder).is_intact
+
+
+def test_copies_that_the_folder_lost_come_back_and_others_stay(db: Connection, folder: Path) -> None:
+    seal(db, 4)
+    assert copy(db, folder) == 4
+    for number in (1, 3):
+        (folder / name_of(number)).unlink()
+    assert verified(db, folder).is_intact
+    assert copy(db, folder) == 2
+    file = folder / name_of(2)
+    edited = replace([*read_copies(folder)][1], entries=9)
+    file.unlink()
+    file.write_bytes(line_of(edited))
+    (folder / name_of(3)).unlink()
+    assert copy(db, folder) == 1
+    assert file.read_bytes() == line_of(edited)
+    [finding] = verified(db, folder).findings
+    assert (finding.kind, finding.seal) == ("copy_changed", 2)
+    assert finding.message == "the copy of seal 2 was changed: its signature is not of its text"
+
+
+def test_many_seals_are_copied_some_at_a_time(db: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("svc_pg.seals.writing.copying._PAGE", 2)
+    seal(db, 5)
+    assert copy(db, folder) == 5
+    for number in (1, 2, 3):
+        (folder / name_of(number)).unlink()
+    assert copy(db, folder) == 3
+    assert [*read_copies(folder)] == [*reversed(audit.seals(db))]

@@ -1,0 +1,108 @@
+"""The event audit.sealed carries a copy of each seal to whoever subscribes to it by name, in its transaction."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import psycopg
+import pytest
+from pydantic import ValidationError
+
+from svc_pg import audit, webhooks
+from svc_pg.audit import SealKey
+from svc_pg.config import Config
+from svc_pg.database.query import fetch, scalar
+from svc_pg.errors import SvcError
+from svc_pg.seals.verification.seal import Seal
+from svc_pg.status.seal_destinations import SealDestination, seal_destinations
+from tests.integration.webhooks.test_operational_events import CONFIG, Connection, attempt, new
+from tests.support.hooks import install
+from tests.support.postgres import Prepare
+
+KEY: Final = SealKey("s1", b"k" * 32)
+URL: Final = "https://notary.example/seals"
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, CONFIG)
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[Connection]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        yield conn
+
+
+def seal(conn: Connection) -> Seal:
+    audit.capture_log(conn, "a", "INSERT")
+    [made] = audit.seal(conn, key=KEY)
+    return made
+
+
+def sent(conn: Connection) -> list[Any]:
+    """The data of the events, the oldest first."""
+    text = "select payload from svc.webhook_messages where event_name = 'audit.sealed' order by id"
+    return [payload for (payload,) in conn.execute(text)]
+
+
+def destinations(conn: Connection) -> list[SealDestination]:
+    return fetch(conn, seal_destinations(has_webhooks=True))
+
+
+def test_each_seal_is_sent_as_a_copy_and_its_state_is_told(db: Connection) -> None:
+    endpoint = new(db, f"{URL}?token=hush", "audit.sealed")
+    assert [(each.kind, each.name, each.waiting) for each in destinations(db)] == [("endpoint", URL, 0)]
+    made = [seal(db), seal(db)]
+    data = sent(db)
+    assert [each["number"] for each in data] == [1, 2]
+    assert [Seal.of_copy(each) for each in data] == made
+    copies = [Seal.of_copy(json.loads(json.dumps(each))) for each in data]
+    assert audit.verify(db, public_keys=KEY.public, copies=copies).is_intact
+    [state] = destinations(db)
+    assert (state.last_seal, state.waiting, state.copied_at) == (None, 2, None)
+    attempt(db, endpoint)
+    assert destinations(db)[0].problem is not None
+    db.execute("update svc.webhook_deliveries set next_attempt_at = now() where status = 'pending'")
+    attempt(db, endpoint, "delivered")
+    [state] = destinations(db)
+    assert (state.last_seal, state.waiting, state.problem) == (2, 0, None)
+    assert state.copied_at is not None
+
+
+@pytest.mark.parametrize(
+    ("events", "options", "count"),
+    [
+        (["*"], {}, 0),
+        (["order.*", "webhook.*"], {}, 0),
+        (["audit.sealed"], {"tenant": "acme"}, 0),
+        (["audit.*"], {}, 1),
+        (["audit.sealed", "*"], {}, 1),
+    ],
+)
+def test_it_goes_only_to_who_asks_for_it(
+    db: Connection, events: list[str], options: dict[str, Any], count: int
+) -> None:
+    new(db, URL, *events, **options)
+    seal(db)
+    assert len(sent(db)) == scalar(db, "select count(*) from svc.webhook_deliveries") == count
+
+
+def test_a_seal_that_is_not_added_sends_nothing(db: Connection) -> None:
+    new(db, URL, "audit.sealed")
+    db.execute("alter table svc.audit_seal_leaves add check (seal < 2)")
+    seal(db)
+    with pytest.raises(psycopg.errors.CheckViolation):
+        seal(db)
+    assert [each["number"] for each in sent(db)] == [1]
+
+
+def test_nobody_else_can_send_or_define_it(db: Connection) -> None:
+    for name in ("audit.sealed", "webhook.endpoint.failing"):
+        with pytest.raises(SvcError, match="is sent by svc-pg itself"):
+            webhooks.send(db, name, {})
+        with pytest.raises(SvcError, match="is sent by svc-pg itself"):
+            webhooks.send_many(db, name, [{}])
+    with pytest.raises(ValidationError, match=r'"audit.sealed" is an event of svc-pg itself'):
+        Config.model_validate({"webhooks": {"events": {"audit.sealed": {}}}})
+    assert scalar(db, "select count(*) from svc.webhook_messages") == 0
