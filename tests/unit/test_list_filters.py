@@ -80,6 +80,9 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "coverage": Surfaces(audit.coverage, "get /audit/coverage", None, "/coverage"),
     "coverage counted": Surfaces(None, "get /audit/coverage/counts", None, None),
     "history of a record": Surfaces(None, "get /audit/records/{table}/{id}", None, "/audit/records/:table/:id"),
+    "tracks of a record": Surfaces(
+        None, "get /audit/records/{table}/{id}/tracks", None, "/audit/records/:table/:id/tracks"
+    ),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),
     "tenants": Surfaces(None, "get /tenant/tenants", None, "/tenants"),

@@ -84,6 +84,13 @@ class TrackChange:
     entry_id: Annotated[str, ENTRY_ID]
     xact_id: Annotated[str, XACT]
     time: Annotated[datetime, Doc("The time of the change; of one that was found, the time of the comparison.")]
+    until: Annotated[
+        datetime | None,
+        Doc(
+            "The time until which the record was so; null for the state of now. Not the time of the next change if its"
+            " table was emptied, or its rules left changes out."
+        ),
+    ]
     operation: Annotated[Operation, OPERATION]
     actor: Annotated[int, Doc("The position of its actor in `actors`, from 0.", 0)]
     field_count: Annotated[int, Doc("The number of fields that it changed.", 2)]
@@ -153,6 +160,7 @@ def _change(state: RecordState, actor: int, field_count: int) -> TrackChange:
         entry_id=state.entry_id,
         xact_id=state.xact_id,
         time=state.valid_from,
+        until=state.valid_to,
         operation=state.operation,
         actor=actor,
         field_count=field_count,
@@ -187,12 +195,13 @@ def _tracks(states: Sequence[RecordState], changed: Sequence[Sequence[FieldDiff]
         for each in fields:
             track = tracks.setdefault(each.field, Track(each.field, []))
             after = NOT_THERE if _ends(state) else _value(each, each.after)
-            if not (_begins(state) or _ends(state)) or _last_value(track) not in (after, NOT_THERE, None):
+            is_other = _last_value(track) not in (after, None) if _begins(state) else not _ends(state)
+            if is_other:
                 moved.add(each.field)
             track.ticks.append(Tick(at, _value(each, each.before), after))
     wanted = [track for name, track in tracks.items() if name in moved]
     ends = [at for at, state in enumerate(states) if _ends(state)]
-    for track in wanted:  # an emptied table has no values of its records
+    for track in wanted:  # a change of the key, or one that was erased, does not name all fields
         had = {tick.change for tick in track.ticks}
         track.ticks.extend(Tick(at, HIDDEN, NOT_THERE) for at in ends if at not in had)
         track.ticks.sort(key=lambda tick: tick.change)
