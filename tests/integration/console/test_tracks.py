@@ -120,7 +120,7 @@ def test_long_values_that_begin_alike_are_told_apart(client: httpx.Client) -> No
 
 
 def test_pages_have_each_change_once(client: httpx.Client) -> None:
-    cursor, ids = {}, list[str]()
+    cursor, ids = dict[str, str](), list[str]()
     while True:
         page = tracks(client, limit=2, **cursor)
         ids = [*(change["entryId"] for change in page["changes"]), *ids]
