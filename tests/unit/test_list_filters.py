@@ -24,6 +24,7 @@ MANNERS: Final = {
     "all",  # without the filter that a command has by itself
     "between",  # since and until in one
     "view",  # transactions or rows
+    "from",  # an end of a comparison, as "to"
     "newest",  # how many are counted
     "q",  # filters as one text
 }

@@ -1,4 +1,4 @@
--- Of the newest endpoints those with some letters in their description or URL, without its query, which may hold a token
+-- Of the newest endpoints those with some letters in their description or URL, without its query: it may hold a token
 with newest as (
     select e.id, e.tenant, e.description, split_part(e.url, '?', 1) as url, e.status
       from svc.webhook_endpoints e order by e.id desc limit %(most)s

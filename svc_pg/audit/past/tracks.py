@@ -43,10 +43,11 @@ class TrackValue:
     ]
     value: Annotated[Snapshot | None, Doc("The value, if it is known; null may also be the value itself.", "39.00")]
     beginning: Annotated[
-        str | None, Doc(f"The first {LONGEST} characters of a long value: of a text, or of the JSON.", None)
+        str | None, Doc(f"The first {LONGEST} characters of a long value: of a text, or of the JSON.", "Two people")
     ] = None
     digest: Annotated[
-        str | None, Doc("The beginning of the SHA-256 of a long value's JSON: equal ones are the same value.", None)
+        str | None,
+        Doc("The beginning of the SHA-256 of a long value's JSON: equal ones are the same value.", "9f86d081884c7d65"),
     ] = None
 
 
@@ -97,8 +98,8 @@ class TrackChange:
     ends: Annotated[bool, Doc("True if the record was not there after it, or had another key.")]
     is_erased: Annotated[bool, Doc("True if the values of the entry were erased.")]
     is_in_order: Annotated[bool, Doc("False if changes between it and the one before may be missing.")]
-    moved_from: Annotated[str | None, Doc("The key that the record had before, if it got another one.", None)]
-    moved_to: Annotated[str | None, Doc("The key that the record got, if it got another one.", None)]
+    moved_from: Annotated[str | None, Doc("The key that the record had before, if it got another one.", "41")]
+    moved_to: Annotated[str | None, Doc("The key that the record got, if it got another one.", "43")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class RecordTracks:
     field_count: Annotated[int, Doc("The number of all fields that have a track.", 1)]
     unchanged_fields: Annotated[int, Doc("The number of other fields of the newest of these states.", 3)]
     next_cursor: Annotated[str | None, Doc("The cursor for older changes; null if there are none.", "eyJpIjo3fQ")]
-    prev_cursor: Annotated[str | None, Doc("That for newer changes; null if there are none.", None)] = None
+    prev_cursor: Annotated[str | None, Doc("That for newer changes; null if there are none.", "eyJpIjo5fQ")] = None
 
 
 NOT_THERE: Final = TrackValue("not_there", None)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, assert_never
 
 import psycopg
 
@@ -172,6 +172,8 @@ class _Looks:
                 async for found in self._records(given.rest):
                     if found.kind == "action":
                         yield found
+            case _:
+                assert_never(given.verb)
 
     async def _records(self, text: str) -> AsyncIterator[Suggestion]:
         names = await self._tables(text)
