@@ -118,7 +118,7 @@ function completing(form) {
   let asked = 0, due = 0, of = ["", 0] // the text and the caret for which the list is
   const options = () => all("[role=option]", box), chosen = () => $("[aria-selected=true]", box)
   const isFind = form.matches(".find")
-  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-controls", isFind ? "found" : "offers"], ["aria-expanded", "false"]]) field.setAttribute(name, value)
+  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "false"]]) field.setAttribute(name, value)
   function close() {
     asked++
     clearTimeout(due)
@@ -146,6 +146,7 @@ function completing(form) {
   }
   function show(now, ...children) {
     box.replaceChildren(...children)
+    field.setAttribute("aria-controls", isFind ? "found" : "offers")
     const count = options().length
     if (!count) return close()
     of = now
