@@ -70,7 +70,7 @@ class Described:
             yield self._file(f"{stream}[bytes]")
         else:
             yield self._method(self.action, self._returned(), "answer", [], is_async=is_async)
-        if self.paging:
+        if self.paging and self.answer.startswith("Page["):
             yield self._iterate("AsyncIterator" if is_async else "Iterator")
 
     def _returned(self) -> str:

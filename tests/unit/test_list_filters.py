@@ -24,6 +24,7 @@ MANNERS: Final = {
     "all",  # without the filter that a command has by itself
     "between",  # since and until in one
     "view",  # transactions or rows
+    "from",  # an end of a comparison, as "to"
     "newest",  # how many are counted
     "q",  # filters as one text
 }
@@ -80,6 +81,9 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "coverage": Surfaces(audit.coverage, "get /audit/coverage", None, "/coverage"),
     "coverage counted": Surfaces(None, "get /audit/coverage/counts", None, None),
     "history of a record": Surfaces(None, "get /audit/records/{table}/{id}", None, "/audit/records/:table/:id"),
+    "tracks of a record": Surfaces(
+        None, "get /audit/records/{table}/{id}/tracks", None, "/audit/records/:table/:id/tracks"
+    ),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),
     "tenants": Surfaces(None, "get /tenant/tenants", None, "/tenants"),

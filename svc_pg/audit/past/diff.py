@@ -70,15 +70,23 @@ def diff(entry: Entry | RecordState) -> Diff:
     deeply to be compared.
     """
     if is_erased(entry):
-        return Diff([FieldDiff(name, None, None, is_redacted=True) for name in entry.changed_fields or ()], [])
+        return Diff(changed_values(entry), [])
     before, after = _side(entry.before_data), _side(entry.after_data)
-    changed = set(entry.changed_fields or ())
     redacted = set(entry.redacted_fields or ())
     with _bounded():
         return Diff(
-            fields=list(_fields(before, after, changed, redacted)),
+            fields=list(_fields(before, after, set(entry.changed_fields or ()), redacted)),
             steps=list(_steps("", _without(before, redacted), _without(after, redacted), depth=0)),
         )
+
+
+def changed_values(entry: Entry | RecordState) -> list[FieldDiff]:
+    """The fields that differ between the two snapshots, as ``diff``, without its steps. Raises QueryError."""
+    if is_erased(entry):
+        return [FieldDiff(name, None, None, is_redacted=True) for name in entry.changed_fields or ()]
+    before, after = _side(entry.before_data), _side(entry.after_data)
+    with _bounded():
+        return list(_fields(before, after, set(entry.changed_fields or ()), set(entry.redacted_fields or ())))
 
 
 class Number(RawJson):

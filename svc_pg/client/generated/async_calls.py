@@ -37,6 +37,7 @@ __all__ = [
     "AsyncSession",
     "AsyncSessions",
     "AsyncSignIn",
+    "AsyncSuggestions",
     "AsyncSystem",
     "AsyncTables",
     "AsyncTenants",
@@ -337,6 +338,20 @@ class AsyncSystem:
         return await self._api.answer(ops.SYSTEM_GET)
 
 
+class AsyncSuggestions:
+    """The operations ``suggestions``."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def list(self, **query: Unpack[requests.SuggestionsListQuery]) -> models.Suggestions:
+        """Things and actions that a text may mean, of those that the session may see and do.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.SUGGESTIONS_LIST, Arguments(query=query))
+
+
 class AsyncChanges:
     """The operations ``changes``."""
 
@@ -498,6 +513,13 @@ class AsyncRecords:
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
         return await self._api.answer(ops.RECORDS_AS_OF, Arguments(path=[table, id], query=query))
+
+    async def tracks(self, table: str, id: str, **query: Unpack[requests.RecordsTracksPage]) -> models.RecordTracks:
+        """The newest changes of one record, with a track for each field that changed.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.RECORDS_TRACKS, Arguments(path=[table, id], query=query))
 
 
 class AsyncTransactions:
@@ -1087,6 +1109,7 @@ class AsyncResources:
         self.console_events = AsyncConsoleEvents(api)
         self.data_changes = AsyncDataChanges(api)
         self.system = AsyncSystem(api)
+        self.suggestions = AsyncSuggestions(api)
         self.changes = AsyncChanges(api)
         self.entries = AsyncEntries(api)
         self.records = AsyncRecords(api)

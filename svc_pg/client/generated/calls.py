@@ -37,6 +37,7 @@ __all__ = [
     "Session",
     "Sessions",
     "SignIn",
+    "Suggestions",
     "System",
     "Tables",
     "Tenants",
@@ -337,6 +338,20 @@ class System:
         return self._api.answer(ops.SYSTEM_GET)
 
 
+class Suggestions:
+    """The operations ``suggestions``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.SuggestionsListQuery]) -> models.Suggestions:
+        """Things and actions that a text may mean, of those that the session may see and do.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.SUGGESTIONS_LIST, Arguments(query=query))
+
+
 class Changes:
     """The operations ``changes``."""
 
@@ -496,6 +511,13 @@ class Records:
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
         return self._api.answer(ops.RECORDS_AS_OF, Arguments(path=[table, id], query=query))
+
+    def tracks(self, table: str, id: str, **query: Unpack[requests.RecordsTracksPage]) -> models.RecordTracks:
+        """The newest changes of one record, with a track for each field that changed.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_TRACKS, Arguments(path=[table, id], query=query))
 
 
 class Transactions:
@@ -1085,6 +1107,7 @@ class Resources:
         self.console_events = ConsoleEvents(api)
         self.data_changes = DataChanges(api)
         self.system = System(api)
+        self.suggestions = Suggestions(api)
         self.changes = Changes(api)
         self.entries = Entries(api)
         self.records = Records(api)

@@ -68,6 +68,8 @@ __all__ = [
     "RecordsEntriesQuery",
     "RecordsStatesPage",
     "RecordsStatesQuery",
+    "RecordsTracksPage",
+    "RecordsTracksQuery",
     "RecoverEndpointRequest",
     "ReplayMessagesRequest",
     "RotateSecretRequest",
@@ -77,6 +79,7 @@ __all__ = [
     "SessionsListPage",
     "SessionsListQuery",
     "SignInPollQuery",
+    "SuggestionsListQuery",
     "TablesAsOfPage",
     "TablesAsOfQuery",
     "TablesListPage",
@@ -228,6 +231,15 @@ class DataChangesListPage(DataChangesListQuery, total=False):
     """NextCursor of a page."""
     before: str | None
     """PrevCursor of a page, for the page before it."""
+
+
+class SuggestionsListQuery(TypedDict, total=False):
+    """The parameters of ``suggestions.list``."""
+
+    q: str | None
+    """What somebody typed: a name, an id, a key, or an action."""
+    here: str | None
+    """The page that somebody looks at, below ``/ui``, for ``export this``."""
 
 
 class EntriesListQuery(TypedDict, total=False):
@@ -447,6 +459,24 @@ class TablesAsOfPage(TablesAsOfQuery, total=False):
 
     limit: int | None
     """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
+    before: str | None
+    """PrevCursor of a page, for the page before it."""
+
+
+class RecordsTracksQuery(TypedDict, total=False):
+    """The parameters of ``records.tracks``."""
+
+    fields_from: int | None
+    """The tracks to leave out, those with most ticks: a page has up to 40 of ``field_count``."""
+
+
+class RecordsTracksPage(RecordsTracksQuery, total=False):
+    """Those of a page of ``records.tracks``."""
+
+    limit: int | None
+    """The changes of a page."""
     cursor: str | None
     """NextCursor of a page."""
     before: str | None

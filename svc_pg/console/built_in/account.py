@@ -6,6 +6,7 @@ from svc_pg.console.built_in.account_changes import changes_route
 from svc_pg.console.built_in.account_data_changes import data_changes_route
 from svc_pg.console.built_in.account_events import events_route
 from svc_pg.console.built_in.account_sessions import SessionRoutes
+from svc_pg.console.built_in.account_suggestions import SuggestionRoutes
 from svc_pg.console.built_in.account_system import system_route
 from svc_pg.console.built_in.account_tokens import TokenRoutes
 from svc_pg.console.database import Database
@@ -26,6 +27,7 @@ def account_product(database: Database, log: AuditLog, *, config: Config, tenant
             events_route(database),
             data_changes_route(database),
             system_route(database, config),
+            *SuggestionRoutes(database, log, config.audit, tenants).endpoints(),
             changes_route(Changes(database, log)),
         ],
     )

@@ -10,6 +10,7 @@ from svc_pg.console.built_in.audit_files import FileRoutes
 from svc_pg.console.built_in.audit_past import PastRoutes
 from svc_pg.console.built_in.audit_proof import ProofRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
+from svc_pg.console.built_in.audit_tracks import TrackRoutes
 from svc_pg.console.built_in.audit_transactions import TransactionRoutes
 from svc_pg.console.built_in.audit_values import ValueRoutes
 from svc_pg.console.database import Database
@@ -30,6 +31,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
             *EntryRoutes(log, cursors).endpoints(),
             *TransactionRoutes(log, cursors).endpoints(),
             *PastRoutes(log, cursors).endpoints(),
+            *TrackRoutes(log, cursors).endpoints(),
             *ChangeRoutes(log).endpoints(),
             *ProofRoutes(log).endpoints(),
             *CountRoutes(log).endpoints(),

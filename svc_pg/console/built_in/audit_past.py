@@ -131,7 +131,7 @@ class PastRoutes:
 
     async def _states(self, request: AuthenticatedRequest) -> ConsoleResponse:
         given = self.cursors.decrypted(request.session, request.query)
-        with _found(request):
+        with past_problems(request):
             wanted = filtered(history(request.params["table"], request.params["id"]), given, _STATES)
             async with self.log.past(request.session) as conn:
                 page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
@@ -140,7 +140,7 @@ class PastRoutes:
 
     async def _blame(self, request: AuthenticatedRequest) -> ConsoleResponse:
         given = self.cursors.decrypted(request.session, request.query)
-        with _found(request):
+        with past_problems(request):
             table = str(TableName.parse(request.params["table"]))
             after = filtered(None, given, _ORIGINS)
             async with self.log.past(request.session) as conn:
@@ -152,7 +152,7 @@ class PastRoutes:
         return ConsoleResponse(200, self.cursors.encrypted(request.session, page))
 
     async def _record(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with _found(request):
+        with past_problems(request):
             rows = _rows(request, request.query, _TIME).record(request.params["id"])
             async with self.log.past(request.session) as conn:
                 row = await rows.aone(conn)
@@ -160,7 +160,7 @@ class PastRoutes:
 
     async def _table(self, request: AuthenticatedRequest) -> ConsoleResponse:
         given = self.cursors.decrypted(request.session, request.query)
-        with _found(request):
+        with past_problems(request):
             rows = _rows(request, given, _ROWS)
             async with self.log.past(request.session) as conn:
                 page = await rows.alist(conn, max_bytes=PAGE_BYTES)
@@ -185,7 +185,7 @@ def _rows(request: AuthenticatedRequest, given: QueryParams, filters: Mapping[st
 
 
 @contextmanager
-def _found(request: AuthenticatedRequest) -> Iterator[None]:
+def past_problems(request: AuthenticatedRequest) -> Iterator[None]:
     """Turn errors of reading the past into problems."""
     try:
         yield

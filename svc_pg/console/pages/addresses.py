@@ -43,6 +43,10 @@ class Addresses:
         query = {name: "" if at is None else timestamp(at) for name, at in (("time", time), ("with", beside))}
         return self._url("audit", "records", table, record_id, "as-of", query=query)
 
+    def tracks(self, table: str, record_id: str) -> str:
+        """One record through time, field by field."""
+        return self._url("audit", "records", table, record_id, "tracks")
+
     def transaction(self, xact_id: str) -> str:
         """All that one transaction changed."""
         return self._url("audit", "transactions", xact_id)

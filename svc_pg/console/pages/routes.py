@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import overview, search, stream, theme
+from svc_pg.console.pages import overview, palette, search, stream, theme
 from svc_pg.console.pages.administration import activity, data_changes, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, NavItem
@@ -30,7 +30,8 @@ ROUTES: Final[Sequence[PageRoute]] = [
         filters=["window"],
     ),
     PageRoute("GET", "/changes", stream.changed, is_stream=True),
-    PageRoute("GET", "/search", search.search_page, filters=["q"]),
+    PageRoute("GET", "/search", search.search_page, filters=["q", palette.HERE]),
+    PageRoute("GET", "/search/suggestions", palette.palette_page, filters=["q", palette.HERE]),
     *AUDIT_LOG,
     *WEBHOOKS,
     PageRoute(

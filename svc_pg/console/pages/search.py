@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
+from svc_pg.console.pages import palette
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.findings import Finding, More, Reading
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_readings import NUMBER, READINGS, WITHOUT_AUDIT, contents, facts
+from svc_pg.console.suggestions import command
 
 MOST_CHARACTERS: Final = 500
 
@@ -15,7 +17,9 @@ async def search_page(request: PageRequest) -> Answer:
     """All readings of the text that lead somewhere, the surest first; if they lead to one page, that page."""
     text = request.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:
-        return Html("search", {"text": text[:MOST_CHARACTERS], "found": [], "more": [], "is_asked": bool(text)})
+        return Html(
+            "search", {"text": text[:MOST_CHARACTERS], "found": [], "more": [], "actions": [], "is_asked": bool(text)}
+        )
     read = await _read(request, text, READINGS if request.has_audit else WITHOUT_AUDIT)
     if not request.has_audit:
         pass  # nothing else has words or numbers
@@ -24,10 +28,15 @@ async def search_page(request: PageRequest) -> Answer:
     elif NUMBER.fullmatch(text):  # a number that a record has as its key may be meant as a value of another
         read += await _read(request, text, (contents,))
     found = _findings(read)
-    if len({each.address for each in found}) == 1:
+    if len({each.address for each in found}) == 1 and command(text) is None:
         return SeeOther(found[0].address)
+    groups, _ = await palette.hits(request, text)
+    actions = [hit for group in groups if group.heading == palette.DO for hit in group.hits]
     more = [each for each in read if isinstance(each, More)]
-    return Html("search", {"text": text, "found": found, "more": list(dict.fromkeys(more)), "is_asked": True})
+    return Html(
+        "search",
+        {"text": text, "found": found, "more": list(dict.fromkeys(more)), "actions": actions, "is_asked": True},
+    )
 
 
 async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) -> list[Finding | More]:

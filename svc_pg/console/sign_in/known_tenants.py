@@ -43,6 +43,11 @@ class KnownTenants:
         self._tenants: Tenants | None = None
         self._name = ""
 
+    @property
+    def table(self) -> Tenants | None:
+        """The tenants of the table that was named; None if none was."""
+        return self._tenants
+
     def are_in(self, table: TenantTable) -> None:
         """From now on, tenants are the rows of this table."""
         self._tenants, self._name = Tenants(table), table.name

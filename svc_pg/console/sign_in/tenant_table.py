@@ -43,6 +43,10 @@ class TenantTable:
 SVC_TENANTS: Final = TenantTable(name="svc.tenants", created_at_column="created_at", updated_at_column="updated_at")
 
 
+MOST_LOOKED_AT: Final = 10_000
+"""The tenants, by id, among which a suggestion looks for letters of a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tenant:
     """One tenant."""
@@ -60,6 +64,11 @@ _ROW: Final = """{id}::text as id, {name}::text as name, {created}::timestamptz 
 _ALL: Final = "select {row} from {table}"
 _IS_NAMED: Final = "{name} is not null"
 _IS_CALLED: Final = "strpos(lower({name}::text), lower(%s)) > 0"
+_LOOKED_THROUGH: Final = """
+select {row} from (select t.* from {table} t where {name} is not null order by {id} limit %s) looked_at
+ where strpos(lower({name}::text), lower(%s)) > 0 or {id}::text = %s
+ order by {id}::text <> %s, {name}, {id} limit %s
+"""
 _BY_NAME: Final = " order by {name}, {id}"
 _BEYOND: Final = "({name}, {id}) > (%s, %s)"
 _BY_NAME_BACKWARDS: Final = " order by {name} desc, {id} desc"
@@ -117,6 +126,10 @@ class Tenants:
     async def find(self, conn: AsyncConnection[Any], tenant_id: str, *, is_locked: bool = False) -> Tenant | None:
         """The tenant with this id; ``is_locked`` locks it until the end of the transaction."""
         return _first(await self._run(conn, _LOCK if is_locked else _ONE, tenant_id))
+
+    async def looked_through(self, conn: AsyncConnection[Any], text: str, *, shown: int) -> Sequence[Tenant]:
+        """Tenants with these letters in their name, or this id, among the first ``MOST_LOOKED_AT`` by id."""
+        return await self._run(conn, _LOOKED_THROUGH, MOST_LOOKED_AT, text, text, text, shown)
 
     async def kept(self, conn: AsyncConnection[Any], tenant_id: str) -> Tenant | None:
         """The tenant with this id, which nobody removes before the end of the transaction."""

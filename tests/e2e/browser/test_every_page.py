@@ -21,6 +21,7 @@ PERMISSIONS: Sequence[Permission] = ("admin", "write", "read")
 FILES = {
     "/audit/export",
     "/audit/offers",
+    "/search/suggestions",
     "/audit/entries/:id/:side",
     "/audit/entries/:id/revert.sql",
     "/audit/transactions/:id/revert.sql",

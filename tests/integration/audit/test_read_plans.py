@@ -232,6 +232,7 @@ def test_the_states_and_the_entries_of_a_record_cost_what_they_show(conn: Connec
     for most, query in (
         (4_000, audit.history("t", HOT).limit(100)),
         (4_000, audit.history("t", HOT).order("oldest").limit(100)),
+        (2_500, audit.history("t", HOT).limit(24)),  # the page of tracks
         (3_000, audit.history("t", "402").limit(500)),
         (2_500, audit.query().resource("t").record(HOT).limit(100)),
         (2_500, audit.query().resource("t").record(HOT).order("oldest").limit(100)),

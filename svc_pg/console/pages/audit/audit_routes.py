@@ -14,6 +14,7 @@ from svc_pg.console.pages.audit import (
     revert_page,
     selection,
     tail,
+    tracks_page,
     transaction,
 )
 from svc_pg.console.pages.navigation import AUDIT, NavItem
@@ -63,5 +64,12 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         as_of_page.as_of_page,
         is_compressed=True,
         filters=["time", "with"],
+    ),
+    PageRoute(
+        "GET",
+        "/audit/records/:table/:id/tracks",
+        tracks_page.tracks_page,
+        is_compressed=True,
+        filters=tracks_page.FILTERS,
     ),
 ]

@@ -117,7 +117,8 @@ function completing(form) {
   const field = $("input[name=q]", form), box = $(".offer", form)
   let asked = 0, due = 0, of = ["", 0] // the text and the caret for which the list is
   const options = () => all("[role=option]", box), chosen = () => $("[aria-selected=true]", box)
-  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-controls", "offers"], ["aria-expanded", "false"]]) field.setAttribute(name, value)
+  const isFind = form.matches(".find")
+  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "false"]]) field.setAttribute(name, value)
   function close() {
     asked++
     clearTimeout(due)
@@ -134,12 +135,18 @@ function completing(form) {
   }
   async function offer() {
     const mine = ++asked, now = [field.value, field.selectionStart], text = field.value.slice(0, field.selectionStart)
-    const answer = await fetch(`${form.dataset.offers}?${new URLSearchParams({ q: text })}`, { signal: AbortSignal.timeout(5000) }).catch(() => null)
+    if (isFind && !text.trim()) return recent()
+    const more = isFind && text.length < 200 ? { here: here() } : {}
+    const answer = await fetch(`${form.dataset.offers}?${new URLSearchParams({ q: text, ...more })}`, { signal: AbortSignal.timeout(5000) }).catch(() => null)
     if (mine !== asked) return
     if (!answer?.ok || answer.redirected) return close()
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
     if (mine !== asked) return
-    box.replaceChildren(...fresh.body.children)
+    show(now, ...fresh.body.children)
+  }
+  function show(now, ...children) {
+    box.replaceChildren(...children)
+    field.setAttribute("aria-controls", isFind ? "found" : "offers")
     const count = options().length
     if (!count) return close()
     of = now
@@ -149,7 +156,15 @@ function completing(form) {
     say(`${count} to choose from`)
   }
   const soon = () => { clearTimeout(due); due = setTimeout(offer, 150) }
+  function recent() { // of this tab alone, which forgets them when it is closed
+    const links = seen().filter(([href]) => href !== location.href).map(([href, title], at) =>
+      Object.assign(document.createElement("a"), { href, id: `hit-${at + 1}`, textContent: title, tabIndex: -1, role: "option", ariaSelected: "false" }))
+    const list = Object.assign(document.createElement("div"), { id: "found", className: "offers hits", role: "listbox", ariaLabel: "Lately here" })
+    list.append(...links)
+    show([field.value, field.selectionStart], list)
+  }
   function take(option) {
+    if (option.href) return void (location = option.href)
     const rest = field.value.slice(field.selectionStart).trimStart(), text = option.dataset.text
     close()
     field.value = rest ? `${text.trimEnd()} ${rest}` : text
@@ -173,7 +188,24 @@ function completing(form) {
   box.addEventListener("pointerdown", (event) => event.preventDefault()) // the focus stays in the field
   box.addEventListener("click", ({ target }) => { if (target.closest("[role=option]")) take(target.closest("[role=option]")) })
 }
+const here = () => (location.pathname + location.search).replace(/^.*?\/ui(?=\/)/, "").slice(0, 2000)
+const seen = () => { try { return JSON.parse(sessionStorage.getItem("svc-seen")) ?? [] } catch { return [] } }
+try { // a page of a thing, not of a list or of a secret
+  if (/\/(entries|records|transactions|endpoints|deliveries|tenants|events)\/[^/]+/.test(location.pathname) && !/\/(secret|gone)$/.test(location.pathname)) {
+    const others = seen().filter(([href]) => href !== location.href)
+    sessionStorage.setItem("svc-seen", JSON.stringify([[location.href, document.title.replace(/ · [^·]*$/, "")], ...others].slice(0, 8)))
+  }
+} catch { /* private windows keep nothing */ }
 for (const form of all("[data-offers]")) completing(form)
+addEventListener("submit", ({ target }) => { if (/\/sign-out$/.test(target.action)) try { sessionStorage.removeItem("svc-seen") } catch { /* nothing is kept */ } })
+addEventListener("keydown", (event) => {
+  if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || $("dialog:modal")) return
+  const field = $(".find input")
+  if (!field) return
+  event.preventDefault()
+  field.focus()
+  field.select()
+})
 
 // Live elements: when something changed, the page is asked for again, and those that differ are put in the place of the
 // old ones: what somebody reads, selects or has scrolled stays, and so does the focus.

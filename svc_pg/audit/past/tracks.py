@@ -1,0 +1,252 @@
+"""Lay the states of a record out as tracks: for each field that changed, its values from change to change."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Annotated, Final, Literal
+
+from svc_pg.audit.log.entry import ACTOR, DB_USER, ENTRY_ID, FOUND, OPERATION, XACT, Operation
+from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.past.diff import FieldDiff, changed_values
+from svc_pg.audit.past.record_history import RecordState
+from svc_pg.database.pagination import Page
+from svc_pg.errors import QueryError
+from svc_pg.formats.doc import Doc
+
+MOST_CHANGES: Final = 100
+"""The most changes of one page of tracks."""
+MOST_FIELDS: Final = 40
+MOST_TICKS: Final = 1_000
+"""The most ticks of the fields of one page together, unless its first field has more."""
+LONGEST: Final = 200
+"""The characters of a value's JSON that a track has; of a longer one it has the beginning."""
+MOST_BYTES: Final = 1 << 20
+"""The most bytes of the states of one page in the database, unless its first state has more."""
+_DIGITS: Final = 32
+_ENDS: Final = frozenset({"DELETE", "GONE", "TRUNCATE"})
+
+ValueState = Literal["known", "long", "not_there", "hidden"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackValue:
+    """A value of a field."""
+
+    state: Annotated[
+        ValueState,
+        Doc(
+            "`known`; `long` if only its beginning is here; `not_there` if the record or its field was not there;"
+            " `hidden` if it was redacted or erased, or is nested too deeply to be read."
+        ),
+    ]
+    value: Annotated[Snapshot | None, Doc("The value, if it is known; null may also be the value itself.", "39.00")]
+    beginning: Annotated[
+        str | None, Doc(f"The first {LONGEST} characters of a long value: of a text, or of the JSON.", "Two people")
+    ] = None
+    digest: Annotated[
+        str | None,
+        Doc("The beginning of the SHA-256 of a long value's JSON: equal ones are the same value.", "9f86d081884c7d65"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A change of a field."""
+
+    change: Annotated[int, Doc("The position of the change in `changes`, from 0.", 1)]
+    before: Annotated[TrackValue, Doc("The value before it, which other changes than those shown may have set.")]
+    after: Annotated[TrackValue, Doc("The value that the field got.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A field that changed, and its values."""
+
+    field: Annotated[str, Doc("The name of the field.", "price")]
+    ticks: Annotated[list[Tick], Doc("Its changes, the oldest first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackActor:
+    """Somebody who made changes of a page: an actor, or, if no actor was set, a role of the database."""
+
+    actor_id: Annotated[str | None, ACTOR]
+    db_user: Annotated[str, DB_USER]
+    is_found: Annotated[bool, FOUND]
+    changes: Annotated[int, Doc("The number of their changes on this page.", 2)]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackChange:
+    """A change of the record."""
+
+    entry_id: Annotated[str, ENTRY_ID]
+    xact_id: Annotated[str, XACT]
+    time: Annotated[datetime, Doc("The time of the change; of one that was found, the time of the comparison.")]
+    until: Annotated[
+        datetime | None,
+        Doc(
+            "The time until which the record was so; null for the state of now. Not the time of the next change if its"
+            " table was emptied, or its rules left changes out."
+        ),
+    ]
+    operation: Annotated[Operation, OPERATION]
+    actor: Annotated[int, Doc("The position of its actor in `actors`, from 0.", 0)]
+    field_count: Annotated[int, Doc("The number of fields that it changed.", 2)]
+    ends: Annotated[bool, Doc("True if the record was not there after it, or had another key.")]
+    is_erased: Annotated[bool, Doc("True if the values of the entry were erased.")]
+    is_in_order: Annotated[bool, Doc("False if changes between it and the one before may be missing.")]
+    moved_from: Annotated[str | None, Doc("The key that the record had before, if it got another one.", "41")]
+    moved_to: Annotated[str | None, Doc("The key that the record got, if it got another one.", "43")]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTracks:
+    """Some changes of a record in the order of change, the oldest first, and a track for each field that changed.
+
+    A field that has its first value only, or that only ended with the record, has no track.
+    """
+
+    actors: Annotated[list[TrackActor], Doc("Those who made the changes, in the order of their first one here.")]
+    changes: Annotated[list[TrackChange], Doc("The changes, the oldest first.")]
+    fields: Annotated[
+        list[Track], Doc(f"Up to {MOST_FIELDS} tracks, those with most ticks first: from `fieldsFrom` on.")
+    ]
+    field_count: Annotated[int, Doc("The number of all fields that have a track.", 1)]
+    unchanged_fields: Annotated[int, Doc("The number of other fields of the newest of these states.", 3)]
+    next_cursor: Annotated[str | None, Doc("The cursor for older changes; null if there are none.", "eyJpIjo3fQ")]
+    prev_cursor: Annotated[str | None, Doc("That for newer changes; null if there are none.", "eyJpIjo5fQ")] = None
+
+
+NOT_THERE: Final = TrackValue("not_there", None)
+HIDDEN: Final = TrackValue("hidden", None)
+
+
+def tracks_of(page: Page[RecordState], *, fields_from: int = 0) -> RecordTracks:
+    """The tracks of a page of states, which may come in either order; fields before ``fields_from`` are left out."""
+    states = list(page.data)
+    if len(states) > 1 and _place(states[0]) > _place(states[-1]):
+        states.reverse()
+    changed = [_changed(state) for state in states]
+    tracks = _tracks(states, changed)
+    actors: dict[tuple[bool, str | None, str], list[int]] = {}
+    for at, state in enumerate(states):
+        actors.setdefault(_actor(state), []).append(at)
+    numbers = {at: number for number, own in enumerate(actors.values()) for at in own}
+    return RecordTracks(
+        actors=[TrackActor(actor, user, is_found, len(own)) for (is_found, actor, user), own in actors.items()],
+        changes=[_change(each, numbers[at], len(changed[at])) for at, each in enumerate(states)],
+        fields=_fitting(tracks[fields_from:]),
+        field_count=len(tracks),
+        unchanged_fields=len(_names(states) - {each.field for each in tracks}),
+        next_cursor=page.next_cursor,
+        prev_cursor=page.prev_cursor,
+    )
+
+
+def _place(state: RecordState) -> tuple[datetime, int]:
+    return state.valid_from, int(state.place_id)
+
+
+def _actor(state: RecordState) -> tuple[bool, str | None, str]:
+    if state.is_found:  # who compared is not who changed
+        return True, None, ""
+    return False, state.actor_id, "" if state.actor_id is not None else state.db_user
+
+
+def _change(state: RecordState, actor: int, field_count: int) -> TrackChange:
+    return TrackChange(
+        entry_id=state.entry_id,
+        xact_id=state.xact_id,
+        time=state.valid_from,
+        until=state.valid_to,
+        operation=state.operation,
+        actor=actor,
+        field_count=field_count,
+        ends=_ends(state),
+        is_erased=state.is_erased,
+        is_in_order=state.is_in_order,
+        moved_from=state.moved_from,
+        moved_to=state.moved_to,
+    )
+
+
+def _ends(state: RecordState) -> bool:
+    return state.operation in _ENDS or state.moved_to is not None
+
+
+def _begins(state: RecordState) -> bool:
+    return state.operation in ("INSERT", "SNAPSHOT") and state.before_data is None
+
+
+def _changed(state: RecordState) -> list[FieldDiff]:
+    try:
+        return changed_values(state)
+    except (QueryError, ValueError):  # nested too deeply, or a number of 5,000 digits
+        return [FieldDiff(name, None, None, is_redacted=True) for name in state.changed_fields or ()]
+
+
+def _tracks(states: Sequence[RecordState], changed: Sequence[Sequence[FieldDiff]]) -> list[Track]:
+    """A track for each field that a change set, or that was not the same each time that the record began."""
+    tracks: dict[str, Track] = {}
+    moved: set[str] = set()
+    for at, (state, fields) in enumerate(zip(states, changed, strict=True)):
+        for each in fields:
+            track = tracks.setdefault(each.field, Track(each.field, []))
+            after = NOT_THERE if _ends(state) else _value(each, each.after)
+            is_other = _last_value(track) not in (after, None) if _begins(state) else not _ends(state)
+            if is_other:
+                moved.add(each.field)
+            track.ticks.append(Tick(at, _value(each, each.before), after))
+    wanted = [track for name, track in tracks.items() if name in moved]
+    ends = [at for at, state in enumerate(states) if _ends(state)]
+    for track in wanted:  # a change of the key, or one that was erased, does not name all fields
+        had = {tick.change for tick in track.ticks}
+        track.ticks.extend(Tick(at, HIDDEN, NOT_THERE) for at in ends if at not in had)
+        track.ticks.sort(key=lambda tick: tick.change)
+    return sorted(wanted, key=lambda track: (-len(track.ticks), track.field))
+
+
+def _last_value(track: Track) -> TrackValue | None:
+    """The last value that the field had before it began again."""
+    return next((tick.after for tick in reversed(track.ticks) if tick.after != NOT_THERE), None)
+
+
+def _value(field: FieldDiff, side: Snapshot | None) -> TrackValue:
+    if field.is_redacted:
+        return HIDDEN
+    if side is None:
+        return NOT_THERE
+    text = side.text
+    if len(text) <= LONGEST:
+        return TrackValue("known", side)
+    beginning = json.loads(text) if text.startswith('"') else text
+    digest = sha256(text.encode(errors="backslashreplace")).hexdigest()
+    return TrackValue("long", None, beginning[:LONGEST], digest[:_DIGITS])
+
+
+def _fitting(tracks: Sequence[Track]) -> list[Track]:
+    return list(_bounded(tracks))
+
+
+def _bounded(tracks: Sequence[Track]) -> Iterator[Track]:
+    ticks = 0
+    for number, track in enumerate(tracks[:MOST_FIELDS]):
+        ticks += len(track.ticks)
+        if number and ticks > MOST_TICKS:
+            return
+        yield track
+
+
+def _names(states: Sequence[RecordState]) -> set[str]:
+    """The names of the fields of the newest state whose values the log has."""
+    for state in reversed(states):
+        for side in (state.after_data, state.before_data):
+            if side is not None and not state.is_erased:
+                try:
+                    return set(side)
+                except (ValueError, RecursionError):
+                    return set()
+    return set()
