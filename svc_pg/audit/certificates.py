@@ -51,7 +51,11 @@ class CertifiedEntry:
         int | None, Doc("Its place among the entries of its seal, counted from 0; null if it has none.", 188)
     ]
     sealed_leaf: Annotated[
-        str | None, Doc("The leaf that was sealed, in hexadecimal, if the entry is `changed`.", None)
+        str | None,
+        Doc(
+            "The 48 bytes of the leaf that was sealed, in hexadecimal, if the entry is `changed`; else null.",
+            "000000000002d093" + "0002e0d1c6f0a400" + "913b848e" * 8,
+        ),
     ]
     proof: Annotated[
         RawJson | None,
@@ -61,7 +65,7 @@ class CertifiedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Entries with their proofs, which ``verify_svc_pg.py certificate`` verifies with the public key alone."""
+    """Entries with their proofs, which the verifier in one file verifies with the public key alone."""
 
     kind: Annotated[Literal["svc-pg audit certificate"], Doc("The kind of the file.", "svc-pg audit certificate")]
     version: Annotated[int, Doc("Its version.", 1)]

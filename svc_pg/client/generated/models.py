@@ -20,6 +20,8 @@ __all__ = [
     "CaptureRules",
     "CapturedTable",
     "CausedDeliveries",
+    "Certificate",
+    "CertifiedEntry",
     "ChangeCount",
     "ClaimedSession",
     "ConnectedProgram",
@@ -82,6 +84,8 @@ __all__ = [
     "Retention",
     "Revert",
     "SchemaDifference",
+    "SealPublicKey",
+    "SealPublicKeys",
     "SentEvent",
     "Session",
     "SessionRecord",
@@ -841,6 +845,66 @@ class Hold(Answer):
     """The number of other records that it keeps because they refer to this one, as of the last purge or erasure, or of
     the hold itself.
     """
+
+
+class SealPublicKey(Answer):
+    """A public key that verifies seals."""
+
+    key_id: str
+    """The id of the key, which its seals name."""
+    public_key: str
+    """Its 32 bytes in base64 (Ed25519)."""
+    fingerprint: str
+    """The SHA-256 of these bytes, in hexadecimal."""
+
+
+class SealPublicKeys(Answer):
+    """The public keys that the console knows. Compare them with a copy from elsewhere before you trust them."""
+
+    keys: Sequence[SealPublicKey]
+    """The keys; empty if its settings have none."""
+
+
+class CertifiedEntry(Answer):
+    """An entry of a certificate, and what proves it."""
+
+    id: str
+    """The id of the entry."""
+    state: str
+    """``sealed`` if the entry leads to the root of its seal, whose signature is left to you. ``changed`` if its seal
+    has another leaf with this id, ``missing`` if it has none. With ``leaves_changed``, the leaves that the database
+    keeps lead to another root. ``withheld`` if your permission does not show all of the entry. One of sealed,
+    not_sealed, changed, missing, leaves_changed, withheld; later versions may have others.
+    """
+    place: int | None
+    """Its place among the entries of its seal, counted from 0; None if it has none."""
+    sealed_leaf: str | None
+    """The 48 bytes of the leaf that was sealed, in hexadecimal, if the entry is ``changed``; else None."""
+    proof: Any
+    """The proof, as ``svc-pg prove`` prints it; None if the entry is ``not_sealed`` or ``withheld``."""
+
+
+class Certificate(Answer):
+    """Entries with their proofs, which the verifier in one file verifies with the public key alone."""
+
+    kind: str
+    """The kind of the file. One of svc-pg audit certificate; later versions may have others."""
+    version: int
+    """Its version."""
+    subject: str
+    """The thing that it is about. One of entry, record, erasure; later versions may have others."""
+    table: str | None
+    """The table of the record; None unless it is about one."""
+    record: str | None
+    """The key of the record; None unless it is about one."""
+    digest: str | None
+    """The root of the hash tree (RFC 9162) over the leaves of its ``sealed`` entries in their order; of one entry its
+    lowest node. Null if no entry is sealed.
+    """
+    entries: Sequence[CertifiedEntry]
+    """The entries, the newest first; of an erasure the entry that tells of it, then those that it erased."""
+    is_complete: bool
+    """False if there are more entries than these, which are 20 at most, of 4 MiB of contents."""
 
 
 class TimeCount(Answer):
