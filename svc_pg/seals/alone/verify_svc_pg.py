@@ -1002,7 +1002,9 @@ _LONGEST_PATH: Final = 64
 def check_certificate(file: Path, keys: list[tuple[str | None, bytes]]) -> tuple[list[str], bool]:
     """A line for each entry of a certificate and one for its digest, and whether all are proven."""
     found = _certificate(file)
-    lines, leaves, is_proven = [], [], bool(found["entries"])
+    lines: list[str] = []
+    leaves: list[bytes] = []
+    is_proven = bool(found["entries"])
     for certified in found["entries"]:
         try:
             key, proof = str(certified["id"]), certified["proof"]
