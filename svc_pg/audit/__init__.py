@@ -7,6 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from svc_pg.audit.actors import aactor, actor
+from svc_pg.audit.certificates import (
+    Certificate,
+    CertifiedEntry,
+    acertify,
+    acertify_erasure,
+    acertify_record,
+    certify,
+    certify_erasure,
+    certify_record,
+)
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
 from svc_pg.audit.exports.evidence import EvidenceReport, aevidence, evidence
 from svc_pg.audit.exports.exporting import aexport, export
@@ -52,6 +62,8 @@ __all__ = [
     "Actor",
     "AsOf",
     "AuditQuery",
+    "Certificate",
+    "CertifiedEntry",
     "Change",
     "CoverageCounts",
     "CoverageQuery",
@@ -86,6 +98,9 @@ __all__ = [
     "Verification",
     "aactor",
     "ablame",
+    "acertify",
+    "acertify_erasure",
+    "acertify_record",
     "acting",
     "acting_as",
     "actor",
@@ -108,6 +123,9 @@ __all__ = [
     "averify",
     "blame",
     "capture_log",
+    "certify",
+    "certify_erasure",
+    "certify_record",
     "check_proof",
     "coverage",
     "current_actor",

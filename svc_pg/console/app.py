@@ -125,7 +125,7 @@ class Console:
         )
         """The built-in product, for ``webhooks_app``."""
         cursors = TenantCursors(signing_keys(settings))
-        audit = audit_product(self._database, log, config=desired.audit, cursors=cursors)
+        audit = audit_product(self._database, log, settings=settings, config=desired.audit, cursors=cursors)
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
         self.app = asgi_app(

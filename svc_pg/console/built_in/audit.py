@@ -2,6 +2,7 @@
 
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.audit_certificates import CertificateRoutes
 from svc_pg.console.built_in.audit_changes import ChangeRoutes
 from svc_pg.console.built_in.audit_counts import CountRoutes
 from svc_pg.console.built_in.audit_coverage import CoverageRoutes
@@ -16,12 +17,16 @@ from svc_pg.console.built_in.audit_values import ValueRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.settings import Settings
 
 
-def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cursors: TenantCursors) -> Product:
+def audit_product(
+    database: Database, log: AuditLog, *, settings: Settings, config: AuditConfig, cursors: TenantCursors
+) -> Product:
     """The product, which reads ``log`` and records exports in ``database``.
 
-    ``config`` has the rules of tables, and the age of entries that a purge removes by default.
+    ``settings`` have the public keys of seals. ``config`` has the rules of tables, and the age of entries that a purge
+    removes by default.
     """
     return Product(
         id="audit",
@@ -34,6 +39,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
             *TrackRoutes(log, cursors).endpoints(),
             *ChangeRoutes(log).endpoints(),
             *ProofRoutes(log).endpoints(),
+            *CertificateRoutes(log, settings).endpoints(),
             *CountRoutes(log).endpoints(),
             *ValueRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),

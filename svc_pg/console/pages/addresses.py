@@ -32,6 +32,18 @@ class Addresses:
         """One entry of the audit log."""
         return self._url("audit", "entries", entry_id)
 
+    def proof(self, entry_id: str) -> str:
+        """The proof of one entry, which is its certificate too."""
+        return self._url("audit", "entries", entry_id, "proof")
+
+    def erasure(self, entry_id: str) -> str:
+        """The certificate of the erasure of which this entry tells."""
+        return self._url("audit", "entries", entry_id, "erasure")
+
+    def record_certificate(self, table: str, record_id: str) -> str:
+        """The certificate of the newest entries of one record."""
+        return self._url("audit", "records", table, record_id, "certificate")
+
     def record(self, table: str, record_id: str) -> str:
         """The life of one record; ``table`` is written as in the audit log."""
         return self._url("audit", "records", table, record_id)

@@ -1,6 +1,7 @@
 """Verify an export of an audit log of svc-pg by its seals. It needs Python 3.11 and this file alone.
 
 python -I verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--since TIME] [--until TIME] [--json]
+python -I verify_svc_pg.py certificate certificate.json KEY
 
 ``svc-pg evidence`` writes both files. KEY is a file with the public key: PEM, or ``s1:BASE64`` as ``svc-pg keys new
 seal`` prints it; several keys follow each other. ``--copies`` has seals that were kept outside the database, the later
@@ -11,9 +12,12 @@ without a seal are not proven; they are named, and with ``--until`` there are no
 Exit code 3: something differs, a line each, or the seals do not reach to ``--until``. Exit code 1: the files cannot be
 read, or nothing is sealed.
 
-The file has six parts: signatures, input, entries, seals, removals, comparison. Entries are sorted in a temporary
-file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an export
-without svc-pg" of the documentation has the format.
+With ``certificate``, the file is a certificate of the console, and each of its entries is verified by itself: exit code
+0 if all are proven, 3 if one is not, 1 if it cannot be read.
+
+The file has seven parts: signatures, input, entries, seals, removals, comparison, certificates. Entries are sorted in a
+temporary file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an
+export without svc-pg" of the documentation has the format.
 
 ``-I`` keeps Python from taking modules from the folder of the program, where whoever wrote the evidence could have put
 a ``json.py``. Without it, the program itself takes that folder away before it imports anything.
@@ -1009,8 +1013,119 @@ def _parts(leaf: bytes) -> tuple[int, int, bytes]:
     return int.from_bytes(leaf[:8], "big", signed=True), int.from_bytes(leaf[8:16], "big", signed=True), leaf[16:]
 
 
+# ---- 7. Certificates: entries that are proven one by one, each by its way to the root of its seal
+
+MOST_CERTIFIED: Final = 1000
+LONGEST_CERTIFICATE: Final = 1 << 28
+_LONGEST_PATH: Final = 64
+
+
+def check_certificate(file: Path, keys: list[tuple[str | None, bytes]]) -> tuple[list[str], bool]:
+    """A line for each entry of a certificate and one for its digest, and whether all are proven."""
+    found = _certificate(file)
+    lines: list[str] = []
+    leaves: list[bytes] = []
+    is_proven = bool(found["entries"])
+    for certified in found["entries"]:
+        try:
+            key, proof = str(certified["id"]), certified["proof"]
+            if proof is None:
+                words, proven, leaf = "is not proven: it has no seal yet, or its proof was not shown", False, None
+            else:
+                words, proven, leaf = _check_entry(proof, key, keys)
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+            raise UnreadableError(f"{file} is damaged: its entry {len(lines) + 1} cannot be read") from error
+        lines.append(f"entry {key} {words}")
+        is_proven = is_proven and proven
+        if leaf is not None and certified["state"] == "sealed":
+            leaves.append(leaf)
+    digest = root_of(leaves).hex() if leaves else None
+    if digest != found["digest"]:
+        return [*lines, "The digest of the certificate is not that of its entries."], False
+    return [*lines, f"The digest of the certificate is {digest}."], is_proven
+
+
+def _certificate(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(LONGEST_CERTIFICATE).decode()
+        found = json.loads(text)
+        if (found["kind"], found["version"]) != ("svc-pg audit certificate", 1):
+            raise ValueError("kind")
+        if len(found["entries"]) > MOST_CERTIFIED:
+            raise ValueError("entries")
+        return {"entries": list(found["entries"]), "digest": found["digest"]}
+    except OSError as error:
+        raise UnreadableError(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UnreadableError(f"{file} is no certificate of version 1, or is damaged") from error
+
+
+def _check_entry(proof: Any, key: str, keys: list[tuple[str | None, bytes]]) -> tuple[str, bool, bytes | None]:
+    """The words on an entry, whether it is proven, and its leaf."""
+    entry, seal = proof["entry"], Seal.of(proof["seal"])
+    if (proof["kind"], proof["version"], seal.version) != ("svc-pg audit proof", 2, 2):
+        raise ValueError("version")
+    if (
+        {type(entry["id"]), type(entry["time"])} != {int}
+        or str(entry["id"]) != key
+        or len(proof["path"]) > _LONGEST_PATH
+    ):
+        raise ValueError("entry")
+    who, content, digest = entry["who"], entry["content"], bytes.fromhex(entry["digest"])
+    fields = json.loads(who)
+    if fields[0] != 2 or len(fields) != 16 or len(digest) != 32:
+        raise ValueError("who")
+    leaf = leaf_of(entry["id"], entry["time"], digest_of(who, digest))
+    node = sha256(b"\0" + leaf).digest()
+    for step in proof["path"]:
+        [(side, beside)] = step.items()
+        given = bytes.fromhex(beside)
+        if side not in ("left", "right") or len(given) != 32:
+            raise ValueError("path")
+        node = sha256(b"\1" + (given + node if side == "left" else node + given)).digest()
+    known = [public for key_id, public in keys if key_id in (None, seal.key_id)]
+    if not known:
+        return (
+            f'is not proven: seal {seal.number} is signed with the key "{seal.key_id}", which is not given',
+            False,
+            leaf,
+        )
+    public = next((each for each in known if has_signed(each, seal.text, seal.signature)), None)
+    if public is None:
+        return f"is not proven: the signature of seal {seal.number} is not of that key", False, leaf
+    if content is not None and sha256(content.encode()).digest() != digest:
+        return "is not proven: its contents have another digest", False, leaf
+    if node.hex() != seal.root:
+        return f"is not proven: it is not in seal {seal.number} as it is here", False, leaf
+    about = f"{fields[4]} of {fields[2]}{'' if fields[5] is None else ' ' + fields[5]} by {fields[7] or fields[9]}"
+    left = "; its contents are not in the proof" if content is None else ""
+    signed = f"seal {seal.number} of {shown(seal.sealed_at)}, key {seal.key_id} ({sha256(public).hexdigest()})"
+    return f"is proven by {signed}: {about}, {shown(entry['time'])}{left}", True, leaf
+
+
+def _tell_of_certificate(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="verify_svc_pg.py certificate", description="Verify a certificate.")
+    for name in ("certificate", "key"):
+        parser.add_argument(name, type=Path)
+    wanted = parser.parse_args(arguments)
+    try:
+        lines, is_proven = check_certificate(wanted.certificate, read_keys(wanted.key))
+    except UnreadableError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    for line in lines:
+        words = "".join(char if char.isprintable() else "?" for char in line)
+        sys.stdout.write(words.encode("ascii", "backslashreplace").decode() + "\n")
+    if not is_proven:
+        sys.stdout.write("The certificate does not prove what it says.\n")
+    return 0 if is_proven else 3
+
+
 def main(arguments: list[str]) -> int:
     """Verify the files that the arguments name, print what differs, and return the exit code."""
+    if arguments[:1] == ["certificate"]:
+        return _tell_of_certificate(arguments[1:])
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in ("export", "seals", "key"):
         parser.add_argument(name, type=Path)

@@ -34,16 +34,28 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     return level[0] if level else EMPTY_ROOT
 
 
-def path_to_root(leaves: Sequence[bytes], index: int) -> list[PathStep]:
-    """The nodes beside the way from the leaf at ``index``, the lowest first."""
-    level = [leaf_digest(leaf) for leaf in leaves]
+def levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:
+    """All nodes of the tree over the leaves, level by level, the lowest first."""
+    levels = [[leaf_digest(leaf) for leaf in leaves]]
+    while len(levels[-1]) > 1:
+        levels.append(_above(levels[-1]))
+    return levels
+
+
+def path_in(levels: Sequence[Sequence[bytes]], index: int) -> list[PathStep]:
+    """The nodes beside the way from the leaf at ``index`` up through the levels of its tree, the lowest first."""
     path = []
-    while len(level) > 1:
+    for level in levels[:-1]:
         beside = index ^ 1
         if beside < len(level):
             path.append(PathStep(is_left=beside < index, digest=level[beside]))
-        level, index = _above(level), index // 2
+        index //= 2
     return path
+
+
+def path_to_root(leaves: Sequence[bytes], index: int) -> list[PathStep]:
+    """The nodes beside the way from the leaf at ``index``, the lowest first."""
+    return path_in(levels_of(leaves), index)
 
 
 def root_above(leaf: bytes, path: Iterable[PathStep]) -> bytes:

@@ -41,6 +41,7 @@ TURNED: Final = "\u0645\u0631\u062d\u0628\u0627"
 """Letters of a script written from right to left."""
 TABLE: Final = f'<b hx-get=/planted>"{TURNED}'
 _INSERT: Final = sql.SQL("insert into {table} values (%s, %s)").format(table=sql.Identifier(TABLE))
+SEAL_KEY: Final = audit.SealKey("s1", b"k" * 32)
 TERM: Final = "Initech"
 """A search term with results."""
 CONFIG: Final = Config(
@@ -174,6 +175,8 @@ def open_shop(conninfo: str, folder: Path) -> Iterator[Shop]:
         made = _endpoints(conninfo, healthy=healthy, failing=failing, acme=acme)
         _past(conninfo)
         wait_until(lambda: _is_settled(conninfo, made), "deliveries have arrived, failed, and are held back")
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            audit.seal(conn, key=SEAL_KEY)
         console = Console(_settings(conninfo, office), config=CONFIG)
         register_tenants(console)
         with serving(console.asgi, proxy_headers=False) as base_url:
@@ -184,6 +187,7 @@ def _settings(conninfo: str, office: PostOffice) -> Settings:
     return Settings.load(
         env="test",
         database_url=conninfo,
+        seal_public_keys=SEAL_KEY.public.text,
         encryption_keys=SecretStr(KEYS_TEXT),
         console_connection_token_hash=SecretStr(f"sha256:{KEY.decode()}"),
         console_allowed_emails=EMAILS,

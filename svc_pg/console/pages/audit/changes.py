@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
 
+from svc_pg.audit.certificates import ERASED
 from svc_pg.audit.log.entry import Entry, Operation, is_erased, is_found
 from svc_pg.console.pages.differences.difference import Difference, difference, value_of
 from svc_pg.console.pages.differences.values import Value, alone
@@ -150,6 +151,11 @@ def _members(snapshot: Any) -> dict[str, Any]:
         return {}
     value = readable(snapshot)
     return value if isinstance(value, dict) else {"": value}
+
+
+def is_erasure(entry: Entry) -> bool:
+    """True if the entry tells of an erasure."""
+    return entry.table_name == "svc.audit_logs" and entry.label == ERASED
 
 
 def readable(snapshot: Any) -> Any:

@@ -7,6 +7,7 @@ from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes, related
+from svc_pg.console.pages.audit.proof_page import entry_file
 from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.integrity import proof_of
 from svc_pg.console.pages.page_request import PageRequest
@@ -16,6 +17,8 @@ from svc_pg.errors import QueryError
 
 _SHOWN: Final = 20_000
 """The characters of a snapshot on the page; the whole is a file."""
+_CERTIFICATES: Final = {"certificate.json": ("certificate", "entry"), "erasure.json": ("erasure", "erasure")}
+"""Files of certificates, each with the route of the API and the beginning of its name."""
 
 
 async def entry_page(request: PageRequest) -> Answer:
@@ -39,8 +42,11 @@ async def entry_page(request: PageRequest) -> Answer:
 
 
 async def snapshot(request: PageRequest) -> Answer:
-    """A whole snapshot, the patch between the two, or the entry's proof, as a file."""
+    """A whole snapshot, the patch between the two, the entry's proof, or a certificate, as a file."""
     entry, side = await _entry(request), request.params["side"]
+    if side in _CERTIFICATES:
+        route, word = _CERTIFICATES[side]
+        return await entry_file(request, entry.id, route, f"{word}-{entry.id}-certificate.json")
     whole = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
     text: str | None = None if whole is None else whole.text
     if side == "patch.json":
