@@ -13,6 +13,7 @@ from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 
 from ... import output, records
+from ...signals import ending_tidily
 from ..findings import Findings
 from ..run import read, running
 from .new_folder import new_folder
@@ -39,11 +40,13 @@ def export_demo(folder: Path, *, as_json: bool) -> None:
     """Run the demo, and write its pages to a new or empty folder, or nothing if that fails. Raises SvcError."""
     began = time.monotonic()
     with new_folder(folder) as (place, part):
-        pages, left_out = _copied(*asyncio.run(_walked()))
-        content = {name: text.encode() for name, text in pages.items()}
-        content |= {name: assets.find(name).content for name in STYLES}
-        for name, data in content.items():
-            (part / name).write_bytes(data)
+        walked = asyncio.run(_walked())
+        with ending_tidily():
+            pages, left_out = _copied(*walked)
+            content = {name: text.encode() for name, text in pages.items()}
+            content |= {name: assets.find(name).content for name in STYLES}
+            for name, data in content.items():
+                (part / name).write_bytes(data)
     size = sum(map(len, content.values()))
     exported = Exported(str(place), len(pages), size, left_out, round(time.monotonic() - began, 1))
     if as_json:
