@@ -28,10 +28,7 @@ def node_digest(left: bytes, right: bytes) -> bytes:
 
 def root_of(leaves: Iterable[bytes]) -> bytes:
     """The root of the tree over the leaves."""
-    level = [leaf_digest(leaf) for leaf in leaves]
-    while len(level) > 1:
-        level = _above(level)
-    return level[0] if level else EMPTY_ROOT
+    return (levels_of(leaves)[-1] or [EMPTY_ROOT])[0]
 
 
 def levels_of(leaves: Iterable[bytes]) -> list[list[bytes]]:
