@@ -427,6 +427,20 @@ class Entries:
         """
         return self._api.answer(ops.ENTRIES_PROOF, Arguments(path=[id]))
 
+    def certificate(self, id: str) -> models.Certificate:
+        """One entry with what proves it, whatever its state, to verify with the public key.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.ENTRIES_CERTIFICATE, Arguments(path=[id]))
+
+    def erasure(self, id: str) -> models.Certificate:
+        """The entry that tells of an erasure, and what is left of the entries that it erased, proven.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.ENTRIES_ERASURE, Arguments(path=[id]))
+
     def stats(self, **query: Unpack[requests.EntriesStatsQuery]) -> models.AuditStats:
         """Counts of entries by time, table, actor, operation and severity.
 
@@ -519,6 +533,13 @@ class Records:
         """
         return self._api.answer(ops.RECORDS_TRACKS, Arguments(path=[table, id], query=query))
 
+    def certificate(self, table: str, id: str) -> models.Certificate:
+        """The newest entries of one record with what proves them, 20 at most.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.RECORDS_CERTIFICATE, Arguments(path=[table, id]))
+
 
 class Transactions:
     """The operations ``transactions``."""
@@ -603,6 +624,13 @@ class Seals:
     def iterate(self, *, page_size: int | None = None) -> Iterator[models.AuditSeal]:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.SEALS_LIST, Arguments(), page_size)
+
+    def keys(self) -> models.SealPublicKeys:
+        """The public keys of seals that the console knows, with their fingerprints.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.SEALS_KEYS)
 
 
 class Holds:

@@ -20,6 +20,8 @@ __all__ = [
     "CaptureRules",
     "CapturedTable",
     "CausedDeliveries",
+    "Certificate",
+    "CertifiedEntry",
     "ChangeCount",
     "ClaimedSession",
     "ConnectedProgram",
@@ -76,6 +78,7 @@ __all__ = [
     "ReadinessReport",
     "ReconciledTables",
     "RecordState",
+    "RecordTracks",
     "RecordedComparison",
     "RegisteredEndpoint",
     "ReplayResult",
@@ -83,19 +86,28 @@ __all__ = [
     "Revert",
     "SchemaDifference",
     "SealDestination",
+    "SealPublicKey",
+    "SealPublicKeys",
     "SentEvent",
     "Session",
     "SessionRecord",
     "SignInState",
     "Silence",
     "StatusCount",
+    "Suggestion",
+    "Suggestions",
     "SystemStatus",
     "TableSize",
     "Tenant",
     "TenantUse",
     "TenantUses",
+    "Tick",
     "TimeCount",
     "TimedTrafficBucket",
+    "Track",
+    "TrackActor",
+    "TrackChange",
+    "TrackValue",
     "Traffic",
     "TrafficBucket",
     "TriedMessage",
@@ -571,6 +583,30 @@ class SystemStatus(Answer):
     """The state of the queue of deliveries; without webhooks it is empty."""
 
 
+class Suggestion(Answer):
+    """A thing, or an action on one. Its page has a form or asks first: the address alone changes nothing."""
+
+    kind: str
+    """The kind of the thing; ``action`` for something to do. One of entry, transaction, record, table, actor, request,
+    endpoint, event_type, tenant, page, action; later versions may have others.
+    """
+    label: str
+    """Its name, or the action in words."""
+    about: str
+    """A note, or an empty text."""
+    address: str
+    """The path of the page of the console, below the console."""
+
+
+class Suggestions(Answer):
+    """Suggestions for a text, the surest first."""
+
+    data: Sequence[Suggestion]
+    """The suggestions: up to 40."""
+    remarks: Sequence[str]
+    """Where no more was looked at, in words."""
+
+
 class Entry(Answer):
     """One change of one record.
 
@@ -797,6 +833,113 @@ class Silence(Answer):
     """The time since which all is right again; None if it is not yet."""
 
 
+class TrackActor(Answer):
+    """Somebody who made changes of a page: an actor, or, if no actor was set, a role of the database."""
+
+    actor_id: str | None
+    """The actor, as the application set it; None if it set none."""
+    db_user: str
+    """The role that connected to PostgreSQL; None on databases that do not tell."""
+    is_found: bool
+    """True if a comparison with the table found the change, so that nobody knows its actor and time."""
+    changes: int
+    """The number of their changes on this page."""
+
+
+class TrackChange(Answer):
+    """A change of the record."""
+
+    entry_id: str
+    """The id of the entry in the audit log."""
+    xact_id: str
+    """The transaction: entries and webhook messages of one transaction have the same."""
+    time: datetime
+    """The time of the change; of one that was found, the time of the comparison."""
+    until: datetime | None
+    """The time until which the record was so; None for the state of now. Not the time of the next change if its table
+    was emptied, or its rules left changes out.
+    """
+    operation: str
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
+    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
+    """
+    actor: int
+    """The position of its actor in ``actors``, from 0."""
+    field_count: int
+    """The number of fields that it changed."""
+    ends: bool
+    """True if the record was not there after it, or had another key."""
+    is_erased: bool
+    """True if the values of the entry were erased."""
+    is_in_order: bool
+    """False if changes between it and the one before may be missing."""
+    moved_from: str | None
+    """The key that the record had before, if it got another one."""
+    moved_to: str | None
+    """The key that the record got, if it got another one."""
+
+
+class TrackValue(Answer):
+    """A value of a field."""
+
+    state: str
+    """``known``; ``long`` if only its beginning is here; ``not_there`` if the record or its field was not there;
+    ``hidden`` if it was redacted or erased, or is nested too deeply to be read. One of known, long, not_there, hidden;
+    later versions may have others.
+    """
+    value: Any
+    """The value, if it is known; None may also be the value itself."""
+    beginning: str | None
+    """The first 200 characters of a long value: of a text, or of the JSON."""
+    digest: str | None
+    """The beginning of the SHA-256 of a long value's JSON: equal ones are the same value."""
+
+
+class Tick(Answer):
+    """A change of a field."""
+
+    change: int
+    """The position of the change in ``changes``, from 0."""
+    before: TrackValue
+    """The value before it, which other changes than those shown may have set."""
+    after: TrackValue
+    """The value that the field got."""
+
+
+class Track(Answer):
+    """A field that changed, and its values."""
+
+    field: str
+    """The name of the field."""
+    ticks: Sequence[Tick]
+    """Its changes, the oldest first."""
+
+
+class RecordTracks(Answer):
+    """Some changes of a record in the order of change, the oldest first, and a track for each field that changed.
+
+    A field that has its first value only, or that only ended with the record, has no track.
+    """
+
+    actors: Sequence[TrackActor]
+    """Those who made the changes, in the order of their first one here."""
+    changes: Sequence[TrackChange]
+    """The changes, the oldest first."""
+    fields: Sequence[Track]
+    """Up to 40 tracks, those with most ticks first: from ``fields_from`` on."""
+    field_count: int
+    """The number of all fields that have a track."""
+    unchanged_fields: int
+    """The number of other fields of the newest of these states."""
+    next_cursor: str | None
+    """The cursor for older changes; None if there are none."""
+    prev_cursor: str | None
+    """That for newer changes; None if there are none."""
+
+
 class FieldDiff(Answer):
     """A field that differs."""
 
@@ -877,6 +1020,66 @@ class Hold(Answer):
     """The number of other records that it keeps because they refer to this one, as of the last purge or erasure, or of
     the hold itself.
     """
+
+
+class SealPublicKey(Answer):
+    """A public key that verifies seals."""
+
+    key_id: str
+    """The id of the key, which its seals name."""
+    public_key: str
+    """Its 32 bytes in base64 (Ed25519)."""
+    fingerprint: str
+    """The SHA-256 of these bytes, in hexadecimal."""
+
+
+class SealPublicKeys(Answer):
+    """The public keys that the console knows. Compare them with a copy from elsewhere before you trust them."""
+
+    keys: Sequence[SealPublicKey]
+    """The keys; empty if its settings have none."""
+
+
+class CertifiedEntry(Answer):
+    """An entry of a certificate, and what proves it."""
+
+    id: str
+    """The id of the entry."""
+    state: str
+    """``sealed`` if the entry leads to the root of its seal, whose signature is left to you. ``changed`` if its seal
+    has another leaf with this id, ``missing`` if it has none. With ``leaves_changed``, the leaves that the database
+    keeps lead to another root. ``withheld`` if your permission does not show all of the entry. One of sealed,
+    not_sealed, changed, missing, leaves_changed, withheld; later versions may have others.
+    """
+    place: int | None
+    """Its place among the entries of its seal, counted from 0; None if it has none."""
+    sealed_leaf: str | None
+    """The 48 bytes of the leaf that was sealed, in hexadecimal, if the entry is ``changed``; else None."""
+    proof: Any
+    """The proof, as ``svc-pg prove`` prints it; None if the entry is ``not_sealed`` or ``withheld``."""
+
+
+class Certificate(Answer):
+    """Entries with their proofs, which the verifier in one file verifies with the public key alone."""
+
+    kind: str
+    """The kind of the file. One of svc-pg audit certificate; later versions may have others."""
+    version: int
+    """Its version."""
+    subject: str
+    """The thing that it is about. One of entry, record, erasure; later versions may have others."""
+    table: str | None
+    """The table of the record; None unless it is about one."""
+    record: str | None
+    """The key of the record; None unless it is about one."""
+    digest: str | None
+    """The root of the hash tree (RFC 9162) over the leaves of its ``sealed`` entries in their order; of one entry its
+    lowest node. Null if no entry is sealed.
+    """
+    entries: Sequence[CertifiedEntry]
+    """The entries, the newest first; of an erasure the entry that tells of it, then those that it erased."""
+    is_complete: bool
+    """False if there are more entries than these, which are 20 at most, of 4 MiB of contents."""
 
 
 class TimeCount(Answer):

@@ -52,6 +52,9 @@ DATA_CHANGES_LIST: Final = Operation(
     "GET", "/account/data-changes", Page[models.Entry], query=requests.DataChangesListPage, with_commas=("fields",)
 )
 SYSTEM_GET: Final = Operation("GET", "/account/system", models.SystemStatus)
+SUGGESTIONS_LIST: Final = Operation(
+    "GET", "/account/suggestions", models.Suggestions, query=requests.SuggestionsListQuery
+)
 CHANGES_STREAM: Final = Operation("GET", "/account/changes", str)
 ENTRIES_LIST: Final = Operation(
     "GET", "/audit/entries", Page[models.Entry], query=requests.EntriesListPage, with_commas=("fields",)
@@ -77,6 +80,9 @@ TABLES_AS_OF: Final = Operation(
     "GET", "/audit/tables/{table}/as-of", Page[models.PastRow], query=requests.TablesAsOfPage
 )
 TABLES_SILENCES: Final = Operation("GET", "/audit/tables/{table}/silences", Page[models.Silence])
+RECORDS_TRACKS: Final = Operation(
+    "GET", "/audit/records/{table}/{id}/tracks", models.RecordTracks, query=requests.RecordsTracksPage
+)
 ENTRIES_DIFF: Final = Operation("GET", "/audit/entries/{id}/diff", models.EntryDiff)
 ENTRIES_REVERT: Final = Operation("GET", "/audit/entries/{id}/revert", models.Revert, query=requests.EntriesRevertQuery)
 TRANSACTIONS_REVERT: Final = Operation(

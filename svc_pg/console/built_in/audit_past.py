@@ -167,7 +167,7 @@ class PastRoutes:
         return ConsoleResponse(200, self.cursors.encrypted(request.session, page))
 
     async def _silences(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with _found(request):
+        with past_problems(request):
             async with self.log.past(request.session) as conn:
                 found = await asilences(conn, request.params["table"])
         return ConsoleResponse(200, Page(found[: -_MOST_SILENCES - 1 : -1], None))

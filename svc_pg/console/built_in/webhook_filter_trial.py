@@ -11,7 +11,7 @@ from svc_pg.console.parameters import FilterParameter, documented, filtered, ref
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
-from svc_pg.webhooks.messages.tried_filters import MOST_EVENTS, TriedMessage, atry_filter
+from svc_pg.webhooks.endpoints.tried_filters import MOST_EVENTS, TriedMessage, atry_filter
 
 
 @dataclass(frozen=True, slots=True)

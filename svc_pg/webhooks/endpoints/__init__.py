@@ -30,8 +30,8 @@ from svc_pg.webhooks.endpoints.endpoint_registration import (
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import WINDOW, EndpointStats
 from svc_pg.webhooks.endpoints.outages import BreakerStep, EndpointOutage, OutageAnswer, OutageAttempt
+from svc_pg.webhooks.endpoints.tried_filters import TriedMessage, atry_filter, try_filter
 from svc_pg.webhooks.http.tls import Tls
-from svc_pg.webhooks.messages.tried_filters import TriedMessage, atry_filter, try_filter
 
 __all__ = [
     "BreakerStep",

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from svc_pg import Config, webhooks
 from svc_pg.errors import EndpointError, QueryError
-from svc_pg.webhooks.messages import tried_filters
+from svc_pg.webhooks.endpoints import tried_filters
 from tests.support.hooks import endpoint, install
 from tests.support.postgres import Prepare
 

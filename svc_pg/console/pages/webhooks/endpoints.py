@@ -21,8 +21,8 @@ from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
+from svc_pg.webhooks.endpoints.tried_filters import TriedMessage
 from svc_pg.webhooks.events.event_types import EventType
-from svc_pg.webhooks.messages.tried_filters import TriedMessage
 from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
