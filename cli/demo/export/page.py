@@ -130,20 +130,19 @@ class _Rewriting(HTMLParser):
             and not (name.startswith("form") and tag in _FIELDS)
             and not (name in _OF_FORMS and tag in (*_FIELDS, "form"))
         }
-        match tag:
-            case "a":
-                href = kept.get("href")
-                kept = {name: value for name, value in kept.items() if name not in ("download", "target", "rel")}
-                return kept if href is None else kept | {"href": self._led(href)}
-            case "form":
-                return kept | {"action": READ_ONLY}
-            case "link" | "img":
-                source = "href" if tag == "link" else "src"
-                return kept | {source: _asset(kept[source] or "")}
-            case "use":
-                name = (kept["href"] or "").partition("#")[2]
-                self._icons.add(name)
-                return kept | {"href": f"#icon-{name}"}
+        if tag == "a":
+            href = kept.get("href")
+            kept = {name: value for name, value in kept.items() if name not in ("download", "target", "rel")}
+            return kept if href is None else kept | {"href": self._led(href)}
+        if tag == "form":
+            return kept | {"action": READ_ONLY}
+        if tag in ("link", "img"):
+            source = "href" if tag == "link" else "src"
+            return kept | {source: _asset(kept[source] or "")}
+        if tag == "use":
+            name = (kept["href"] or "").partition("#")[2]
+            self._icons.add(name)
+            return kept | {"href": f"#icon-{name}"}
         return kept
 
 
