@@ -42,7 +42,7 @@ _COUNTED: Final[LiteralString] = """
 select r.hits, greatest(1, ceil(extract(epoch from r.ends_at - now())))::integer
   from svc.console_rate r where r.ends_at > now() and r.key = """
 
-_noted: ContextVar[Mapping[Limit, str] | None] = ContextVar("noted", default=None)
+_noted: ContextVar[Mapping[Limit, tuple[int, int]] | None] = ContextVar("noted", default=None)
 
 
 def begin() -> None:
@@ -51,16 +51,26 @@ def begin() -> None:
 
 
 def note(limit: Limit, calls: int, resets_in: int) -> None:
-    """Note that so many calls were made in the present window of a limit, which ends in ``resets_in`` s."""
-    left = f'"{limit.name}";r={max(0, limit.most - calls)};t={resets_in}'
-    _noted.set({**(_noted.get() or {}), limit: left})
+    """Note that so many calls were made in the present window of a limit, which ends in ``resets_in`` s.
+
+    If a limit is noted twice, because two counts may reach it, the one with less left is told.
+    """
+    noted = _noted.get() or {}
+    found = (max(0, limit.most - calls), resets_in)
+    _noted.set({**noted, limit: min(found, noted.get(limit, found))})
 
 
-async def note_counted(conn: AsyncConnection[Any], limit: Limit, key: LiteralString, *values: object) -> None:
-    """As ``note``, of a call that the database has just counted under ``key``, an expression of SQL of ``values``."""
+async def note_counted(
+    conn: AsyncConnection[Any], limit: Limit, key: LiteralString, *values: object, more: int = 0
+) -> None:
+    """As ``note``, of a call that the database has just counted under ``key``, an expression of SQL of ``values``.
+
+    Under this key so many ``more`` calls than the limit are allowed.
+    """
     cursor = conn.cursor(row_factory=tuple_row)
     if (counted := await (await cursor.execute(_COUNTED + key, values)).fetchone()) is not None:
-        note(limit, *counted)
+        calls, resets_in = counted
+        note(limit, calls - more, resets_in)
 
 
 def headers() -> Mapping[str, str]:
@@ -68,4 +78,11 @@ def headers() -> Mapping[str, str]:
     noted = _noted.get() or {}
     if not noted:
         return {}
-    return {"RateLimit-Policy": ", ".join(limit.policy for limit in noted), "RateLimit": ", ".join(noted.values())}
+    return {
+        "RateLimit-Policy": ", ".join(limit.policy for limit in noted),
+        "RateLimit": ", ".join(_item(limit, *left) for limit, left in noted.items()),
+    }
+
+
+def _item(limit: Limit, left: int, resets_in: int) -> str:
+    return f'"{limit.name}";r={left};t={resets_in}'

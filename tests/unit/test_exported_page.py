@@ -47,6 +47,7 @@ def made(html: str) -> str:
         ('<link rel="icon" href="/svc/ui/static/logo.svg?v=6e">', '<link rel="icon" href="logo.svg">'),
         ('<textarea name="t">&lt;a&gt;</textarea>', "<textarea>&lt;a&gt;</textarea>"),
         ('<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>', '<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>'),
+        ('<symbol id="by-0"></symbol><use href="#by-0"/>', '<symbol id="by-0"></symbol><use href="#by-0"/>'),
         ('<p class="foot"><span>Request 0123456789abcdef0123456789abcdef</span></p>', '<p class="foot"></p>'),
     ],
 )
@@ -62,6 +63,7 @@ def test_a_page_has_a_policy_a_note_and_the_icons_that_it_uses() -> None:
     assert "default-src 'none'; style-src 'self'; img-src 'self';" in page
     assert "12 Mar 2026, 14:32:08 UTC" in page.partition('<main id="main">')[2]
     assert '<use href="#icon-ok"/>' in page
+
     assert re.findall(r'id="(icon-[\w-]+)"', page) == ["icon-ok"]
     assert icons()["ok"] in page
 

@@ -140,7 +140,9 @@ class _Rewriting(HTMLParser):
             source = "href" if tag == "link" else "src"
             return kept | {source: _asset(kept[source] or "")}
         if tag == "use":
-            name = (kept["href"] or "").partition("#")[2]
+            file, _, name = (kept["href"] or "").partition("#")
+            if not file:  # a symbol of the page itself
+                return kept
             self._icons.add(name)
             return kept | {"href": f"#icon-{name}"}
         return kept

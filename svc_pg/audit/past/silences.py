@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from psycopg import AsyncConnection, Connection
@@ -37,7 +37,7 @@ class Silence:
 class _Told:
     told_at: datetime
     is_over: bool
-    facts: str
+    facts: str | None
     is_of_log: bool
 
 
@@ -68,8 +68,8 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
     open_names: dict[str, set[str]] = {}
     ends: dict[str, datetime] = {}
     for entry in entries:
-        facts = json.loads(entry.facts)
-        since = facts.pop(_LAST_SEEN, "never")
+        facts = _facts(entry.facts)
+        since = str(facts.pop(_LAST_SEEN, "never"))
         names = {each.removeprefix(f"{table}: ") for each in facts if not entry.is_of_log or _concerns(each, table)}
         if not names:
             continue
@@ -79,10 +79,25 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
             ends[since] = entry.told_at
         else:
             left |= names
-    return [
-        Silence(None if since == "never" else datetime.fromisoformat(since), None if left else ends.get(since))
-        for since, left in open_names.items()
-    ]
+    return [Silence(_time(since), None if left else ends.get(since)) for since, left in open_names.items()]
+
+
+def _facts(text: str | None) -> dict[str, object]:
+    """The facts of an entry, which a writer of the log may have made: what is no object tells of unknown objects."""
+    try:
+        found = None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {MORE: "unknown"}
+
+
+def _time(since: str) -> datetime | None:
+    """The time; None if there was none, or it cannot be read, so that none is known."""
+    try:
+        found = datetime.fromisoformat(since)
+        return None if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _concerns(identity: str, table: str) -> bool:

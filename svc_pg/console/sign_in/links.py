@@ -25,6 +25,9 @@ select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(perm
                          %(idle_timeout)s, %(ip)s, %(user_agent)s) as outcome
 """
 SIGN_INS_OF: Final = "coalesce('init of ' || %s::text, 'init from ' || svc.console_network(%s))"
+SIGN_INS_AROUND: Final = "'init from around ' || svc.console_network(%s, 48)"
+MORE_AROUND: Final = 90
+"""The sign-ins that a network of IPv6 of 48 bits may begin beyond those of one of its networks of 64 bits."""
 CODES_OF: Final = """(
     select 'verify from ' || svc.console_network(%s)
       from svc.console_magic_links l where l.session_id = %s and not l.is_known_device

@@ -108,6 +108,8 @@ class MagicLinks:
         async with self._database.connection() as conn:
             [begun] = await afetch(conn, links.init(values))
             await note_counted(conn, SIGN_INS, links.SIGN_INS_OF, values["device"], request.client)
+            if values["device"] is None:
+                await note_counted(conn, SIGN_INS, links.SIGN_INS_AROUND, request.client, more=links.MORE_AROUND)
         if begun.retry_after is not None:
             raise rate_limited(begun.retry_after, SIGN_INS)
         if begun.is_mailed:

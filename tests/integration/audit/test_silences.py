@@ -202,6 +202,18 @@ def test_the_times_in_which_changes_of_a_table_may_be_missing_are_read(db: psyco
     assert [each.until is None for each in silences_of(db, "other")] == [True]
 
 
+@pytest.mark.parametrize("facts", [None, "[]", '{"last seen right": "x", "a": 1}', '{"last seen right": {}, "a": 1}'])
+def test_facts_that_cannot_be_read_are_a_silence_of_unknown_times(
+    db: psycopg.Connection[Any], facts: str | None
+) -> None:
+    db.execute(
+        "insert into svc.audit_logs (table_name, table_oid, operation, label, after_data)"
+        " values ('public.t', 0, 'DDL', 'capture not right', %s)",
+        [facts],
+    )
+    assert [(each.since, each.until) for each in silences_of(db, "t")] == [(None, None)]
+
+
 CHANGES: list[LiteralString] = [
     *(silence for silence, *_ in SILENCES),
     'drop trigger "00_svc_audit_truncate" on t',

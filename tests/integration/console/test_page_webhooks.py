@@ -1,5 +1,6 @@
 """The pages of webhooks: following a delivery, changing many with a count first, and forms that keep what was typed."""
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -305,6 +306,10 @@ def test_a_filter_is_tried_before_it_is_saved(writer: Browser, installed: str) -
     wrong = writer.post("/endpoints", typed | {"filter": "$.amount ==", "try": "filter"})
     assert 'id="wrong-filter"' in wrong.text
     assert "is not an SQL/JSON path" in wrong.text
+    long = os.urandom(4_000).hex()  # which no cookie holds
+    lost = writer.post("/endpoints", typed | {"filter": "$.amount == 7", "description": long, "try": "filter"})
+    assert "What you typed could not be kept." in lost.text
+    assert "lets" not in lost.text
     empty = writer.post("/endpoints", typed | {"try": "filter"})
     assert "Write the filter that is to be tried." in empty.text
     none = writer.post("/endpoints", typed | {"filter": "$.a > 1", "patterns": "nothing.at.all", "try": "filter"})

@@ -107,6 +107,20 @@ def test_the_pings_of_a_tenants_endpoint_are_told_until_they_are_refused(
     assert "pings" not in operator.headers["ratelimit"], "an operator has no such limit"
 
 
+def test_a_sign_in_tells_what_is_left_of_the_wider_network_too(magic: httpx.Client, console_database: str) -> None:
+    own = "2001:db8:7:"
+    with psycopg.connect(console_database) as conn:
+        for _ in range(98):
+            conn.execute(
+                "select svc.console_hit('init from around ' || svc.console_network(%s, 48), 100, '15 min')",
+                [f"{own}1::1"],
+            )
+    first, second, refused = (Device(magic, new_address(), ip=f"{own}{number}::1").begun for number in (1, 2, 3))
+    assert left(first, SIGN_INS)[0] == 1
+    assert left(second, SIGN_INS)[0] == 0
+    assert_problem(refused, 429, "rate_limited")
+
+
 def test_a_sign_in_tells_what_is_left_of_each_of_its_steps(magic: httpx.Client, mailbox: Mailbox) -> None:
     ip, email = new_ip(), new_address()
     device = Device(magic, email, ip=ip)

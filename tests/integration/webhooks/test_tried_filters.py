@@ -84,6 +84,19 @@ def test_nothing_is_made_or_changed_and_what_is_no_filter_is_refused(conn: psyco
         assert answers(conn, "$.a > 0") == [("order.paid", True)]
 
 
+def test_a_dear_filter_ends_after_half_a_second_and_what_is_left_is_said(conn: psycopg.Connection[Any]) -> None:
+    large = {"items": list(range(30_000))}
+    for _ in range(20):
+        webhooks.send(conn, "order.paid", large)
+    path = " || ".join(f"$.items == {-number}" for number in range(1, 15))
+    tried = webhooks.endpoints.try_filter(conn, path)
+    assert len(tried) == 20
+    answered = [each.is_met is False for each in tried]
+    assert answered == sorted(answered, reverse=True)
+    assert all("not tried" in (each.problem or "") for each in tried if each.is_met is None)
+    assert any(each.is_met is False for each in tried)
+
+
 def test_an_async_connection_gets_the_same(conn: psycopg.Connection[Any], database: str) -> None:
     webhooks.send(conn, "order.paid", {"a": 1})
 

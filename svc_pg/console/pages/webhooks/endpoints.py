@@ -89,7 +89,7 @@ async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoin
     form = EndpointForm.read(request.form) if request.form else given
     errors = {} if request.refusal is None else errors_of(request.refusal)
     tried: Sequence[TriedMessage] | None = None
-    if request.refusal is not None and request.refusal.code == _TRIED:
+    if request.refusal is not None and request.refusal.code == _TRIED and request.form:
         try:
             tried = await _tried(request, form, endpoint)
         except Problem as problem:
