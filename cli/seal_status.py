@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
+import psycopg
+
 from svc_pg import audit
 from svc_pg.audit import LastVerification, SealLag
 from svc_pg.database.query import fetch, fetch_one
@@ -34,8 +36,16 @@ def read_seals(conn: Any) -> SealStatus:
     return SealStatus(
         optional_read(conn, audit.seal_lag, None),
         optional_read(conn, audit.last_verification, None),
-        optional_read(conn, _destinations, []),
+        _read_destinations(conn),
     )
+
+
+def _read_destinations(conn: Any) -> Sequence[SealDestination]:
+    try:
+        return optional_read(conn, _destinations, [])
+    except psycopg.Error as error:
+        output.words(f"The destinations of copies cannot be read: {records.text(str(error))}.")
+        return []
 
 
 def _destinations(conn: Any) -> list[SealDestination]:

@@ -1,8 +1,8 @@
 """The copies of the seals that a worker keeps in a file or a folder: a failing one is noted, and holds up nothing."""
 
 import logging
-import socket
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,7 @@ from svc_pg.errors import ProofError, SvcError
 from svc_pg.maintenance.patience import Patience
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copying import Copies, appending, check_copies, lacking, naming
+from svc_pg.status.last_runs import stored_problem
 from svc_pg.status.seal_destinations import last_seal_at, note_destination
 
 _log = logging.getLogger(__name__)
@@ -21,8 +22,8 @@ _LONGEST_RUN: Final = 20.0  # seconds of a run; the next one goes on
 
 
 def destination_name(path: Path) -> str:
-    """The name of copies at this path of this machine, among the destinations."""
-    return f"{socket.gethostname()}:{path.absolute()}"
+    """The name of copies at this path, on any machine, among the destinations."""
+    return str(path.absolute()).encode(errors="backslashreplace").decode()
 
 
 class SealCopies:
@@ -31,7 +32,7 @@ class SealCopies:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.known: Seal | None = None
-        """The first last copy that was seen: the log has to keep its seal."""
+        """The first last copy that was seen, and that the log had: it has to keep its seal."""
         self._name = destination_name(path)
         self._patience = Patience(str(path))
         self._found: Copies | None = None
@@ -42,21 +43,21 @@ class SealCopies:
         known = last_seal_at(conn, self._name)
         before = self._found if self._found is not None and len(self._found.lacks) == 1 else None
         try:
-            self._found = self._patience.call(lambda: self._opened(before, is_new=known is None))
+            self._found = self._call(lambda: self._opened(before, is_new=known is None))
         except ProofError as error:
             self._found = None
             self._note(conn, str(error))
             raise
-        except (OSError, SvcError) as error:
+        except SvcError as error:
             self._found = None
             self._note(conn, str(error))
             return
-        self.known = self.known or self._found.last
         try:
             check_copies(conn, self._found)
         except ProofError as error:
             self._note(conn, str(error))
             raise
+        self.known = self.known or self._found.last
         last = self._found.last
         if known is not None and (last is None or last.number < known):
             self._found = None
@@ -77,16 +78,25 @@ class SealCopies:
         problem, is_whole = None, True
         try:
             for page in lacking(conn, found.lacks):
-                found = self._patience.call(partial(self._appended, found, page))
+                found = self._call(partial(self._appended, found, page))
                 if not (is_whole := time.monotonic() < end):
                     break
         except ProofError as error:
             self._note(conn, str(error))
             raise
-        except (OSError, SvcError) as error:
+        except SvcError as error:
             problem = str(error)
         self._found = found if problem is None else None
         self._note(conn, problem, last=found.last, is_whole=is_whole)
+
+    def _call(self, work: Callable[[], Copies]) -> Copies:
+        """The value of a call of the destination. Raises SvcError if that fails in any way."""
+        try:
+            return self._patience.call(work)
+        except SvcError:
+            raise
+        except Exception as error:
+            raise SvcError(f"{self.path} cannot be read or written: {error!r}") from error
 
     def _opened(self, before: Copies | None, *, is_new: bool) -> Copies:
         if not is_new and not self.path.exists():
@@ -102,6 +112,7 @@ class SealCopies:
     def _note(
         self, conn: Connection[Any], problem: str | None, *, last: Seal | None = None, is_whole: bool = False
     ) -> None:
+        problem = None if problem is None else stored_problem(problem)
         if problem is not None and problem != self._told:
             _log.error("copies of the seals: %s", problem)
         self._told = problem

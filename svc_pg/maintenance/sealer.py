@@ -6,14 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
 from psycopg import Connection
 
 from svc_pg import audit
 from svc_pg.audit import Seal, SealKey
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.database.query import fetch_one
-from svc_pg.errors import ProofError, SvcError
+from svc_pg.errors import ProofError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.maintenance.seal_copies import SealCopies
@@ -71,7 +70,7 @@ class Sealer:
             self._seal_known(conn, check)
         except InterruptedError:
             return True
-        except (psycopg.Error, SvcError) as error:
+        except Exception as error:
             if isinstance(error, ProofError):
                 self.statistics.sealing_refusals += 1
             if not is_stopping() and not conn.closed:
@@ -89,10 +88,8 @@ class Sealer:
     def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
         """Seal if the log still has its known seals, and remember the last one."""
         if self._copies is not None:
-            try:
-                self._copies.look(conn)
-            finally:
-                self._known = self._known or self._copies.known
+            self._copies.look(conn)
+            self._known = self._known or self._copies.known
         made = audit.seal(conn, key=self._key, known=self._known, progress=check)
         newest = audit.seals(conn, limit=1)
         if self._copies is not None:

@@ -48,4 +48,9 @@ def note_success(conn: Connection[Any], task: Task) -> None:
 
 def note_failure(conn: Connection[Any], task: Task, problem: str) -> None:
     """Record the error of a task."""
-    conn.execute(_FAILURE, (task, problem.replace("\0", "")[:LONGEST_PROBLEM]))
+    conn.execute(_FAILURE, (task, stored_problem(problem)))
+
+
+def stored_problem(problem: str) -> str:
+    """A problem as a text that a database can have: bounded, and without what UTF-8 cannot say."""
+    return problem.replace("\0", "").encode(errors="backslashreplace").decode()[:LONGEST_PROBLEM]

@@ -9,7 +9,7 @@ from psycopg import Connection
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
-from svc_pg.status.last_runs import LONGEST_PROBLEM
+from svc_pg.status.last_runs import stored_problem
 
 MOST: Final = 100
 """The most destinations that are told."""
@@ -35,9 +35,7 @@ class SealDestination:
         Literal["copies", "endpoint"],
         Doc("Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed.", "copies"),
     ]
-    name: Annotated[
-        str, Doc("Its host and path, or its URL without user name and query.", "shop-1:/mnt/elsewhere/seals")
-    ]
+    name: Annotated[str, Doc("Its path, or the host and the id of the endpoint.", "/mnt/elsewhere/seals")]
     last_seal: Annotated[int | None, Doc("The last seal that is there; null if none is.", 9)]
     waiting: Annotated[int, Doc("The number of seals that it lacks; of an endpoint among the last thousand.", 0)]
     copied_at: Annotated[datetime | None, Doc("The time at which all seals were last there; null if never.")]
@@ -45,7 +43,10 @@ class SealDestination:
 
 
 def seal_destinations(*, has_webhooks: bool) -> Query[SealDestination]:
-    """All of them by name, and then the endpoints that get seals, if there are webhooks."""
+    """Those that a writer told of within two hours, the newest first, and then the endpoints that get seals.
+
+    Without webhooks there are no endpoints.
+    """
     return Query(_WITH_ENDPOINTS if has_webhooks else _READ, (MOST,), SealDestination)
 
 
@@ -64,6 +65,6 @@ def note_destination(
     problem: str | None = None,
 ) -> None:
     """Record the state of a destination: its last seal, if all are there. Forget those not seen for 30 days."""
-    words = None if problem is None else problem.replace("\0", "")[:LONGEST_PROBLEM]
+    words = None if problem is None else stored_problem(problem)
     conn.execute(_NOTE, (name[-_LONGEST_NAME:], last_seal, is_whole, words))
     conn.execute(_FORGET)

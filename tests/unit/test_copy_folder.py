@@ -1,14 +1,16 @@
 """Copies of seals in a folder: each is there wholly or not at all, and is never written again."""
 
 import errno
+import json
 import os
 import resource
 import signal
+import stat
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -18,9 +20,10 @@ from svc_pg.maintenance.patience import Patience
 from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.copies import name_of, read_copies
 from svc_pg.seals.verification.seal import BEFORE_FIRST, Seal
+from svc_pg.seals.writing import copy_file
 from svc_pg.seals.writing.copy_folder import MOST_GAPS, CopyFolder, opened_folder
 from svc_pg.seals.writing.copy_line import line_of
-from svc_pg.seals.writing.copying import appending
+from svc_pg.seals.writing.copying import appending, naming
 
 KEY: Final = SealKey("s1", b"k" * 32)
 NOW: Final = datetime(2026, 1, 5, tzinfo=UTC)
@@ -198,9 +201,68 @@ def test_what_is_no_copy_is_named_and_not_waited_for(damaged: Path) -> None:
 
 
 def test_other_files_beside_them_are_nothing(folder: Path) -> None:
-    for name in ("README", "lost+found", "5.json", f"{name_of(5)}.bak", f".{name_of(5)}.tmp", "x" * 19 + ".json"):
+    other = ("README", "lost+found", "5.json", f"{name_of(5)}.bak", f".{name_of(5)}.tmp", "x" * 19 + ".json")
+    for name in (*other, name_of(0), name_of(2**63)):
         (folder / name).touch()
     assert [*read_copies(folder)] == SEALS[:3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"number": 2**63}, {"sealed_at": datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))}],
+    ids=["number", "time"],
+)
+def test_a_copy_beyond_what_can_be_is_damaged(tmp_path: Path, change: dict[str, Any]) -> None:
+    file = tmp_path / "seals"
+    values = json.loads(SEALS[0].text) | {name: value for name, value in change.items() if name == "number"}
+    if "sealed_at" in change:
+        values["sealed_at"] = change["sealed_at"].isoformat(timespec="microseconds")
+    file.write_text(json.dumps({"text": json.dumps(values), "signature": ""}) + "\n")
+    with pytest.raises(ProofError, match="line 1 is no seal"):
+        [*read_copies(file)]
+
+
+def test_a_long_file_is_read_from_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "seals"
+    lines = [line_of(replace(SEALS[0], number=number)) for number in range(1, 400)]
+    file.write_bytes(b"x" * len(lines[0]) + b"\n" + b"".join(lines))  # its beginning is left to a verification
+    assert file.stat().st_size > 2 * copy_file._END
+    with appending(file) as copies:
+        assert copies.lacks == [(400, None)]
+        assert copies.append([replace(SEALS[0], number=400)]) == 1
+    assert file.read_bytes().endswith(line_of(replace(SEALS[0], number=400)))
+    with pytest.raises(ProofError, match="line 1 is no seal"):
+        [*read_copies(file)]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["cut", "long"])
+def test_a_file_without_a_line_at_its_end_is_damaged(tmp_path: Path, end: bytes) -> None:
+    file = tmp_path / "seals"
+    file.write_bytes(line_of(SEALS[0]) + b"x" * copy_file._END + end)
+    with pytest.raises(ProofError, match="is damaged: its end has no whole line"), appending(file):
+        pass
+
+
+def test_a_pipe_is_refused_with_a_reason(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(SvcError, match=r"cannot be read or written: .*seek"),
+        naming(tmp_path),
+        appending(tmp_path / "pipe"),
+    ):
+        pass
+
+
+def test_a_folder_that_cannot_be_synced_gets_its_copies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync = os.fsync
+
+    def refuse(opened: int) -> None:
+        if stat.S_ISDIR(os.fstat(opened).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        sync(opened)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    assert add(folder, SEALS) == 9
 
 
 def test_edited_and_made_up_copies_fail_by_their_signature() -> None:

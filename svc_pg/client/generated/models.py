@@ -424,7 +424,7 @@ class SealDestination(Answer):
     endpoint; later versions may have others.
     """
     name: str
-    """Its host and path, or its URL without user name and query."""
+    """Its path, or the host and the id of the endpoint."""
     last_seal: int | None
     """The last seal that is there; None if none is."""
     waiting: int

@@ -2,16 +2,22 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from psycopg import Connection
+from psycopg.rows import tuple_row
 
 from svc_pg.config import EventDefinition
 from svc_pg.database.query import Query, RawJson, fetch
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import Installation
+from svc_pg.webhooks.events.own_events import OWN_EVENTS
 
-_TYPES = "select name, description, schema from svc.webhook_event_types where '*' = any (patterns)"  # not our own
+_TYPES: Final = "select name, description, schema from svc.webhook_event_types where '*' = any (patterns)"
+_OWN: Final = "select name from svc.webhook_event_types where not '*' = any (patterns)"
+_OWN_SINCE: Final = 29
+"""The last migration that adds own types: before it has run, they are not yet missing."""
+_OWN_TYPES: Final = {event.name: event.description for event in OWN_EVENTS if event.name != "webhook.ping"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +39,15 @@ class EventState:
 def compare_events(
     conn: Connection[Any], installation: Installation, events: dict[str, EventDefinition]
 ) -> list[EventState]:
-    """The state of every defined event type, then event types that the configuration does not name."""
+    """The own types that are missing, every defined one, then those that the configuration does not name."""
     stored: dict[str, _EventType] = {}
     if installation.has("webhook_event_types"):
-        stored = {row.name: row for row in fetch(conn, Query(_TYPES, (), _EventType))}
-    result = []
+        stored = {row.name: row for row in fetch(conn, Query(_TYPES, (), _EventType)) if row.name not in _OWN_TYPES}
+    result = _missing_own(conn, installation)
     for name, definition in events.items():
         schema = None if definition.json_schema is None else json.dumps(definition.json_schema, sort_keys=True)
         now = _EventType(name, definition.description, None if schema is None else RawJson(schema))
-        sql = render(
-            "events/event_type.sql.j2", name=name, description=definition.description, schema=schema, is_wanted=True
-        )
+        sql = _sql(name, definition.description, schema)
         state: Literal["ok", "missing", "outdated"] = "missing"
         if name in stored:
             state = "ok" if stored[name] == now else "outdated"
@@ -52,3 +56,21 @@ def compare_events(
         EventState(name, "orphan", render("events/event_type.sql.j2", name=name, is_wanted=False))
         for name in sorted(stored.keys() - events.keys())
     ]
+
+
+def _missing_own(conn: Connection[Any], installation: Installation) -> list[EventState]:
+    """The types of svc-pg itself that are not there, or that an application took."""
+    if not installation.has("webhook_event_types") or _OWN_SINCE not in installation.migrations:
+        return []
+    own = {name for (name,) in conn.cursor(row_factory=tuple_row).execute(_OWN)}
+    return [
+        EventState(name, "missing", _sql(name, description, None, is_own=True))
+        for name, description in _OWN_TYPES.items()
+        if name not in own
+    ]
+
+
+def _sql(name: str, description: str, schema: str | None, *, is_own: bool = False) -> str:
+    return render(
+        "events/event_type.sql.j2", name=name, description=description, schema=schema, is_wanted=True, is_own=is_own
+    )

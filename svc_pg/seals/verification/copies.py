@@ -14,6 +14,7 @@ from svc_pg.seals.verification.seal import Seal
 
 _LONGEST_LINE: Final = 16_384
 _NAME: Final = re.compile(r"([0-9]{19})\.json")
+_NUMBERS: Final = range(1, 2**63)
 
 
 def name_of(number: int) -> str:
@@ -44,7 +45,8 @@ def read_copies(path: Path) -> Iterator[Seal]:
 def numbers_in(folder: int) -> "array[int]":
     """The numbers of the seals that an open folder has files of, in their order. Raises OSError."""
     with os.scandir(folder) as files:
-        found = array("q", (int(name[1]) for file in files if (name := _NAME.fullmatch(file.name))))
+        names = (name for file in files if (name := _NAME.fullmatch(file.name)))
+        found = array("q", (number for name in names if (number := int(name[1])) in _NUMBERS))
     return array("q", sorted(found))
 
 
@@ -82,6 +84,9 @@ def seals_of(lines: BinaryIO, name: str) -> Iterator[Seal]:
 
 def _seal_of(line: bytes, problem: str) -> Seal:
     try:
-        return Seal.of_copy(json.loads(line))
+        seal = Seal.of_copy(json.loads(line))
+        if seal.number not in _NUMBERS:
+            raise ValueError(seal.number)
     except (ValueError, ProofError, RecursionError) as error:
         raise ProofError(problem, hint="Restore the file.") from error
+    return seal

@@ -76,7 +76,7 @@ class Seal(Stretch):
         """Read the form of ``copy``. Raises ProofError if it is damaged; the signature is not verified."""
         try:
             return cls._read(copy)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise ProofError("a seal is damaged: its text cannot be read") from error
 
     @classmethod

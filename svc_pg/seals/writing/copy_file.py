@@ -5,22 +5,27 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
-from svc_pg.errors import ConflictError
+from svc_pg.errors import ConflictError, ProofError
 from svc_pg.seals.verification.copies import seals_of
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_line import Lack, line_of
+
+_END: Final = 65_536
+"""The bytes at the end of a file in which its last seal is looked for: some of the longest lines."""
 
 
 @contextmanager
 def opened_file(path: Path, *, before: "CopyFile | None" = None) -> Iterator["CopyFile"]:
     """Open a file of copies to append to it, locked against other writers; create it if there is none.
 
-    ``before`` is the file as it was closed last: it is read again only if it has changed since.
+    Only its end is read, to find its last seal: the rest is left to a verification. ``before`` is the file as it was
+    closed last: it is read again only if it has changed since.
 
-    Raises ConflictError if another process appends to it, ProofError as ``read_copies``, and OSError.
+    Raises ConflictError if another process appends to it, ProofError if its end is cut or damaged, and OSError.
     """
     with path.open("a+b") as opened:
         try:
@@ -30,9 +35,7 @@ def opened_file(path: Path, *, before: "CopyFile | None" = None) -> Iterator["Co
         if before is not None and before.state == _state(opened):
             yield CopyFile(before.last, opened)
             return
-        opened.seek(0)
-        newest = deque(seals_of(opened, str(path)), maxlen=1)
-        yield CopyFile(newest[0] if newest else None, opened)
+        yield CopyFile(_last(opened, path), opened)
 
 
 class CopyFile:
@@ -69,6 +72,19 @@ class CopyFile:
         left = memoryview(line)
         while left:
             left = left[os.write(self._file.fileno(), left) :]
+
+
+def _last(opened: BinaryIO, path: Path) -> Seal | None:
+    """The last seal of an open file; None if it is empty."""
+    begin = max(opened.seek(0, os.SEEK_END) - _END, 0)
+    opened.seek(begin)
+    end, name = opened.read(_END), str(path)
+    if begin:  # within a line
+        end, name = end.partition(b"\n")[2], f"the end of {path}"
+        if not end:
+            raise ProofError(f"{path} is damaged: its end has no whole line", hint="Restore the file.")
+    newest = deque(seals_of(BytesIO(end), name), maxlen=1)
+    return newest[0] if newest else None
 
 
 def _state(file: BinaryIO) -> tuple[int, ...]:

@@ -77,7 +77,7 @@ class CopyFolder:
         for seal in seals:
             added += self._add(seal)
             newest = seal if newest is None or seal.number > newest.number else newest
-        os.fsync(self._folder)
+        _sync(self._folder)
         self.last = newest
         return added
 
@@ -127,6 +127,15 @@ class CopyFolder:
                 hint=f"One of them was changed, or it is of another database: svc-pg verify --seals {self._path}",
             )
         return True
+
+
+def _sync(folder: int) -> None:
+    """Sync the names of an open folder, if its file system can."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
 
 
 def _gaps(numbers: Iterable[int]) -> Iterator[Lack]:

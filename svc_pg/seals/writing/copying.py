@@ -51,7 +51,7 @@ def naming(path: Path | None) -> Iterator[None]:
     except OSError as error:
         if path is None:
             raise
-        raise SvcError(f"{path} cannot be read or written: {error.strerror}") from error
+        raise SvcError(f"{path} cannot be read or written: {error.strerror or error}") from error
 
 
 def check_copies(conn: Connection[Any], copies: Copies) -> None:

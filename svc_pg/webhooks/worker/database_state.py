@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
+from psycopg import AsyncConnection
 
 from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
@@ -38,7 +39,7 @@ class DatabaseState:
     ``backlog`` is None in a database without webhooks. ``seal_lag`` is the age in seconds of the oldest entry without a
     seal, None if the log has no seals. ``verification`` is the last recorded one, None if there is none. ``last_runs``
     are the tasks of maintenance that have run. ``unsettled`` counts the transactions since the oldest one that runs.
-    ``destinations`` are the places of copies of the seals.
+    ``destinations`` are the places of copies of the seals, None if they cannot be read.
     """
 
     backlog: Backlog | None
@@ -46,7 +47,7 @@ class DatabaseState:
     verification: LastVerification | None = None
     last_runs: tuple[LastRun, ...] = ()
     unsettled: int = 0
-    destinations: tuple[SealDestination, ...] = ()
+    destinations: tuple[SealDestination, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,7 @@ class StateReader:
                     verification[0] if verification else None,
                     tuple(await afetch(conn, last_runs())),
                     await afetch_one(conn, Query(_UNSETTLED, (), lambda unsettled: int(unsettled))),
-                    tuple(await afetch(conn, seal_destinations(has_webhooks=products.has_webhooks)))
-                    if products.has_audit
-                    else (),
+                    await _destinations(conn, has_webhooks=products.has_webhooks) if products.has_audit else (),
                 )
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the backlog: %s", error)
@@ -123,3 +122,13 @@ class StateReader:
         except (psycopg.Error, SvcError) as error:
             _log.debug("cannot read the audit log for metrics: %s", error)
             return None
+
+
+async def _destinations(conn: AsyncConnection[Any], *, has_webhooks: bool) -> tuple[SealDestination, ...] | None:
+    """None if they cannot be read: the rest can."""
+    try:
+        async with conn.transaction():
+            return tuple(await afetch(conn, seal_destinations(has_webhooks=has_webhooks)))
+    except (psycopg.Error, SvcError) as error:
+        _log.debug("cannot read the destinations of copies: %s", error)
+        return None

@@ -104,7 +104,8 @@ def _of_audit_log(state: DatabaseState) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", state.seal_lag
         )
-    yield from _of_destinations(state.destinations)
+    if state.destinations is not None:
+        yield from _of_destinations(state.destinations)
     if state.verification is not None:
         yield from _of_verification(state.verification)
 

@@ -336,10 +336,11 @@ def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database
             assert sealer.statistics.sealing_refusals > 0
             file.write_bytes(whole[:-1])
             wait_until(lambda: "is cut: its line 4 does not end" in sealing_problem(conn))
+            assert audit.seals(conn) == []
             wait_until(is_folder, "no copy is made in between")
             wait_until(lambda: "no longer has the copies up to seal" in copies_problem(conn))
-            wait_until(lambda: "seal 4 is no longer in the log" in sealing_problem(conn))
-        assert audit.seals(conn) == []
+            wait_until(lambda: sealing_problem(conn) == "", "it knew these copies from nowhere else")
+        assert len(audit.seals(conn)) == 1
 
 
 def test_a_worker_keeps_copies_in_a_folder_and_goes_on_sealing_while_that_is_gone(
@@ -384,6 +385,30 @@ def test_a_worker_keeps_copies_in_a_folder_and_goes_on_sealing_while_that_is_gon
             wait_until(lambda: "seal 3 of the copies is not in this log" in sealing_problem(conn))
         found = audit.verify(conn, public_keys=key.public, copies=read_copies(folder))
         assert [each.message for each in found.findings] == ["seal 3 is missing: the copies have them"]
+
+
+def test_a_worker_whose_copies_fail_in_any_way_goes_on_sealing(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "copies\udcff"
+    folder.mkdir()
+    (folder / "9999999999999999999.json").touch()
+    sealer = Sealer(database, key=SealKey("s1", b"k" * 32), copies=folder, every=SOON)
+    with psycopg.connect(database, autocommit=True) as conn, running(sealer):
+        audit.capture_log(conn, "a", "INSERT")
+        wait_until(lambda: destination(conn).last_seal == 1, "strange names are nothing")
+        assert destination(conn).name == rf"{tmp_path}/copies\udcff"
+
+        def fail(*_: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr("svc_pg.seals.writing.copy_folder.copy_in", fail)
+        audit.capture_log(conn, "b", "INSERT")
+        wait_until(lambda: audit.seals(conn)[0].number == 2, "it seals")
+        wait_until(lambda: "cannot be read or written: ZeroDivisionError()" in copies_problem(conn))
+        assert sealing_problem(conn) == ""
+        monkeypatch.setattr("svc_pg.maintenance.sealer.audit.seal", fail)
+        wait_until(lambda: [run for run in fetch(conn, last_runs()) if run.problem] != [], "a failure is on record")
 
 
 def test_what_maintenance_did_last_is_on_record(database: str) -> None:
