@@ -1,5 +1,6 @@
 """Certificates: entries with what proves them, of one entry, of a record, or of an erasure."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -7,10 +8,12 @@ from typing import Annotated, Any, Final, Literal
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.log.numbers import number_of
+from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.audit_query import AuditQuery, query
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, take
 from svc_pg.database.query import Query, RawJson
+from svc_pg.database.table_names import TableName
 from svc_pg.errors import NotFoundError
 from svc_pg.formats.doc import Doc
 from svc_pg.seals.database.entry_evidence import EntryEvidence, evidence_of
@@ -31,7 +34,7 @@ _ERASURE: Final = (
 _ERASED: Final = "select id from svc.audit_removed_leaves where removal = %s order by id limit %s"
 
 Subject = Literal["entry", "record", "erasure"]
-State = Literal["sealed", "not_sealed", "changed", "missing", "leaves_changed", "withheld"]
+State = Literal["sealed", "not_sealed", "changed", "missing", "leaves_changed", "erased_unproven"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class CertifiedEntry:
         Doc(
             "`sealed` if the entry leads to the root of its seal, whose signature is left to you. `changed` if its seal"
             " has another leaf with this id, `missing` if it has none. With `leaves_changed`, the leaves that the"
-            " database keeps lead to another root. `withheld` if your permission does not show all of the entry."
+            " database keeps lead to another root. `erased_unproven` if its contents were erased, and what is left does"
+            " not name the record of the certificate."
         ),
     ]
     place: Annotated[
@@ -59,7 +63,7 @@ class CertifiedEntry:
     ]
     proof: Annotated[
         RawJson | None,
-        Doc("The proof, as `svc-pg prove` prints it; null if the entry is `not_sealed` or `withheld`."),
+        Doc("The proof, as `svc-pg prove` prints it; null if it is `not_sealed`, or two rows of the log have its id."),
     ]
 
 
@@ -85,7 +89,7 @@ class Certificate:
         Doc("The entries, the newest first; of an erasure the entry that tells of it, then those that it erased."),
     ]
     is_complete: Annotated[
-        bool, Doc("False if there are more entries than these, which are 20 at most, of 4 MiB of contents.")
+        bool, Doc("False if there are more entries than these, which are 20 at most, of 5 seals and 4 MiB of contents.")
     ]
 
 
@@ -111,14 +115,14 @@ def certify_record(conn: Connection[Any], table: str, key: object) -> Certificat
     """
     require_sealable(conn)
     page = _newest(table, key).list(conn)
-    return take(conn, _of_record(table, str(key), [int(entry.id) for entry in page]))
+    return take(conn, _of_record(table, key, [int(entry.id) for entry in page]))
 
 
 async def acertify_record(conn: AsyncConnection[Any], table: str, key: object) -> Certificate:
     """As ``certify_record``, on an async connection."""
     require_sealable(conn)
     page = await _newest(table, key).alist(conn)
-    return await atake(conn, _of_record(table, str(key), [int(entry.id) for entry in page]))
+    return await atake(conn, _of_record(table, key, [int(entry.id) for entry in page]))
 
 
 def certify_erasure(conn: Connection[Any], entry_id: str | int) -> Certificate:
@@ -153,10 +157,10 @@ def _of_entry(entry_id: int) -> Effects[Certificate]:
     return _certificate("entry", found)
 
 
-def _of_record(table: str, key: str, entry_ids: Sequence[int]) -> Effects[Certificate]:
+def _of_record(table: str, key: object, entry_ids: Sequence[int]) -> Effects[Certificate]:
     if not entry_ids:
         raise NotFoundError(f"the log has no entry of record {key} of {table}")
-    return (yield from _listed("record", entry_ids, table, key))
+    return (yield from _listed("record", entry_ids, str(TableName.parse(table)), record_id(key)))
 
 
 def _of_erasure(entry_id: int) -> Effects[Certificate]:
@@ -181,22 +185,31 @@ def _certificate(
     *,
     is_complete: bool = True,
 ) -> Certificate:
-    entries = [_certified(each) for each in found]
-    return Certificate(KIND, 1, subject, table, key, digest_of(entries), entries, is_complete)
+    entries = [_certified(each, table, key) for each in found]
+    return Certificate(KIND, 1, subject, table, key, _digest_of(found, entries), entries, is_complete)
 
 
-def digest_of(entries: Sequence[CertifiedEntry]) -> str | None:
+def _digest_of(found: Sequence[EntryEvidence], entries: Sequence[CertifiedEntry]) -> str | None:
     """The digest of a certificate with these entries; None if none of them is sealed."""
-    proofs = [Proof.parse(each.proof) for each in entries if each.state == "sealed" and each.proof is not None]
+    both = zip(found, entries, strict=True)
+    proofs = [each.proof for each, entry in both if entry.state == "sealed" and each.proof is not None]
     return root_of(bytes(proof.leaf) for proof in proofs).hex() if proofs else None
 
 
-def _certified(evidence: EntryEvidence) -> CertifiedEntry:
+def _certified(evidence: EntryEvidence, table: str | None, key: str | None) -> CertifiedEntry:
     sealed, proof = evidence.sealed_leaf, evidence.proof
+    state: State = evidence.state
+    if state == "sealed" and table is not None and proof is not None and not _names(proof, table, key):
+        state = "erased_unproven"
     return CertifiedEntry(
         str(evidence.entry_id),
-        evidence.state,
+        state,
         evidence.place,
         None if sealed is None else sealed.hex(),
         None if proof is None else RawJson(proof.text),
     )
+
+
+def _names(proof: Proof, table: str, key: str | None) -> bool:
+    """True if an entry names the record, by what a seal has of it: where it is, or was before its key changed."""
+    return json.loads(proof.who)[2] == table and key in proof.record_ids

@@ -30,7 +30,7 @@ KEYS: Final = [("s1", KEY.public.keys["s1"])]
 CONTENT: Final = '["7", null, {"a": 1}, {"a": "ü\\n"}, null, null, null, null]'
 
 
-def certificate(number: int = 3, key: SealKey = KEY, *, content: str | None = CONTENT) -> Any:
+def certificate(number: int = 3, key: SealKey = KEY, *, content: str | None = CONTENT, sealed: str = CONTENT) -> Any:
     """The certificate of some entries of one seal of seven."""
     whos = [
         f'[2, {900 + each}, "public.t", "16500", "UPDATE", "7", null, "ann", null, "app", null, ["a"], null, null, '
@@ -38,7 +38,7 @@ def certificate(number: int = 3, key: SealKey = KEY, *, content: str | None = CO
         for each in range(7)
     ]
     bare = Seal("e", None, 1, 2000, 0, 99, 1, 7, b"", BEFORE_FIRST, datetime(2026, 1, 5, tzinfo=UTC), key.key_id)
-    proofs = [Proof(each, 10**14, whos[each], content, sha256_of(CONTENT), [], bare) for each in range(7)]
+    proofs = [Proof(each, 10**14, whos[each], content, sha256_of(sealed), [], bare) for each in range(7)]
     leaves = [bytes(proof.leaf) for proof in proofs]
     unsigned = replace(bare, root=root_of(leaves))
     seal = replace(unsigned, signature=key.sign(unsigned.text))
@@ -51,7 +51,8 @@ def certificate(number: int = 3, key: SealKey = KEY, *, content: str | None = CO
         for each in range(number)
     ]
     digest = root_of(leaves[:number]).hex()
-    return {"kind": "svc-pg audit certificate", "version": 1, "digest": digest, "entries": entries}
+    about = {"subject": "record", "table": "public.t", "record": "7"}
+    return {"kind": "svc-pg audit certificate", "version": 1, **about, "digest": digest, "entries": entries}
 
 
 def written(folder: Path, document: Any) -> Path:
@@ -76,6 +77,7 @@ def test_a_certificate_is_verified_with_the_public_key_alone(tmp_path: Path, bar
     assert (done.returncode, done.stderr) == (0, "")
     assert "entry 0 is proven by seal 1 of 2026-01-05" in done.stdout
     assert "UPDATE of public.t 7 by ann" in done.stdout
+    assert "The certificate is about record 7 of public.t." in done.stdout
     assert sha256(KEY.public.keys["s1"]).hexdigest() in done.stdout
     assert f"The digest of the certificate is {certificate()['digest']}." in done.stdout
     assert run(file, other, bare=bare).returncode == 3
@@ -88,7 +90,17 @@ def test_a_certificate_is_verified_with_the_public_key_alone(tmp_path: Path, bar
 def test_contents_that_were_erased_are_not_needed(tmp_path: Path) -> None:
     lines, is_proven = check_certificate(written(tmp_path, certificate(content=None)), list(KEYS))
     assert is_proven
-    assert "its contents are not in the proof" in lines[0]
+    assert "its contents are not in the proof" in lines[1]
+
+
+def test_keys_are_of_the_contents_too_until_they_are_erased(tmp_path: Path) -> None:
+    """A key that is neither a number nor a UUID is in the second part alone."""
+    content = CONTENT.replace('"7"', '"ann"')
+    document = certificate(1, content=content, sealed=content) | {"record": "ann"}
+    assert check_certificate(written(tmp_path, document), list(KEYS))[1]
+    erased = certificate(1, content=None, sealed=content) | {"record": "ann"}
+    lines, is_proven = check_certificate(written(tmp_path, erased), list(KEYS))
+    assert (is_proven, "is not proven to be about record ann" in lines[1]) == (False, True)
 
 
 def edited(change: Callable[[Any], object]) -> Any:
@@ -106,6 +118,12 @@ def edited(change: Callable[[Any], object]) -> Any:
         (lambda c: c["entries"][1].update(state="not_sealed", proof=None), "it has no seal yet"),
         (lambda c: c["entries"].pop(), "digest of the certificate is not that of its entries"),
         (lambda c: c["entries"].reverse(), "digest of the certificate is not that of its entries"),
+        (lambda c: c.update(record="8"), "is not proven to be about record 8 of public.t"),
+        (lambda c: c.update(table="public.u"), "is not proven to be about record 7 of public.u"),
+        (lambda c: c.update(record=None), "is not proven to be about record None"),
+        (lambda c: c.update(subject="erasure"), "entry 0 tells of no erasure"),
+        (lambda c: c.update(subject="entry"), "The certificate is about entry 0."),
+        (lambda c: c["entries"][1].update(state="not_sealed"), 'has the state "not_sealed"'),
         (lambda c: c.update(digest="00" * 32), "digest of the certificate is not that of its entries"),
         (lambda c: c.update(entries=[], digest=None), "The digest of the certificate is None"),
     ],
@@ -122,6 +140,8 @@ def test_an_edited_certificate_is_refused(tmp_path: Path, change: Callable[[Any]
         lambda c: c.update(kind="another"),
         lambda c: c.update(version=2),
         lambda c: c.pop("digest"),
+        lambda c: c.pop("subject"),
+        lambda c: c.update(subject="all"),
         lambda c: c.update(entries=[{}] * 1001),
         lambda c: c["entries"][0].update(id="8"),
         lambda c: c["entries"][0]["proof"]["entry"].update(who="[3]"),

@@ -13,6 +13,7 @@
          order by s.until_xact_id, s.number
          limit 1
       ) s
-     where l.id = %s and s.from_xact_id <= l.xact_id
+     where l."timestamp" = coalesce(%(time)s::timestamptz, (select svc.audit_entry_time(%(id)s)))
+       and l.id = %(id)s and s.from_xact_id <= l.xact_id
      limit 1
  )

@@ -430,14 +430,14 @@ class Entries:
     def certificate(self, id: str) -> models.Certificate:
         """One entry with what proves it, whatever its state, to verify with the public key.
 
-        Needs the permission read.
+        Needs the permission write.
         """
         return self._api.answer(ops.ENTRIES_CERTIFICATE, Arguments(path=[id]))
 
     def erasure(self, id: str) -> models.Certificate:
         """The entry that tells of an erasure, and what is left of the entries that it erased, proven.
 
-        Needs the permission read.
+        Needs the permission write.
         """
         return self._api.answer(ops.ENTRIES_ERASURE, Arguments(path=[id]))
 
@@ -536,7 +536,7 @@ class Records:
     def certificate(self, table: str, id: str) -> models.Certificate:
         """The newest entries of one record with what proves them, 20 at most.
 
-        Needs the permission read.
+        Needs the permission write.
         """
         return self._api.answer(ops.RECORDS_CERTIFICATE, Arguments(path=[table, id]))
 

@@ -1048,15 +1048,16 @@ class CertifiedEntry(Answer):
     state: str
     """``sealed`` if the entry leads to the root of its seal, whose signature is left to you. ``changed`` if its seal
     has another leaf with this id, ``missing`` if it has none. With ``leaves_changed``, the leaves that the database
-    keeps lead to another root. ``withheld`` if your permission does not show all of the entry. One of sealed,
-    not_sealed, changed, missing, leaves_changed, withheld; later versions may have others.
+    keeps lead to another root. ``erased_unproven`` if its contents were erased, and what is left does not name the
+    record of the certificate. One of sealed, not_sealed, changed, missing, leaves_changed, erased_unproven; later
+    versions may have others.
     """
     place: int | None
     """Its place among the entries of its seal, counted from 0; None if it has none."""
     sealed_leaf: str | None
     """The 48 bytes of the leaf that was sealed, in hexadecimal, if the entry is ``changed``; else None."""
     proof: Any
-    """The proof, as ``svc-pg prove`` prints it; None if the entry is ``not_sealed`` or ``withheld``."""
+    """The proof, as ``svc-pg prove`` prints it; None if it is ``not_sealed``, or two rows of the log have its id."""
 
 
 class Certificate(Answer):
@@ -1079,7 +1080,7 @@ class Certificate(Answer):
     entries: Sequence[CertifiedEntry]
     """The entries, the newest first; of an erasure the entry that tells of it, then those that it erased."""
     is_complete: bool
-    """False if there are more entries than these, which are 20 at most, of 4 MiB of contents."""
+    """False if there are more entries than these, which are 20 at most, of 5 seals and 4 MiB of contents."""
 
 
 class TimeCount(Answer):

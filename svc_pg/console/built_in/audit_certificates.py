@@ -1,9 +1,8 @@
 """Routes of certificates: of an entry, of a record, of an erasure; and the public keys that verify them."""
 
 import base64
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
@@ -11,22 +10,18 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.certificates import (
     Certificate,
-    CertifiedEntry,
     acertify,
     acertify_erasure,
     acertify_record,
-    digest_of,
 )
 from svc_pg.audit.read.audit_query import query
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, entry_number, unknown_entry
-from svc_pg.console.built_in.endpoint_urls import ENDPOINTS
-from svc_pg.console.products import ProductEndpoint, permits
+from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import EncryptionKeyError, NotFoundError, SvcError
 from svc_pg.formats.doc import Doc
 from svc_pg.seals.keys import PublicKeys
-from svc_pg.seals.verification.proof import Proof
 from svc_pg.settings import Settings
 
 _UNKNOWN: Final = {"unknown_entry": 404, "not_supported": 422}
@@ -84,6 +79,7 @@ class CertificateRoutes:
                 operation_id="entries.certificate",
                 path_parameters=OF_ENTRY,
                 handler=self._entry,
+                required_permission="write",
                 is_compressed=True,
                 summary="One entry with what proves it, whatever its state, to verify with the public key",
                 response=Certificate,
@@ -95,6 +91,7 @@ class CertificateRoutes:
                 operation_id="records.certificate",
                 path_parameters=OF_RECORD,
                 handler=self._record,
+                required_permission="write",
                 is_compressed=True,
                 summary="The newest entries of one record with what proves them, 20 at most",
                 response=Certificate,
@@ -106,6 +103,7 @@ class CertificateRoutes:
                 operation_id="entries.erasure",
                 path_parameters=OF_ENTRY,
                 handler=self._erasure,
+                required_permission="write",
                 is_compressed=True,
                 summary="The entry that tells of an erasure, and what is left of the entries that it erased, proven",
                 response=Certificate,
@@ -144,14 +142,4 @@ class CertificateRoutes:
                 found = await certify(conn)
             except NotFoundError as error:
                 raise unknown from error
-        if not permits(request.session.permissions, "write"):
-            entries = [_shown(entry) for entry in found.entries]
-            found = replace(found, entries=entries, digest=digest_of(entries))
         return ConsoleResponse(200, found)
-
-
-def _shown(entry: CertifiedEntry) -> CertifiedEntry:
-    """The entry for whoever may only read: those about endpoints have URLs, and a digest would confirm a guess."""
-    if entry.proof is None or json.loads(Proof.parse(entry.proof).who)[2] != ENDPOINTS:
-        return entry
-    return replace(entry, state="withheld", proof=None, sealed_leaf=None)

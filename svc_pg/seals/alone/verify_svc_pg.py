@@ -13,7 +13,7 @@ Exit code 3: something differs, a line each, or the seals do not reach to ``--un
 read, or nothing is sealed.
 
 With ``certificate``, the file is a certificate of the console, and each of its entries is verified by itself: exit code
-0 if all are proven, 3 if one is not, 1 if it cannot be read.
+0 if all are proven and are about its subject, which is printed, 3 if not, 1 if it cannot be read.
 
 The file has seven parts: signatures, input, entries, seals, removals, comparison, certificates. Entries are sorted in a
 temporary file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an
@@ -1021,20 +1021,23 @@ _LONGEST_PATH: Final = 64
 
 
 def check_certificate(file: Path, keys: list[tuple[str | None, bytes]]) -> tuple[list[str], bool]:
-    """A line for each entry of a certificate and one for its digest, and whether all are proven."""
+    """A line for its subject, one for each entry, and one for its digest, and whether all are proven and about it."""
     found = _certificate(file)
-    lines: list[str] = []
+    lines: list[str] = [f"The certificate is about {_subject(found)}."]
     leaves: list[bytes] = []
-    is_proven = bool(found["entries"])
-    for certified in found["entries"]:
+    is_proven = bool(found["entries"]) and (found["subject"] != "entry" or len(found["entries"]) == 1)
+    for number, certified in enumerate(found["entries"], 1):
         try:
             key, proof = str(certified["id"]), certified["proof"]
             if proof is None:
-                words, proven, leaf = "is not proven: it has no seal yet, or its proof was not shown", False, None
+                words, proven, leaf = "is not proven: it has no seal yet, or no proof", False, None
             else:
                 words, proven, leaf = _check_entry(proof, key, keys)
+                unfit = _unfit(found, certified, number) if proven else None
+                if unfit is not None:
+                    words, proven = f"{unfit}, although it {words}", False
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
-            raise UnreadableError(f"{file} is damaged: its entry {len(lines) + 1} cannot be read") from error
+            raise UnreadableError(f"{file} is damaged: its entry {number} cannot be read") from error
         lines.append(f"entry {key} {words}")
         is_proven = is_proven and proven
         if leaf is not None and certified["state"] == "sealed":
@@ -1054,11 +1057,43 @@ def _certificate(file: Path) -> dict[str, Any]:
             raise ValueError("kind")
         if len(found["entries"]) > MOST_CERTIFIED:
             raise ValueError("entries")
-        return {"entries": list(found["entries"]), "digest": found["digest"]}
+        if found["subject"] not in ("entry", "record", "erasure"):
+            raise ValueError("subject")
+        names = ("subject", "table", "record", "digest")
+        return {"entries": list(found["entries"]), **{name: found[name] for name in names}}
     except OSError as error:
         raise UnreadableError(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UnreadableError(f"{file} is no certificate of version 1, or is damaged") from error
+
+
+def _subject(found: dict[str, Any]) -> str:
+    first = found["entries"][0] if found["entries"] else None
+    entry = f"entry {first.get('id') if isinstance(first, dict) else None}"
+    record = f"record {found['record']} of {found['table']}"
+    return {"entry": entry, "record": record, "erasure": f"the erasure of which {entry} tells"}[found["subject"]]
+
+
+def _unfit(found: dict[str, Any], certified: dict[str, Any], number: int) -> str | None:
+    """The words on a proven entry of a certificate that is about something else."""
+    entry = certified["proof"]["entry"]
+    fields, content = json.loads(entry["who"]), entry["content"]
+    is_of_log = fields[2] == "svc.audit_logs" and fields[12] == "audit log erased"
+    if found["subject"] == "record" and not (fields[2] == found["table"] and found["record"] in _keys(fields, content)):
+        return f"is not proven to be about record {found['record']} of {found['table']}"
+    if found["subject"] == "erasure" and number == 1 and not is_of_log:
+        return "tells of no erasure"
+    return None if certified["state"] == "sealed" else f'has the state "{certified["state"]}"'
+
+
+def _keys(fields: list[Any], content: str | None) -> list[str]:
+    """The keys of the record, and those before they changed: of the first part, and of the second if it is there."""
+    found = fields[5:7]
+    if content is not None:  # its snapshots may be nested too deeply
+        decoder = json.JSONDecoder()
+        key, end = decoder.raw_decode(content, 1)
+        found += [key, decoder.raw_decode(content, end + 2)[0]]
+    return [key for key in found if isinstance(key, str)]
 
 
 def _check_entry(proof: Any, key: str, keys: list[tuple[str | None, bytes]]) -> tuple[str, bool, bytes | None]:

@@ -20,6 +20,8 @@ def proving(entry_id: int) -> Effects[Proof]:
     if not found:
         raise NotFoundError(f"there is no entry {entry_id}")
     [evidence] = found
+    if evidence.state == "missing" and evidence.proof is None:
+        raise ConflictError(f"two rows of the log have the id {entry_id}", hint=_VERIFY)
     if evidence.proof is None:
         raise ConflictError(f"entry {entry_id} has no seal yet", hint="Make one when it is settled: svc-pg seal")
     number = evidence.proof.seal.number

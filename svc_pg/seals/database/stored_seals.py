@@ -11,7 +11,7 @@ from svc_pg.database.dialects import require_postgres
 from svc_pg.database.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.database.query import Query, afetch, fetch
 from svc_pg.database.statements import statement
-from svc_pg.seals.verification.seal import VERSION, Seal, Stretch
+from svc_pg.seals.verification.seal import MOST_ENTRIES, VERSION, Seal, Stretch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
 """The values of the columns for the beginning and for the end."""
@@ -23,6 +23,9 @@ LAST: Final = Query(COLUMNS + " order by number desc limit 1", (), Seal)
 _EPOCHS: Final = statement("queries/seals/epochs.sql")
 _OF_ENTRY: Final = statement("queries/seals/seal_of_entry.sql").replace("{seals}", COLUMNS).replace("{epochs}", _EPOCHS)
 _KEPT_LEAVES: Final = "select seal, leaves from svc.audit_seal_leaves where seal between %s and %s"
+_READABLE_LEAVES: Final = (
+    "select seal, leaves from svc.audit_seal_leaves where seal = %s and pg_catalog.octet_length(leaves) = 48 * %s"
+)
 _LAG: Final = "select number, sealed_at, lag from svc.audit_seal_lag()"
 
 
@@ -76,9 +79,14 @@ def kept_leaves(first: int, last: int) -> Query[KeptLeaves]:
     return Query(_KEPT_LEAVES, (first, last), KeptLeaves)
 
 
-def sealing_of(entry_id: int) -> Query[Seal]:
-    """The seal of an entry, if it has one: by its epoch, its transaction and its id."""
-    return Query(_OF_ENTRY, (entry_id,), Seal)
+def readable_leaves(seal: Seal) -> Query[KeptLeaves]:
+    """The leaves that the database keeps of a seal, if they are as many as it has entries, which are 32,768 at most."""
+    return Query(_READABLE_LEAVES, (seal.number, min(seal.entries, MOST_ENTRIES)), KeptLeaves)
+
+
+def sealing_of(entry_id: int, time: str | None = None) -> Query[Seal]:
+    """The seal of an entry, if it has one: by its epoch, its transaction and its id; ``time`` saves finding it."""
+    return Query(_OF_ENTRY, {"id": entry_id, "time": time}, Seal)
 
 
 def end_of(epochs: Sequence[Epoch], began_at: datetime | None) -> datetime | None:

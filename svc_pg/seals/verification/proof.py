@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Self
 
 from svc_pg.errors import ProofError
@@ -13,7 +14,7 @@ from svc_pg.seals.verification.tree import PathStep, root_above
 
 KIND: Final = "svc-pg audit proof"
 VERSION: Final = 2
-_WHO: Final = (
+FIRST_PART: Final = (
     "xact_id",
     "table_name",
     "table_oid",
@@ -65,6 +66,12 @@ class Proof:
     def leaf(self) -> Leaf:
         """The entry as its seal knows it."""
         return Leaf(self.id, self.time, digest_of(self.who, self.digest))
+
+    @property
+    def record_ids(self) -> list[str | None]:
+        """The keys of its record, and those before they changed: of the first part, and of the second if it is here."""
+        second = [] if self.content is None else islice(_elements(self.content), 2)
+        return [*json.loads(self.who)[5:7], *map(json.loads, second)]
 
     @property
     def text(self) -> str:
@@ -140,9 +147,9 @@ def check(proof: Proof, public_keys: Mapping[str, bytes]) -> dict[str, str]:
 def _fields(who: str, content: str | None) -> dict[str, str]:
     version, *first = _elements(who)
     second = [*_elements(content)] if content is not None else []
-    if version != "2" or len(first) != len(_WHO) or len(second) not in (0, len(_CONTENT)):
+    if version != "2" or len(first) != len(FIRST_PART) or len(second) not in (0, len(_CONTENT)):
         raise ProofError("the entry has another version than this program knows")
-    return dict([*zip(_WHO, first, strict=True), *zip(_CONTENT, second, strict=False)])
+    return dict([*zip(FIRST_PART, first, strict=True), *zip(_CONTENT, second, strict=False)])
 
 
 def _elements(content: str) -> Iterator[str]:

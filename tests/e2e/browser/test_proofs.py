@@ -76,10 +76,11 @@ def opened(postgres: str, template: str) -> Iterator[Opened]:
             schema.install(conn, CONFIG)
             conn.execute("select set_config('svc.actor_id', 'mara@tidewater.example', false)")
             conn.execute("insert into orders select 'n' || n, 'placed', 249 from generate_series(1, 20000) n")
-            names = ("whole", "changed", "redated", "erased@x.example", "multi")
+            names = ("whole", "changed", "redated", "erased@x.example", "multi", "forged", "far")
             for name in names:
                 conn.execute("insert into orders values (%s, 'paid', 249.00)", (name,))
                 conn.execute("update orders set status = 'shipped' where id = %s", (name,))
+            forge(conninfo, f"update svc.audit_logs set timestamp = '2300-01-01' where id = {newest(conn, 'far')}")
             audit.seal(conn, key=KEY)
             conn.execute("insert into orders values ('signed', 'paid', 1)")
             audit.seal(conn, key=KEY)
@@ -92,6 +93,13 @@ def opened(postgres: str, template: str) -> Iterator[Opened]:
         forge(conninfo, f"update svc.audit_logs set actor_id = 'mallory' where id = {found['changed']}")
         forge(
             conninfo, f"update svc.audit_logs set timestamp = timestamp - interval '1 ms' where id = {found['redated']}"
+        )
+        forge(
+            conninfo,
+            f"""update svc.audit_logs
+                   set erased_leaf = sha256(convert_to(svc.audit_content(audit_logs), 'UTF8')),
+                       after_data = '{{"status": "FORGED"}}', description = 'FORGED', record_id = 'FORGED'
+                 where id = {found["forged"]}""",
         )
         forge(conninfo, "update svc.audit_seals set signature = sha256(signature) || sha256('x') where number = 2")
         with serving(console(conninfo, seal_public_keys=KEY.public.text)) as base_url:
@@ -181,6 +189,60 @@ def test_an_entry_without_a_seal_is_not_proven(browser: Browser, opened: Opened)
         assert verdict_of(page) == "Not checked"
         assert "not sealed yet" in page.locator("[data-summary]").inner_text()
         assert "Proven" not in page.locator("main").inner_text()
+
+
+def test_of_a_forged_erasure_nothing_but_its_first_part_is_shown(browser: Browser, opened: Opened) -> None:
+    with somebody(browser, opened.base_url) as page:
+        page.goto(opened.proof("forged"))
+        assert verdict_of(page) == "What is left is proven"
+        assert "FORGED" not in page.content()
+        page.goto(f"{opened.pages}/audit/records/public.orders/FORGED/certificate")
+        assert verdict_of(page) == "Not checked"
+        assert page.locator("[data-state]").all_inner_texts() == ["Its record is not proven"]
+        assert "FORGED" not in page.locator("table.certified tbody").inner_text()
+
+
+def test_a_certificate_of_another_subject_is_not_proven(browser: Browser, opened: Opened) -> None:
+    subjects = [
+        ({"subject": "record", "table": "public.orders", "record": "n6"}, "Its record is not proven"),
+        ({"subject": "record", "table": "public.items", "record": "whole"}, "Its record is not proven"),
+        ({"subject": "erasure"}, "It tells of no erasure"),
+        ({"subject": None}, "The certificate has no subject"),
+    ]
+    for subject, words in subjects:
+        with somebody(browser, opened.base_url) as page:
+
+            def edited(route: Route, subject: dict[str, Any] = subject) -> None:
+                answer = route.fetch()
+                route.fulfill(response=answer, json=answer.json() | subject)
+
+            page.route("**/certificate.json", edited)
+            page.goto(f"{opened.pages}/audit/records/public.orders/whole/certificate")
+            assert verdict_of(page) == "Not proven"
+            assert page.locator("[data-state]").first.inner_text() == words
+
+
+def test_a_time_beyond_the_numbers_of_a_browser_is_not_said_to_be_false(browser: Browser, opened: Opened) -> None:
+    with somebody(browser, opened.base_url) as page:
+        page.goto(opened.proof("far"))
+        assert verdict_of(page) == "Not checked"
+        assert "too large for this browser" in page.locator("[data-summary]").inner_text()
+
+
+def test_an_older_run_says_nothing_after_a_newer_one(browser: Browser, opened: Opened) -> None:
+    held: list[Route] = []
+    with somebody(browser, opened.base_url) as page:
+        page.route("**/certificate.json", lambda route: route.continue_() if held else held.append(route))
+        page.goto(opened.proof("whole"))
+        page.locator("#other-key").fill(OTHER.public.text)
+        page.get_by_role("button", name="Check with this key").click()
+        expect(page.locator("[data-verdict]")).to_have_text("Not proven")
+        with page.expect_response("**/certificate.json") as late:
+            held[0].continue_()
+        late.value.finished()
+        page.evaluate("crypto.subtle.digest('SHA-256', new Uint8Array(1 << 20))")
+        expect(page.locator("[data-verdict]")).to_have_text("Not proven")
+        assert "with the key that you pasted" not in page.locator("main").inner_text()
 
 
 def test_a_browser_without_ed25519_says_so_and_what_it_checked(browser: Browser, opened: Opened) -> None:

@@ -108,7 +108,7 @@ def test_the_public_keys_have_fingerprints(client: httpx.Client, installed: str)
         assert other.get("/audit/seals/keys", headers=bearer("read")).json() == {"keys": []}
         change(installed, "insert into t values ('nokey', 'x')")
         [entry] = entries_of(client, "nokey")
-        page = signed_in(other, "read").get(f"/audit/entries/{entry['id']}/proof").text
+        page = signed_in(other, "write").get(f"/audit/entries/{entry['id']}/proof").text
         assert "This console has no public key of this id" in page
     private = settings(database_url=installed, seal_key=SecretStr(KEY.text))
     with serving_installed(Console(private, config=CONFIG)) as other:
@@ -149,17 +149,22 @@ def test_a_record_has_a_certificate_of_its_newest_entries(client: httpx.Client, 
     found = client.get("/audit/records/t/r/certificate").json()
     states = [entry["state"] for entry in found["entries"]]
     assert states == ["not_sealed", *["sealed"] * 19]
-    assert (found["isComplete"], found["subject"], found["table"], found["record"]) == (False, "record", "t", "r")
-    page = signed_in(client, "read").get("/audit/records/t/r/certificate").text
+    assert (found["isComplete"], found["subject"], found["table"], found["record"]) == (
+        False,
+        "record",
+        "public.t",
+        "r",
+    )
+    page = signed_in(client, "write").get("/audit/records/t/r/certificate").text
     assert_strict(page)
     assert "There are more entries than these 20" in page
     assert len(page.encode()) < 250 * 1024
     assert [word for word in VERIFIED if word in page] == []
-    file = signed_in(client, "read").get("/audit/records/t/r/certificate.json")
+    file = signed_in(client, "write").get("/audit/records/t/r/certificate.json")
     assert file.json() == found
     assert_problem(client.get("/audit/records/t/nobody/certificate"), 404, "unknown_record")
     assert_problem(client.get("/audit/records/a.b.c/1/certificate"), 404, "unknown_table")
-    assert "records/public.t/r/certificate" in signed_in(client, "read").get("/audit/records/public.t/r").text
+    assert "records/public.t/r/certificate" in signed_in(client, "write").get("/audit/records/public.t/r").text
 
 
 def test_an_erasure_has_a_certificate_that_shows_nothing_of_what_was_taken(
@@ -199,21 +204,88 @@ def test_an_erasure_has_a_certificate_that_shows_nothing_of_what_was_taken(
     assert_problem(client.get(f"/audit/entries/{before[0]}/erasure"), 404, "no_erasure")
 
 
-def test_who_may_only_read_gets_no_proof_of_what_is_hidden_from_him(client: httpx.Client, installed: str) -> None:
-    change(installed, "insert into t values ('7', 'https://x.example/?token=hush')", key=None)
-    [entry] = entries_of(client, "7")
-    forge(installed, f"update svc.audit_logs set table_name = 'svc.webhook_endpoints' where id = {entry['id']}")
-    with psycopg.connect(installed, autocommit=True) as conn:
-        audit.seal(conn, key=KEY)
-    [entry] = client.get("/audit/entries?resource=svc.webhook_endpoints&record=7").json()["data"]
+def test_who_may_only_read_gets_no_certificate(client: httpx.Client, installed: str) -> None:
+    """A path has the digest of a neighbour, which confirms a guess of what is hidden from a reader."""
+    change(installed, "insert into t values ('hidden', 'x')")
+    [entry] = entries_of(client, "hidden")
+    reader = signed_in(client, "read")
     path = f"/audit/entries/{entry['id']}"
-    assert client.get(f"{path}/certificate").json()["entries"][0]["state"] == "sealed"
-    hidden = client.get(f"{path}/certificate", headers=bearer("read"))
-    assert "hush" not in hidden.text
-    assert hidden.json()["digest"] is None
-    [certified] = hidden.json()["entries"]
-    assert (certified["state"], certified["proof"], certified["sealedLeaf"]) == ("withheld", None, None)
-    assert "needs the permission write" in signed_in(client, "read").get(f"{path}/proof").text
+    for route in (f"{path}/certificate", f"{path}/erasure", "/audit/records/t/hidden/certificate"):
+        assert_problem(client.get(route, headers=bearer("read")), 403, "insufficient_scope")
+    pages = (f"{path}/proof", f"{path}/erasure", "/audit/records/public.t/hidden/certificate")
+    for page in (*pages, f"{path}/certificate.json", "/audit/records/public.t/hidden/certificate.json"):
+        assert reader.get(page).status_code == 403
+    for page in (path, "/audit/records/public.t/hidden"):
+        assert "/proof" not in reader.get(page).text
+        assert "/certificate" not in reader.get(page).text
+    assert "/certificate" in signed_in(client, "write").get("/audit/records/public.t/hidden").text
+
+
+def test_of_a_forged_erasure_nothing_is_shown_but_what_is_proven(client: httpx.Client, installed: str) -> None:
+    change(installed, "insert into t values ('alice@x.example', 'paid 10'), ('4711', 'x')")
+    ids = [entries_of(client, record)[0]["id"] for record in ("alice@x.example", "4711")]
+    forge(
+        installed,
+        f"""update svc.audit_logs
+               set erased_leaf = sha256(convert_to(svc.audit_content(audit_logs), 'UTF8')),
+                   after_data = '{{"id": "x", "a": "FORGED"}}', description = 'FORGED', context = '{{"by": "FORGED"}}',
+                   record_id = case record_id when '4711' then '4711' else 'FORGED@x.example' end
+             where id in ({ids[0]}, {ids[1]})""",
+    )
+    [certified] = client.get(f"/audit/entries/{ids[0]}/certificate").json()["entries"]
+    assert (certified["state"], certified["proof"]["entry"]["content"]) == ("sealed", None)
+    writer = signed_in(client, "write")
+    page = writer.get(f"/audit/entries/{ids[0]}/proof").text
+    assert "FORGED" not in page
+    assert "nothing but these fields is proven" in page
+    record = client.get("/audit/records/t/FORGED%40x.example/certificate").json()
+    assert ([entry["state"] for entry in record["entries"]], record["digest"]) == (["erased_unproven"], None)
+    page = writer.get("/audit/records/public.t/FORGED%40x.example/certificate").text
+    row = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    assert "FORGED" not in row
+    assert "Its record is not proven" in row
+    number = client.get("/audit/records/t/4711/certificate").json()  # the first part has keys that are numbers
+    assert [entry["state"] for entry in number["entries"]] == ["sealed"]
+    assert "FORGED" not in writer.get("/audit/records/public.t/4711/certificate").text
+
+
+def test_two_rows_with_one_id_are_not_proven(client: httpx.Client, installed: str) -> None:
+    change(installed, "insert into t values ('twin', 'x')")
+    [entry] = entries_of(client, "twin")
+    with psycopg.connect(installed) as conn:
+        [(names,)] = conn.execute(
+            "select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute"
+            " where attrelid = 'svc.audit_logs'::regclass and attnum > 0 and not attisdropped"
+        ).fetchall()
+    others = names.replace("record_id", "'victim'").replace('"timestamp"', "\"timestamp\" + interval '1 s'")
+    forge(
+        installed,
+        f"insert into svc.audit_logs ({names}) overriding system value select {others} from svc.audit_logs"
+        f" where id = {entry['id']}",
+    )
+    for record in ("twin", "victim"):
+        found = client.get(f"/audit/records/t/{record}/certificate").json()
+        assert [(each["state"], each["proof"]) for each in found["entries"]] == [("missing", None)]
+        assert found["digest"] is None
+    page = signed_in(client, "write").get(f"/audit/entries/{entry['id']}/proof")
+    assert page.status_code == 200
+    assert "Two rows of the log have this id" in page.text
+    assert_problem(client.get(f"/audit/entries/{entry['id']}/proof"), 409, "not_sealed")
+
+
+def test_the_work_for_a_certificate_has_bounds(client: httpx.Client, installed: str) -> None:
+    for number in range(7):
+        change(installed, f"insert into t values ('bound', '{number}') on conflict (id) do update set a = excluded.a")
+    found = client.get("/audit/records/t/bound/certificate").json()
+    assert ([entry["state"] for entry in found["entries"]], found["isComplete"]) == (["sealed"] * 5, False)
+    with psycopg.connect(installed) as conn:
+        conn.execute("alter table svc.audit_seal_leaves disable trigger all")
+        conn.execute(
+            "update svc.audit_seal_leaves set leaves = leaves || leaves"
+            " where seal = (select max(number) from svc.audit_seals)"
+        )
+    newest, *_ = client.get("/audit/records/t/bound/certificate").json()["entries"]
+    assert (newest["state"], newest["place"], newest["proof"]["path"]) == ("leaves_changed", None, [])
 
 
 def test_hostile_texts_stay_texts(client: httpx.Client, installed: str) -> None:
@@ -222,10 +294,10 @@ def test_hostile_texts_stay_texts(client: httpx.Client, installed: str) -> None:
         conn.commit()
         audit.seal(conn, key=KEY)
     [entry] = entries_of(client, HOSTILE[1])
-    reader = signed_in(client, "read")
-    assert_strict(reader.get(f"/audit/entries/{entry['id']}/proof").text)
+    writer = signed_in(client, "write")
+    assert_strict(writer.get(f"/audit/entries/{entry['id']}/proof").text)
     record = quote(HOSTILE[1], safe="")
-    assert_strict(reader.get(f"/audit/records/public.t/{record}/certificate").text)
+    assert_strict(writer.get(f"/audit/records/public.t/{record}/certificate").text)
 
 
 def test_unknown_entries_have_no_certificate(client: httpx.Client) -> None:

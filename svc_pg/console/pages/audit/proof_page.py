@@ -3,12 +3,13 @@
 Nothing on them says that something is verified: that says the browser, by the script proof.js, when it has done it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from svc_pg.audit.certificates import Certificate, CertifiedEntry
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import FIELDS, Entry
 from svc_pg.console.built_in.audit_certificates import SealPublicKey, SealPublicKeys
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes, proof_drawing
@@ -19,15 +20,21 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.formats.json_writer import encode
 from svc_pg.seals.verification.leaf import Leaf
-from svc_pg.seals.verification.proof import Proof
+from svc_pg.seals.verification.proof import FIRST_PART, Proof
 
 ERASURE: Final = "erasure"
 """The fact in the context of an erased entry that names the entry which tells of the erasure."""
 
 
+_FIRST: Final = sorted({*FIELDS} & {*FIRST_PART} - {"xact_id"})
+
+
 @dataclass(frozen=True, slots=True)
 class CertifiedRow:
-    """An entry of a certificate: as the log shows it, with its proof, and the leaves if they differ."""
+    """An entry of a certificate: as the log shows it, with its proof, and the leaves if they differ.
+
+    If its contents were erased, the entry has no field that the proof does not have.
+    """
 
     certified: CertifiedEntry
     entry: Entry | None
@@ -38,6 +45,13 @@ class CertifiedRow:
         """The leaf that was sealed, if the entry is another now."""
         text = self.certified.sealed_leaf
         return None if text is None else Leaf.of(bytes.fromhex(text))
+
+    @property
+    def is_erased(self) -> bool:
+        """True if nothing but the first part of the entry is proven, or can be."""
+        if self.proof is not None:
+            return self.proof.content is None
+        return self.entry is not None and self.entry.is_erased
 
 
 async def entry_proof(request: PageRequest) -> Answer:
@@ -51,7 +65,7 @@ async def entry_proof(request: PageRequest) -> Answer:
     values = {
         **await _common(request, certificate, [row]),
         "row": row,
-        "one": entry,
+        "one": row.entry,
         "nodes": nodes,
         "drawing": proof_drawing.drawing_of(nodes) if nodes else None,
         "proof_state": await proof_of(request, entry.id),
@@ -140,7 +154,24 @@ def _code(certificate: Certificate) -> QrCode | None:
 
 
 def _row(certified: CertifiedEntry, entry: Entry | None) -> CertifiedRow:
-    return CertifiedRow(certified, entry, None if certified.proof is None else Proof.parse(certified.proof.text))
+    proof = None if certified.proof is None else Proof.parse(certified.proof.text)
+    shown = entry if entry is None or proof is None or proof.content is not None else _left_of(entry, proof)
+    return CertifiedRow(certified, shown, proof)
+
+
+def _left_of(entry: Entry, proof: Proof) -> Entry:
+    """The entry with the fields of the first part alone: the others of its row could be anybody's."""
+    first = dict(zip(FIRST_PART, json.loads(proof.who)[1:], strict=True))
+    return replace(
+        entry,
+        **{name: first[name] for name in _FIRST},
+        xact_id=str(first["xact_id"]),
+        before_data=None,
+        after_data=None,
+        description=None,
+        redacted_fields=None,
+        context=None,
+    )
 
 
 def _nodes(row: CertifiedRow) -> Sequence[Node]:

@@ -64,6 +64,7 @@ async function contents({ content, digest }) {
 }
 
 async function leafOf({ id, time, who, digest }, certified) {
+  if (typeof id === "number" && !Number.isSafeInteger(id)) throw new RangeError(`the id ${id} is too large for this browser`)
   const fields = JSON.parse(who)
   if (fields[0] !== 2 || fields.length !== 16) throw new TypeError("the entry has another version than this page knows")
   if (String(id) !== certified.id) throw new TypeError(`the proof is of entry ${id}`)
@@ -102,19 +103,35 @@ async function signed({ text, signature }, seal, keys) {
   return step("bad", "The signature is not of this seal", `neither text nor signature of seal ${seal.number} fit the key ${seal.key_id}`)
 }
 
+// The entry is about the subject of its certificate, by what is proven of it; the first one of an erasure tells of it.
+function subjectOf({ state, proof: { entry } }, { subject, table, record, entries }, isFirst) {
+  const who = JSON.parse(entry.who), keys = [...who.slice(5, 7), ...(entry.content === null ? [] : JSON.parse(entry.content).slice(0, 2))]
+  const other = step(state === "erased_unproven" ? "wait" : "bad", "Its record is not proven", "what is proven of it does not name the record of the certificate")
+  if (!["entry", "record", "erasure"].includes(subject)) return step("bad", "The certificate has no subject")
+  if (subject === "record" && !(who[2] === table && typeof record === "string" && keys.includes(record))) return other
+  if (subject === "erasure" && isFirst && !(who[2] === "svc.audit_logs" && who[12] === "audit log erased")) return step("bad", "It tells of no erasure")
+  if (subject === "entry" && entries.length !== 1) return step("bad", "The certificate has other entries too")
+  return step("ok", "It is about the subject of the certificate")
+}
+
 const STATES = {
   not_sealed: step("wait", "Not sealed yet", "nothing proves it until the next seal"),
-  withheld: step("wait", "Not shown to you", "its proof needs the permission write"),
+  missing: step("bad", "Two rows of the log have this id", "no seal has both"),
 }
-export async function check(certified, keys) {
+export async function check(certified, keys, certificate = null) {
   const { proof, sealedLeaf } = certified
-  if (!proof) return { state: "wait", nodes: [], steps: { leaf: STATES[certified.state] ?? step("wait", "There is no proof") } }
+  if (!proof) {
+    const only = STATES[certified.state] ?? step("wait", "There is no proof")
+    return { state: only.state, nodes: [], steps: { leaf: only } }
+  }
   try {
     const seal = JSON.parse(proof.seal.text)
     if (proof.kind !== "svc-pg audit proof" || proof.version !== 2 || seal.kind !== "svc-pg audit seal" || seal.version !== 2) throw new TypeError("the proof has another version than this page knows")
     const leaf = await leafOf(proof.entry, certified), sealed = sealedLeaf ? bytesOf(sealedLeaf) : null
     const [nodes, path] = await climbed(sealed ?? leaf, proof.path, seal)
     const steps = { contents: await contents(proof.entry), leaf: compared(leaf, sealed), path, signature: await signed(proof.seal, seal, keys) }
+    if (certificate) steps.subject = subjectOf(certified, certificate, certified === certificate.entries[0])
+    if (!["sealed", "changed", "erased_unproven"].includes(certified.state) && path.state === "ok") steps.path = step("bad", "Its state is not that of a sealed entry", String(certified.state))
     const states = Object.values(steps).map(({ state }) => state)
     const state = states.includes("bad") ? "bad" : states.includes("wait") ? "wait" : "ok"
     return { state, steps, nodes, leaf, keyId: seal.key_id, isErased: proof.entry.content === null }
@@ -162,8 +179,9 @@ function showRow(certified, found) {
   shown(row, found.state, found.state === "ok" ? (found.isErased ? "What is left is proven" : "Proven") : first.text)
 }
 
-let pasted = null
+let pasted = null, runs = 0
 async function run() {
+  const number = ++runs, own = pasted // a later run has another key, and the word
   if (!globalThis.crypto?.subtle) return summary("wait", "Nothing was checked: browsers offer WebCrypto to pages with https alone, and to localhost. The command below checks it.")
   const began = performance.now()
   let certificate
@@ -172,21 +190,23 @@ async function run() {
     if (!answer.ok || answer.redirected) throw new Error(`the console answers ${answer.redirected ? "with the sign-in" : answer.status}`)
     certificate = await answer.json()
   } catch (error) {
-    return summary("wait", `Nothing was checked, because the certificate did not arrive: ${error.message}`)
+    return number === runs && summary("wait", `Nothing was checked, because the certificate did not arrive: ${error.message}`)
   }
-  const keys = pasted ?? keysOf(place.dataset.keys || ",")
+  const keys = own ?? keysOf(place.dataset.keys || ",")
   const found = []
-  for (const certified of certificate.entries) found.push(await check(certified, keys))
+  for (const certified of certificate.entries) found.push(await check(certified, keys, certificate))
+  const sealed = certificate.entries.map(({ state }, at) => (state === "sealed" ? found[at] : null)).filter(Boolean)
+  const leaves = sealed.map(({ leaf }) => leaf).filter(Boolean), hasAll = leaves.length === sealed.length
+  const digest = leaves.length ? hexOf(await rootOf(leaves)) : ""
+  if (number !== runs) return
   const isOne = "one" in place.dataset
   if (isOne) showEntry(found[0])
   else certificate.entries.forEach((certified, at) => showRow(certified, found[at]))
-  const leaves = certificate.entries.flatMap(({ state }, at) => (state === "sealed" && found[at].leaf ? [found[at].leaf] : []))
-  const digest = leaves.length ? hexOf(await rootOf(leaves)) : ""
-  const isSame = digest === (place.dataset.digest ?? "")
-  const states = [...found.map(({ state }) => state), ...(isSame ? [] : ["bad"]), ...(found.length ? [] : ["wait"])]
+  const isSame = !hasAll || digest === (place.dataset.digest ?? "")
+  const states = [...found.map(({ state }) => state), ...(isSame ? [] : ["bad"]), ...(found.length && hasAll ? [] : ["wait"])]
   const state = states.includes("bad") ? "bad" : states.includes("wait") ? "wait" : "ok"
   const at = new Date().toLocaleTimeString(), took = `By this browser at ${at}, in ${Math.ceil(performance.now() - began)} ms`
-  const source = pasted ? "with the key that you pasted" : "with the key that this console gave: compare it with a copy from elsewhere"
+  const source = own ? "with the key that you pasted" : "with the key that this console gave: compare it with a copy from elsewhere"
   const words = {
     ok: `${took}, ${source}.`,
     bad: isSame ? `${took}: what is red is not as it was sealed.` : `${took}: the digest on this page is not that of the certificate, which has changed since. Load the page again.`,
@@ -196,14 +216,19 @@ async function run() {
   if (state === "ok" && found.some(({ isErased }) => isErased) && isOne) $("[data-verdict] [data-word]").textContent = "What is left is proven"
 }
 
+function begin() {
+  const number = runs + 1
+  run().catch((error) => number === runs && summary("wait", `Nothing was checked: ${error.message}`))
+}
+
 if (place) {
-  run().catch((error) => summary("wait", `Nothing was checked: ${error.message}`))
+  begin()
   $("[data-check]")?.addEventListener("click", () => {
     const text = $("#other-key").value
     try { pasted = text.trim() ? keysOf(text) : null }
     catch (error) { return void ($("#key-said").textContent = error.message) }
     $("#key-said").textContent = ""
-    run().catch((error) => summary("wait", `Nothing was checked: ${error.message}`))
+    begin()
   })
   $("[data-print]")?.addEventListener("click", () => print())
 }
