@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.e2e.browser import hostile_shop
 from tests.e2e.browser.hostile_shop import Shop, open_shop
 from tests.support.browser import chromium
 from tests.support.postgres import new_database
+
+expect.set_options(timeout=30_000)  # milliseconds: a busy machine is no fault of a page
 
 
 @pytest.fixture(scope="module")

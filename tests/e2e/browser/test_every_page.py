@@ -15,6 +15,8 @@ from tests.support.isolation import unisolated
 from tests.support.page_laws import Inspection, broken_laws, keyboard_laws
 from tests.support.walking import Form, Walk
 
+pytestmark = pytest.mark.timeout(900)  # hundreds of pages, whatever else the machine does
+
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 PERMISSIONS: Sequence[Permission] = ("admin", "write", "read")
 """The one that sees all that others see comes first."""
@@ -36,7 +38,6 @@ FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme"}
 """The actions of a session that may only read."""
 
 
-@pytest.mark.timeout(600)  # hundreds of pages, whatever else the machine does
 def test_every_page_obeys_the_laws_for_everybody(browser: Browser, shop: Shop) -> None:
     inspection = Inspection()
     for permission in PERMISSIONS:
