@@ -38,7 +38,7 @@ class Suggestions:
     data: Annotated[Sequence[Suggestion], Doc("The suggestions: up to 40.")]
     remarks: Annotated[
         Sequence[str],
-        Doc("Where no more was looked at, in words.", ["Only the newest 2,000 endpoints were looked at."]),
+        Doc("Where no more was looked at, in words.", ["The newest 10,000 endpoints were looked at."]),
     ]
 
 
@@ -50,6 +50,7 @@ _COMMAND: Final = re.compile(
 _RECORD: Final = re.compile(r"/audit/records/([^/?]+)/([^/?]+)(?:[/?].*)?")
 _LOG: Final = re.compile(r"/(?:audit|tail)(?:\?(.*))?")
 _PLACES: Final = frozenset({"cursor", "before", "around", "view", "after", "refused"})
+_MOST_FILTERS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ def cut(text: str) -> str:
 
 
 def exported(here: str) -> tuple[str, str] | None:
-    """What a page shows, and the address of the audit log with its filters, which has the files; None of other pages.
+    """What a page shows, and the address of the audit log with its filters, which has the files; None of other pages,
+    and of more than 100 filters.
 
     ``here`` is the path of the page below ``/ui``, with its query.
     """
@@ -91,8 +93,12 @@ def exported(here: str) -> tuple[str, str] | None:
         table, key = unquote(record[1]), unquote(record[2])
         return f"{table} {key}", page("audit", resource=table, record=key)
     if log := _LOG.fullmatch(here):
+        try:
+            filters = parse_qsl(log[1] or "", max_num_fields=_MOST_FILTERS)
+        except ValueError:
+            return None
         kept: dict[str, list[str]] = {}
-        for name, value in parse_qsl(log[1] or "", max_num_fields=100):
+        for name, value in filters:
             if name not in _PLACES:
                 kept.setdefault(name, []).append(value)
         return "the audit log as it is filtered here", page("audit", **kept)

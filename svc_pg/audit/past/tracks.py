@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from svc_pg.audit.log.entry import ACTOR, DB_USER, ENTRY_ID, FOUND, OPERATION, XACT, Operation
 from svc_pg.audit.log.snapshot import Snapshot
-from svc_pg.audit.past.diff import FieldDiff, changed_values
+from svc_pg.audit.past.diff import MISSING, Changed, FieldDiff, changed
 from svc_pg.audit.past.record_history import RecordState
 from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
@@ -129,18 +129,18 @@ def tracks_of(page: Page[RecordState], *, fields_from: int = 0) -> RecordTracks:
     states = list(page.data)
     if len(states) > 1 and _place(states[0]) > _place(states[-1]):
         states.reverse()
-    changed = [_changed(state) for state in states]
-    tracks = _tracks(states, changed)
+    changes = [_changed(state) for state in states]
+    moved = _moved(states, changes)
     actors: dict[tuple[bool, str | None, str], list[int]] = {}
     for at, state in enumerate(states):
         actors.setdefault(_actor(state), []).append(at)
     numbers = {at: number for number, own in enumerate(actors.values()) for at in own}
     return RecordTracks(
         actors=[TrackActor(actor, user, is_found, len(own)) for (is_found, actor, user), own in actors.items()],
-        changes=[_change(each, numbers[at], len(changed[at])) for at, each in enumerate(states)],
-        fields=_fitting(tracks[fields_from:]),
-        field_count=len(tracks),
-        unchanged_fields=len(_names(states) - {each.field for each in tracks}),
+        changes=[_change(each, numbers[at], len(changes[at])) for at, each in enumerate(states)],
+        fields=[_track(each, states) for each in _bounded(moved[fields_from:])],
+        field_count=len(moved),
+        unchanged_fields=len(_names(states) - {each.field for each in moved}),
         next_cursor=page.next_cursor,
         prev_cursor=page.prev_cursor,
     )
@@ -181,37 +181,78 @@ def _begins(state: RecordState) -> bool:
     return state.operation in ("INSERT", "SNAPSHOT") and state.before_data is None
 
 
-def _changed(state: RecordState) -> list[FieldDiff]:
+def _changed(state: RecordState) -> list[Changed]:
     try:
-        return changed_values(state)
+        return changed(state)
     except (QueryError, ValueError):  # nested too deeply, or a number of 5,000 digits
-        return [FieldDiff(name, None, None, is_redacted=True) for name in state.changed_fields or ()]
+        return [Changed(name, MISSING, MISSING, is_redacted=True) for name in state.changed_fields or ()]
 
 
-def _tracks(states: Sequence[RecordState], changed: Sequence[Sequence[FieldDiff]]) -> list[Track]:
-    """A track for each field that a change set, or that was not the same each time that the record began."""
-    tracks: dict[str, Track] = {}
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """The changes of a field by their positions; None at an end that does not name the field."""
+
+    field: str
+    changes: dict[int, Changed | None]
+
+
+def _moved(states: Sequence[RecordState], changes: Sequence[Sequence[Changed]]) -> list[_Moves]:
+    """The fields that a change set, or that were not the same each time that the record began; most changes first.
+
+    Their values are not written here: a table may have 1,600 columns, and a page shows few of them.
+    """
+    found: dict[str, _Moves] = {}
     moved: set[str] = set()
-    for at, (state, fields) in enumerate(zip(states, changed, strict=True)):
+    last: dict[str, object] = {}
+    for at, (state, fields) in enumerate(zip(states, changes, strict=True)):
+        ends, begins = _ends(state), _begins(state)
         for each in fields:
-            track = tracks.setdefault(each.field, Track(each.field, []))
-            after = NOT_THERE if _ends(state) else _value(each, each.after)
-            is_other = _last_value(track) not in (after, None) if _begins(state) else not _ends(state)
-            if is_other:
+            found.setdefault(each.field, _Moves(each.field, {})).changes[at] = each
+            if ends:
+                continue
+            after = HIDDEN if each.is_redacted else each.after
+            if not begins or (each.field in last and not _is_same(last[each.field], after)):
                 moved.add(each.field)
-            track.ticks.append(Tick(at, _value(each, each.before), after))
-    wanted = [track for name, track in tracks.items() if name in moved]
-    ends = [at for at, state in enumerate(states) if _ends(state)]
-    for track in wanted:  # a change of the key, or one that was erased, does not name all fields
-        had = {tick.change for tick in track.ticks}
-        track.ticks.extend(Tick(at, HIDDEN, NOT_THERE) for at in ends if at not in had)
-        track.ticks.sort(key=lambda tick: tick.change)
-    return sorted(wanted, key=lambda track: (-len(track.ticks), track.field))
+            if after is not MISSING:
+                last[each.field] = after
+    wanted = [moves for name, moves in found.items() if name in moved]
+    ended = [at for at, state in enumerate(states) if _ends(state)]
+    for moves in wanted:  # a change of the key, or one that was erased, does not name all fields
+        for at in ended:
+            moves.changes.setdefault(at, None)
+    return sorted(wanted, key=lambda moves: (-len(moves.changes), moves.field))
 
 
-def _last_value(track: Track) -> TrackValue | None:
-    """The last value that the field had before it began again."""
-    return next((tick.after for tick in reversed(track.ticks) if tick.after != NOT_THERE), None)
+def _is_same(one: object, other: object) -> bool:
+    try:
+        return one == other
+    except RecursionError:
+        return False
+
+
+def _bounded(moved: Sequence[_Moves]) -> Iterator[_Moves]:
+    ticks = 0
+    for number, each in enumerate(moved[:MOST_FIELDS]):
+        ticks += len(each.changes)
+        if number and ticks > MOST_TICKS:
+            return
+        yield each
+
+
+def _track(moves: _Moves, states: Sequence[RecordState]) -> Track:
+    ticks = []
+    for at, each in sorted(moves.changes.items()):
+        before, after = (HIDDEN, NOT_THERE) if each is None else _sides(each)
+        ticks.append(Tick(at, before, NOT_THERE if _ends(states[at]) else after))
+    return Track(moves.field, ticks)
+
+
+def _sides(change: Changed) -> tuple[TrackValue, TrackValue]:
+    try:
+        written = change.written()
+    except (QueryError, ValueError):
+        return HIDDEN, HIDDEN
+    return _value(written, written.before), _value(written, written.after)
 
 
 def _value(field: FieldDiff, side: Snapshot | None) -> TrackValue:
@@ -225,19 +266,6 @@ def _value(field: FieldDiff, side: Snapshot | None) -> TrackValue:
     beginning = json.loads(text) if text.startswith('"') else text
     digest = sha256(text.encode(errors="backslashreplace")).hexdigest()
     return TrackValue("long", None, beginning[:LONGEST], digest[:_DIGITS])
-
-
-def _fitting(tracks: Sequence[Track]) -> list[Track]:
-    return list(_bounded(tracks))
-
-
-def _bounded(tracks: Sequence[Track]) -> Iterator[Track]:
-    ticks = 0
-    for number, track in enumerate(tracks[:MOST_FIELDS]):
-        ticks += len(track.ticks)
-        if number and ticks > MOST_TICKS:
-            return
-        yield track
 
 
 def _names(states: Sequence[RecordState]) -> set[str]:

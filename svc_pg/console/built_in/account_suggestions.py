@@ -1,5 +1,6 @@
 """The route of suggestions for what somebody types: each look is bounded, and gives what the session may see."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -50,6 +51,15 @@ _ABSENT: Final = frozenset(
     }
 )
 """Codes of problems for which there is nothing to suggest; others are those of the answer."""
+_SLOW: Final = frozenset({"database_timeout", "database_busy"})
+LONGEST_SECONDS: Final = 3
+"""The time of all looks of a call together."""
+_LATE: Final = "Not all was looked at in time."
+_NO_TENANTS: Final = (
+    *(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction),
+    *(psycopg.errors.InvalidSchemaName, psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType),
+)
+"""Errors of a table of tenants, or a view, that is not there or not open to the console's role."""
 _VERBS: Final = {"pause": ("Pause", "active"), "resume": ("Resume", "paused"), "test": ("Test", "active")}
 
 
@@ -112,30 +122,36 @@ class SuggestionRoutes:
             given = command(asked.text)
             parts = [looks.done(given, asked.here)] if given is not None else []
             parts += looks.all_of(asked.text)
-            for part in parts:
-                found += await _some(part)
+            try:
+                async with asyncio.timeout(LONGEST_SECONDS):
+                    for part in parts:
+                        await _add(found, part, remarks)
+            except TimeoutError:
+                remarks.append(_LATE)
         return ConsoleResponse(200, Suggestions(list(dict.fromkeys(found))[:40], list(dict.fromkeys(remarks))))
 
 
-async def _some(part: AsyncIterator[Suggestion]) -> list[Suggestion]:
-    """What a look finds, up to where the database has no answer for this session."""
-    found: list[Suggestion] = []
+async def _add(found: list[Suggestion], part: AsyncIterator[Suggestion], remarks: list[str]) -> None:
+    """Add what a look finds, up to where the database has no answer for this session, or none in time."""
     try:
         async for each in part:
-            found += [each]
+            found += [each]  # one by one: those before a problem stay
     except Problem as problem:
-        if problem.code not in _ABSENT:
+        if problem.code in _SLOW:
+            remarks.append(_LATE)
+        elif problem.code not in _ABSENT:
             raise
-    except (QueryError, psycopg.ProgrammingError):  # no id, or no table of tenants
+    except QueryError:  # no id
         pass
-    return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Looks:
     routes: SuggestionRoutes
     session: Session
     remarks: list[str]
+    has_webhooks: bool | None = None
+    """None until it is asked."""
 
     def all_of(self, text: str) -> list[AsyncIterator[Suggestion]]:
         """Every look for a text, the surest first."""
@@ -176,6 +192,8 @@ class _Looks:
                 assert_never(given.verb)
 
     async def _records(self, text: str) -> AsyncIterator[Suggestion]:
+        if not text:
+            return
         names = await self._tables(text)
         typed = split_name(text)
         surely = [name for some in named(names, typed[0]) for name in some] if typed else []
@@ -233,9 +251,8 @@ class _Looks:
         if not await self._has_webhooks():
             return []
         async with self.routes.database.connection() as conn:
-            found = await suggested_endpoints(conn, text, tenant=self.session.tenant, shown=SHOWN)
-        if len(found) == SHOWN:
-            self.remarks.append(f"There are more endpoints; the newest {LOOKED_AT:,} were looked at.")
+            found, looked_at = await suggested_endpoints(conn, text, tenant=self.session.tenant, shown=SHOWN)
+        self._remark("endpoints", len(found), f"the newest {LOOKED_AT:,}" if looked_at == LOOKED_AT else "")
         return found
 
     async def _tenants(self, text: str) -> AsyncIterator[Suggestion]:
@@ -248,11 +265,20 @@ class _Looks:
         table = self.routes.tenants.table
         if table is None or self.session.tenant is not None or not text:
             return []
-        async with self.routes.database.connection() as conn:
-            found = await table.looked_through(conn, text, shown=SHOWN)
-        if len(found) == SHOWN:
-            self.remarks.append(f"There are more tenants; {MOST_LOOKED_AT:,} were looked at.")
+        try:
+            async with self.routes.database.connection() as conn:
+                found, looked_at = await table.looked_through(conn, text, shown=SHOWN)
+        except _NO_TENANTS:
+            return []
+        self._remark("tenants", len(found), f"the first {MOST_LOOKED_AT:,}" if looked_at == MOST_LOOKED_AT else "")
         return found
+
+    def _remark(self, things: str, found: int, bound: str) -> None:
+        """Say that there may be more than those found, and the bound of the look if it was reached."""
+        if bound:
+            self.remarks.append(f"Of the {things} {bound} were looked at.")
+        if found == SHOWN:
+            self.remarks.append(f"There may be more {things} than these {SHOWN}.")
 
     async def _events(self, text: str) -> AsyncIterator[Suggestion]:
         if not await self._has_webhooks():
@@ -270,8 +296,10 @@ class _Looks:
             yield Suggestion("request", f"Requests with “{cut(text)}”", about, page("audit", context=text))
 
     async def _has_webhooks(self) -> bool:
-        async with self.routes.database.connection() as conn:
-            return await afetch_one(conn, webhooks_installed())
+        if self.has_webhooks is None:
+            async with self.routes.database.connection() as conn:
+                self.has_webhooks = await afetch_one(conn, webhooks_installed())
+        return self.has_webhooks
 
 
 def _action(label: str, about: str, address: str) -> Suggestion:

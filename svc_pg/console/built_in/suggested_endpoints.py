@@ -10,7 +10,7 @@ from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement
 
 LOOKED_AT: Final = 10_000
-"""The newest endpoints, of all tenants, that are looked at; and the first types of events by name."""
+"""The newest endpoints, of a tenant or of all, that are looked at; and the first types of events by name."""
 _ENDPOINTS: Final = statement("queries/console/suggested_endpoints.sql")
 _EVENTS: Final = """
 with first as (select t.name, t.description from svc.webhook_event_types t order by t.name limit %(most)s)
@@ -35,6 +35,15 @@ class SuggestedEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class _Found:
+    looked_at: int
+    id: str | None
+    description: str
+    url: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class SuggestedEvent:
     """A type of events."""
 
@@ -44,10 +53,15 @@ class SuggestedEvent:
 
 async def suggested_endpoints(
     conn: AsyncConnection[Any], text: str, *, tenant: str | None, shown: int
-) -> Sequence[SuggestedEndpoint]:
-    """The newest endpoints with these letters in their description or URL, of one tenant if there is one."""
+) -> tuple[Sequence[SuggestedEndpoint], int]:
+    """The newest endpoints with these letters in their description or URL, of one tenant if there is one.
+
+    Beside them the number of endpoints that were looked at.
+    """
     params = {"text": text, "tenant": tenant, "most": LOOKED_AT, "shown": shown}
-    return await afetch(conn, Query(_ENDPOINTS, params, SuggestedEndpoint))
+    rows = await afetch(conn, Query(_ENDPOINTS, params, _Found))
+    found = [SuggestedEndpoint(row.id, row.description, row.url, row.status) for row in rows if row.id is not None]
+    return found, rows[0].looked_at
 
 
 async def events_of(conn: AsyncConnection[Any], text: str, *, shown: int) -> Sequence[SuggestedEvent]:

@@ -8,6 +8,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.findings import Finding, More, Reading
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_readings import NUMBER, READINGS, WITHOUT_AUDIT, contents, facts
+from svc_pg.console.requests import Problem
 from svc_pg.console.suggestions import command
 
 MOST_CHARACTERS: Final = 500
@@ -30,13 +31,25 @@ async def search_page(request: PageRequest) -> Answer:
     found = _findings(read)
     if len({each.address for each in found}) == 1 and command(text) is None:
         return SeeOther(found[0].address)
-    groups, _ = await palette.hits(request, text)
-    actions = [hit for group in groups if group.heading == palette.DO for hit in group.hits]
     more = [each for each in read if isinstance(each, More)]
     return Html(
         "search",
-        {"text": text, "found": found, "more": list(dict.fromkeys(more)), "actions": actions, "is_asked": True},
+        {
+            "text": text,
+            "found": found,
+            "more": list(dict.fromkeys(more)),
+            "actions": await _actions(request, text),
+            "is_asked": True,
+        },
     )
+
+
+async def _actions(request: PageRequest, text: str) -> Sequence[palette.Hit]:
+    try:
+        groups, _ = await palette.hits(request, text)
+    except Problem:  # the page has its readings without them
+        return []
+    return [hit for group in groups if group.heading == palette.DO for hit in group.hits]
 
 
 async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) -> list[Finding | More]:

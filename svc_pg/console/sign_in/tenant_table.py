@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Final, LiteralString
 
-from psycopg import AsyncConnection
-from psycopg.rows import class_row, scalar_row
+from psycopg import AsyncConnection, DataError
+from psycopg.rows import class_row, scalar_row, tuple_row
 from psycopg.sql import NULL, SQL, Identifier
 
 from svc_pg.database.pagination import ALL, Keyset, Listing, decode
@@ -65,9 +65,11 @@ _ALL: Final = "select {row} from {table}"
 _IS_NAMED: Final = "{name} is not null"
 _IS_CALLED: Final = "strpos(lower({name}::text), lower(%s)) > 0"
 _LOOKED_THROUGH: Final = """
-select {row} from (select t.* from {table} t where {name} is not null order by {id} limit %s) looked_at
- where strpos(lower({name}::text), lower(%s)) > 0 or {id}::text = %s
- order by {id}::text <> %s, {name}, {id} limit %s
+with first as (select t.* from {table} t where {name} is not null order by {id} limit %s)
+select looked.number, found.*
+  from (select count(*)::int as number from first) looked
+  left join (select {row} from first where strpos(lower({name}::text), lower(%s)) > 0
+              order by {name}, {id} limit %s) found on true
 """
 _BY_NAME: Final = " order by {name}, {id}"
 _BEYOND: Final = "({name}, {id}) > (%s, %s)"
@@ -127,9 +129,27 @@ class Tenants:
         """The tenant with this id; ``is_locked`` locks it until the end of the transaction."""
         return _first(await self._run(conn, _LOCK if is_locked else _ONE, tenant_id))
 
-    async def looked_through(self, conn: AsyncConnection[Any], text: str, *, shown: int) -> Sequence[Tenant]:
-        """Tenants with these letters in their name, or this id, among the first ``MOST_LOOKED_AT`` by id."""
-        return await self._run(conn, _LOOKED_THROUGH, MOST_LOOKED_AT, text, text, text, shown)
+    async def looked_through(
+        self, conn: AsyncConnection[Any], text: str, *, shown: int
+    ) -> tuple[Sequence[Tenant], int]:
+        """The tenant with this id, and those with these letters in their name among the first by id.
+
+        Beside them the number of those looked at for letters: up to ``MOST_LOOKED_AT``.
+        """
+        exact = await self._called_by_id(conn, text)
+        cursor = conn.cursor(row_factory=tuple_row)
+        await cursor.execute(self._text(_LOOKED_THROUGH), (MOST_LOOKED_AT, text, shown))
+        rows = await cursor.fetchall()
+        named = sorted((Tenant(*row[1:]) for row in rows if row[1] is not None), key=lambda each: (each.name, each.id))
+        return [*exact, *(each for each in named if each not in exact)][:shown], rows[0][0]
+
+    async def _called_by_id(self, conn: AsyncConnection[Any], text: str) -> Sequence[Tenant]:
+        try:
+            async with conn.transaction():
+                found = await self.find(conn, text)
+        except DataError:  # no text of an id of this type
+            return []
+        return [] if found is None or found.name is None else [found]
 
     async def kept(self, conn: AsyncConnection[Any], tenant_id: str) -> Tenant | None:
         """The tenant with this id, which nobody removes before the end of the transaction."""

@@ -35,6 +35,32 @@ def test_the_palette_opens_by_a_key_and_leads_to_what_is_chosen(browser: Browser
         expect(page.locator(".find .offer")).to_be_hidden()
 
 
+def test_a_new_tab_leaves_the_page_and_the_next_person_is_not_told_where_somebody_was(
+    browser: Browser, shop: Shop
+) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("audit/records/public.customer/1")
+        assert page.evaluate("sessionStorage.getItem('svc-seen')"), "it is kept for this tab"
+        somebody.open("endpoints")
+        here = page.url
+        page.keyboard.press("Control+k")
+        page.keyboard.type("customer 1")
+        option = page.get_by_role("option", name=re.compile("^record customer 1"))
+        with page.context.expect_page() as opened:
+            option.click(modifiers=["Control"])
+        opened.value.wait_for_url("**/audit/records/public.customer/1")
+        assert page.url == here
+        opened.value.close()
+        for nonsense in ('"text"', "{}", "[1, null]", "["):
+            page.evaluate("text => sessionStorage.setItem('svc-seen', text)", nonsense)
+            somebody.open("audit/records/public.customer/1")
+            kept = page.evaluate("JSON.parse(sessionStorage.getItem('svc-seen'))")
+            assert [href for href, _ in kept] == [page.url]
+        somebody.open("sign-in")
+        assert page.evaluate("sessionStorage.getItem('svc-seen')") is None
+
+
 def test_tracks_obey_the_laws_of_pages_and_compare_without_a_script(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "read") as somebody:
         html = somebody.open(TRACKS)

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from time import monotonic
+from typing import Any, get_args
 
 import httpx
 import psycopg
@@ -12,10 +13,13 @@ from pydantic import SecretStr
 
 from svc_pg import Config, audit, schema
 from svc_pg.console import Console, register_tenants
+from svc_pg.console.built_in.account_suggestions import LONGEST_SECONDS
 from svc_pg.console.built_in.suggested_endpoints import suggested_endpoints
+from svc_pg.console.pages import palette
+from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants
-from svc_pg.console.suggestions import KINDS, command, exported
+from svc_pg.console.suggestions import KINDS, Verb, command, exported
 from svc_pg.settings import Permission
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
@@ -122,6 +126,50 @@ def test_actions_lead_to_the_page_that_asks_for_those_who_may(client: httpx.Clie
     assert through["address"] == "/ui/audit/records/public.orders/3/tracks"
 
 
+@pytest.mark.parametrize("text", [*get_args(Verb), "portal link for", "THROUGH  TIME"])
+def test_every_verb_may_stand_alone(client: httpx.Client, installed: str, text: str) -> None:
+    with psycopg.connect(installed) as conn:
+        token = api_tokens.add(conn, "-".join(("alone", *text.split())), permission="write", tenant="acme").token
+    for headers in (bearer("admin"), bearer("read"), {"Authorization": f"Bearer {token}"}):
+        suggested(client, text, headers=headers, here="/audit?" + "&".join(f"actor={n}" for n in range(150)))
+        suggested(client, f"{text} this", headers=headers, here="/audit?" + "&a=" * 500)
+    assert signed_in(client, "admin").get(f"/search?{httpx.QueryParams(q=text)}").status_code == 200
+
+
+@pytest.mark.parametrize("table", ["svc.webhook_event_types", "svc.tenants", "svc.webhook_endpoints", "svc.audit_logs"])
+def test_a_table_that_is_locked_costs_no_more_than_what_is_in_it(
+    client: httpx.Client, installed: str, table: str
+) -> None:
+    browser = signed_in(client, "admin")
+    with psycopg.connect(installed) as conn:
+        conn.execute(f"lock table {table} in access exclusive mode")
+        began = monotonic()
+        answer = client.get("/account/suggestions", params={"q": "mara"}, headers=bearer("admin"))
+        assert monotonic() - began < LONGEST_SECONDS + 2
+        assert answer.status_code == 200, answer.text
+        assert "Not all was looked at in time." in answer.json()["remarks"]
+        if table == "svc.webhook_event_types":
+            assert labels(answer.json()["data"], "actor") == ["mara@shop.example"], "what was found before stays"
+            assert browser.get("/search/suggestions?q=mara").status_code == 200
+    assert client.get("/account/suggestions", params={"q": "mara"}, headers=bearer("admin")).json()["remarks"] == []
+
+
+@pytest.mark.parametrize("code", ["database_busy", "database_unavailable", "rate_limited"])
+def test_a_problem_of_the_palette_leaves_the_page_search_without_actions(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    async def refused(*_: object) -> None:
+        raise Problem(503, code)
+
+    browser = signed_in(client, "admin")
+    address = f"/search?{httpx.QueryParams(q='pause northwind')}"
+    assert "Pause Northwind" in browser.get(address).text
+    monkeypatch.setattr(palette, "hits", refused)
+    page = browser.get(address)
+    assert page.status_code == 200
+    assert "Pause Northwind" not in page.text
+
+
 @pytest.mark.parametrize(
     "text", ["pause northwind", "resume", "test northwind", "northwind", "portal link acme", "acme"]
 )
@@ -204,13 +252,27 @@ def test_very_many_endpoints_and_tenants_cost_no_more(installed: str, client: ht
             f" select gen_random_uuid(), 'Receiver ' || n, {columns}"
             " from (select * from svc.webhook_endpoints limit 1) e, generate_series(1, 20000) n"
         )
+        conn.execute(
+            f"insert into svc.webhook_endpoints (id, description, {columns})"
+            f" select ('ffff' || substr(gen_random_uuid()::text, 5))::uuid, 'Newer ' || n, {columns}"
+            " from (select * from svc.webhook_endpoints where tenant = 'globex' limit 1) e,"
+            " generate_series(1, 11000) n"
+        )
+        conn.execute("update svc.webhook_endpoints set tenant = 'globex' where description like 'Receiver %'")
+        conn.execute("vacuum svc.webhook_endpoints")
+        token = api_tokens.add(conn, "many", permission="read", tenant="acme").token
+    own = {"Authorization": f"Bearer {token}"}
+    assert labels(suggested(client, "northwind", headers=own), "endpoint") == ["Northwind"], "however new the others"
+    assert labels(suggested(client, "t99999"), "tenant") == ["Tenant 99999"], "the exact id, however late"
     touched = asyncio.run(apages(installed, endpoints))
     assert 500 < touched < 15_000, touched
     touched = asyncio.run(apages(installed, tenants))
     assert 50 < touched < 15_000, touched
-    answer = client.get("/account/suggestions", params={"q": "receiver"}, headers=bearer("read"))
-    remarks = answer.json()["remarks"]
-    assert "There are more endpoints; the newest 10,000 were looked at." in remarks
+    for text in ("newer", "nobody has this"):
+        remarks = client.get("/account/suggestions", params={"q": text}, headers=bearer("read")).json()["remarks"]
+        assert "Of the endpoints the newest 10,000 were looked at." in remarks
+        assert "Of the tenants the first 10,000 were looked at." in remarks
+        assert ("There may be more endpoints than these 6." in remarks) is (text == "newer")
 
 
 def test_commands_are_read_in_the_words_of_people() -> None:
@@ -233,5 +295,6 @@ def test_only_pages_of_the_log_can_be_exported() -> None:
         "the audit log as it is filtered here",
         "/ui/audit?actor=a&actor=b",
     )
+    assert exported("/audit?" + "&".join(f"actor={n}" for n in range(101))) is None, "too many to read"
     for here in ("//evil.example/audit", "https://evil.example/audit", "/endpoints/1", "", "/audit/../x"):
         assert exported(here) is None

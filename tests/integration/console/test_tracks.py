@@ -1,5 +1,6 @@
 """A record through time: a track for each field that changed, over HTTP and as a page."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
+from svc_pg.audit.past.diff import Changed, FieldDiff
 from svc_pg.console import Console
 from svc_pg.console.sign_in import api_tokens
 from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, signed_in
@@ -162,9 +164,41 @@ def test_many_fields_come_in_parts(client: httpx.Client) -> None:
     assert len(tracks(client, path)["fields"]) == 40
 
 
+def test_values_are_written_of_fields_that_are_shown_alone_and_beside_the_loop(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[bool] = []
+    real = Changed.written
+
+    def written(change: Changed) -> FieldDiff:
+        calls.append(asyncio.events._get_running_loop() is None)
+        return real(change)
+
+    monkeypatch.setattr(Changed, "written", written)
+    found = tracks(client, "/audit/records/wide/1/tracks")
+    assert found["fieldCount"] == 200
+    assert len(calls) == sum(len(each["ticks"]) for each in found["fields"])
+    assert all(calls), "in a thread without a loop"
+
+
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "fieldsFrom=-1", "fieldsFrom=99999", "cursor=x", "with=1"])
 def test_parameters_that_cannot_be_are_refused(client: httpx.Client, query: str) -> None:
     assert_problem(client.get(f"{TRACKS}?{query}"), 422, "invalid_parameter")
+
+
+def test_the_cursor_of_another_record_leads_to_no_changes(client: httpx.Client, reader: Browser) -> None:
+    cursor = tracks(client, limit=1)["nextCursor"]
+    for name in ("cursor", "before"):
+        query = urlencode({name: cursor})
+        for record in ("product/gone", "product/new", "emptied/1", "wide/1"):
+            path = f"/audit/records/{record}/tracks"
+            changes, page = tracks(client, path, **{name: cursor})["changes"], reader.get(f"{path}?{query}")
+            assert page.status_code == 200
+            assert ("No changes are here" in page.text) is not bool(changes)
+    gone = "/audit/records/emptied/1/tracks"
+    empty = reader.get(f"{gone}?{urlencode({'cursor': cursor})}")
+    assert not tracks(client, gone, cursor=cursor)["changes"]
+    assert f'{gone.replace("emptied/", "public.emptied/")}"' in empty.text or f'{gone}"' in empty.text
 
 
 def test_a_record_that_the_log_does_not_know_has_none(client: httpx.Client, reader: Browser) -> None:

@@ -97,6 +97,8 @@ async def tracks_page(request: PageRequest) -> Answer:
             raise
         is_unknown = problem.code != "not_supported"
         return Html("tracks", values | {"tracks": None, "problem": problem}, 404 if is_unknown else 200)
+    if not tracks.changes:  # of the cursor of another record, or all of them were purged
+        return Html("tracks", values | {"tracks": None, "problem": None})
     return Html("tracks", values | {"problem": None, **_shown(request, tracks)})
 
 

@@ -186,10 +186,20 @@ function completing(form) {
     event.preventDefault()
   })
   box.addEventListener("pointerdown", (event) => event.preventDefault()) // the focus stays in the field
-  box.addEventListener("click", ({ target }) => { if (target.closest("[role=option]")) take(target.closest("[role=option]")) })
+  box.addEventListener("click", ({ target }) => {
+    const option = target.closest("[role=option]")
+    if (option && !option.href) take(option) // a link is followed by the browser, which knows of new tabs and windows
+  })
 }
 const here = () => (location.pathname + location.search).replace(/^.*?\/ui(?=\/)/, "").slice(0, 2000)
-const seen = () => { try { return JSON.parse(sessionStorage.getItem("svc-seen")) ?? [] } catch { return [] } }
+const seen = () => {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem("svc-seen"))
+    return Array.isArray(kept) ? kept.filter(Array.isArray) : []
+  } catch { return [] }
+}
+const forget = () => { try { sessionStorage.removeItem("svc-seen") } catch { /* nothing is kept */ } }
+if (/\/ui\/sign-in(\/|$)/.test(location.pathname)) forget() // somebody else may sign in here
 try { // a page of a thing, not of a list or of a secret
   if (/\/(entries|records|transactions|endpoints|deliveries|tenants|events)\/[^/]+/.test(location.pathname) && !/\/(secret|gone)$/.test(location.pathname)) {
     const others = seen().filter(([href]) => href !== location.href)
@@ -197,7 +207,7 @@ try { // a page of a thing, not of a list or of a secret
   }
 } catch { /* private windows keep nothing */ }
 for (const form of all("[data-offers]")) completing(form)
-addEventListener("submit", ({ target }) => { if (/\/sign-out$/.test(target.action)) try { sessionStorage.removeItem("svc-seen") } catch { /* nothing is kept */ } })
+addEventListener("submit", ({ target }) => { if (/\/sign-out$/.test(target.action)) forget() })
 addEventListener("keydown", (event) => {
   if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || $("dialog:modal")) return
   const field = $(".find input")
