@@ -203,7 +203,7 @@ def test_of_a_forged_erasure_nothing_but_its_first_part_is_shown(browser: Browse
 
 
 def test_a_certificate_of_another_subject_is_not_proven(browser: Browser, opened: Opened) -> None:
-    subjects = [
+    subjects: list[tuple[dict[str, Any], str]] = [
         ({"subject": "record", "table": "public.orders", "record": "n6"}, "Its record is not proven"),
         ({"subject": "record", "table": "public.items", "record": "whole"}, "Its record is not proven"),
         ({"subject": "erasure"}, "It tells of no erasure"),
