@@ -203,7 +203,7 @@ def test_of_a_forged_erasure_nothing_but_its_first_part_is_shown(browser: Browse
 
 
 def test_a_certificate_of_another_subject_is_not_proven(browser: Browser, opened: Opened) -> None:
-    subjects = [
+    subjects: list[tuple[dict[str, Any], str]] = [
         ({"subject": "record", "table": "public.orders", "record": "n6"}, "Its record is not proven"),
         ({"subject": "record", "table": "public.items", "record": "whole"}, "Its record is not proven"),
         ({"subject": "erasure"}, "It tells of no erasure"),
@@ -211,12 +211,7 @@ def test_a_certificate_of_another_subject_is_not_proven(browser: Browser, opened
     ]
     for subject, words in subjects:
         with somebody(browser, opened.base_url) as page:
-
-            def edited(route: Route, subject: dict[str, Any] = subject) -> None:
-                answer = route.fetch()
-                route.fulfill(response=answer, json=answer.json() | subject)
-
-            page.route("**/certificate.json", edited)
+            page.route("**/certificate.json", partial(renamed, subject))
             page.goto(f"{opened.pages}/audit/records/public.orders/whole/certificate")
             assert verdict_of(page) == "Not proven"
             assert page.locator("[data-state]").first.inner_text() == words
@@ -277,6 +272,11 @@ def test_nothing_is_said_to_be_proven_if_nothing_was_checked(browser: Browser, o
     assert "Without JavaScript this browser checks nothing" in page.content()
     assert not page.locator("#other-key").is_visible()
     context.close()
+
+
+def renamed(subject: dict[str, Any], route: Route) -> None:
+    answer = route.fetch()
+    route.fulfill(response=answer, json=answer.json() | subject)
 
 
 def respond(answer: dict[str, Any], route: Route) -> None:
