@@ -19,7 +19,7 @@ from svc_pg.database.pagination import Page
 from svc_pg.settings import Permission
 from svc_pg.webhooks.events.own_events import OwnEvent
 
-API_DATE: Final = "2026-11-29"
+API_DATE: Final = "2026-11-28"
 """The day of the last change of the API that could break a client: the version of the document, and a header."""
 JSON: Final = "application/json"
 EVENTS_TAG: Final = "Events"
