@@ -45,9 +45,8 @@ def read_copies(path: Path) -> Iterator[Seal]:
 def numbers_in(folder: int) -> "array[int]":
     """The numbers of the seals that an open folder has files of, in their order. Raises OSError."""
     with os.scandir(folder) as files:
-        names = (name for file in files if (name := _NAME.fullmatch(file.name)))
-        found = array("q", (number for name in names if (number := int(name[1])) in _NUMBERS))
-    return array("q", sorted(found))
+        numbers = (int(name[1]) for file in files if (name := _NAME.fullmatch(file.name)))
+        return array("q", sorted(number for number in numbers if number in _NUMBERS))
 
 
 def copy_in(folder: int, number: int, name: str) -> Seal:
@@ -85,8 +84,7 @@ def seals_of(lines: BinaryIO, name: str) -> Iterator[Seal]:
 def _seal_of(line: bytes, problem: str) -> Seal:
     try:
         seal = Seal.of_copy(json.loads(line))
-        if seal.number not in _NUMBERS:
-            raise ValueError(seal.number)
+        _NUMBERS.index(seal.number)  # ValueError beyond them
+        return seal
     except (ValueError, ProofError, RecursionError) as error:
         raise ProofError(problem, hint="Restore the file.") from error
-    return seal
