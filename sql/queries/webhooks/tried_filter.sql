@@ -1,6 +1,6 @@
 -- The newest messages that an endpoint with these events would get, each with the answer of a filter: null if it meets
--- it, empty if it does not, otherwise why that cannot be told. Of the newest 1,000 messages, of a tenant or of all. After half a second the rest
--- is not tried.
+-- it, empty if it does not, otherwise why that cannot be told. Of the newest 1,000 messages, of a tenant or of all.
+-- After half a second the rest is not tried.
 with newest as materialized (
     (select m.id, m.event_name from svc.webhook_messages m
       where %(tenant)s::text is null

@@ -66,8 +66,7 @@ _IS_NAMED: Final = "{name} is not null"
 _IS_CALLED: Final = "strpos(lower({name}::text), lower(%s)) > 0"
 _LOOKED_THROUGH: Final = """
 with first as (select t.* from {table} t where {name} is not null order by {id} limit %s)
-select looked.number, found.*
-  from (select count(*)::int as number from first) looked
+select looked.number, found.* from (select count(*)::int as number from first) looked
   left join (select {row} from first where strpos(lower({name}::text), lower(%s)) > 0
               order by {name}, {id} limit %s) found on true
 """
