@@ -144,7 +144,7 @@ def test_the_page_has_each_file_with_its_lines_and_an_hour_is_enough() -> None:
     first, second = text.split("## The verifier of a whole log")
     lines = {f"{name}.py": (FOLDER / f"{name}.py").read_text(encoding="utf-8").splitlines() for name in MODULES}
     assert told(first) == {name: len(text) for name, text in lines.items()}
-    assert sum(1 for each in lines.values() for line in each if line.strip()) <= 760
+    assert sum(1 for each in lines.values() for line in each if line.strip()) <= 770
     beside = told(second)
     folder = ROOT / "svc_pg" / "seals" / "database"
     assert beside == {name: len((folder / name).read_text(encoding="utf-8").splitlines()) for name in beside}

@@ -80,7 +80,7 @@ async def home_page(request: PageRequest) -> Answer:
         "hours": HOURS,
         "has_more": endpoints.next_cursor is not None,
         "deliveries": await rows(request, latest.data),
-        "types": event_types.divided(types)["types"],
+        "types": event_types.divided(request, types)["types"],
     }
     return Html("portal_home", values)
 

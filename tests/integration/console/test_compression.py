@@ -258,8 +258,11 @@ def test_the_pages_that_are_compressed_are_these() -> None:
             "/audit/offers",
             "/audit/export",
             "/audit/entries/:id",
+            "/audit/entries/:id/proof",
+            "/audit/entries/:id/erasure",
             "/audit/transactions/:id",
         ),
+        *("/audit/records/:table/:id/tracks", "/audit/records/:table/:id/certificate"),
         *("/audit/records/:table/:id", "/audit/records/:table/:id/as-of", "/deliveries", "/events", "/events/:name"),
         *("/tenants", "/sessions", "/tokens", "/activity", "/activity/changes", "/system"),
     }

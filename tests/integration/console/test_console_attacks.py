@@ -89,6 +89,10 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
     assert found["write"] == {
         "GET /audit/export",
         "GET /audit/entries/{id}/proof",
+        "GET /audit/entries/{id}/certificate",
+        "GET /audit/entries/{id}/erasure",
+        "GET /audit/records/{table}/{id}/certificate",
+        "GET /webhooks/filter-trial",
         "POST /tenant/tenants",
         "PATCH /tenant/tenants/{id}",
         "POST /webhooks/endpoints",

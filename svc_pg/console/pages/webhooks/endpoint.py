@@ -11,6 +11,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.formatting import duration
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_write
+from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.pages.webhooks.endpoints import form_page, leave_to_try
@@ -68,7 +69,8 @@ async def edit(request: PageRequest) -> Answer:
     needs_write(request)
     endpoint = await _endpoint(request)
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
-    given = EndpointForm.of(endpoint, names=[each.name for each in types])
+    shown = event_types.divided(request, types)
+    given = EndpointForm.of(endpoint, names=[each.name for group in shown.values() for each in group])
     return await form_page(request, given, endpoint)
 
 

@@ -100,7 +100,7 @@ async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoin
         "limits": limits_for(request.person, endpoint),
         "errors": errors,
         "tried": tried,
-        **event_types.divided(types),
+        **event_types.divided(request, types),
     }
     return Html("endpoint_form", values)
 

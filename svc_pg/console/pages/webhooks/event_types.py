@@ -12,18 +12,26 @@ from svc_pg.webhooks.events.event_types import EventType
 from svc_pg.webhooks.events.own_events import OWN_EVENTS
 
 _LONGEST: Final = 64 * 1024
+_OF_AUDIT_TRAIL: Final = "audit."
 
 
 async def event_types_page(request: PageRequest) -> Answer:
     """All events, those of the application first."""
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
-    return Html("event_types", divided(types))
+    return Html("event_types", divided(request, types))
 
 
-def divided(types: Iterable[EventType]) -> Mapping[str, Sequence[EventType]]:
-    """The types of the application, and those of webhooks themselves, which its endpoints can have too."""
-    every = list(types)
+def divided(request: PageRequest, types: Iterable[EventType]) -> Mapping[str, Sequence[EventType]]:
+    """The types of the application, and those of svc-pg itself, which its endpoints can have too.
+
+    Events of the audit trail are for those alone who are shown it.
+    """
     names = {event.name for event in OWN_EVENTS}
+    every = [
+        each
+        for each in types
+        if each.name not in names or request.has("audit") or not each.name.startswith(_OF_AUDIT_TRAIL)
+    ]
     own = [each for each in every if each.name in names]
     return {"types": [each for each in every if each not in own], "own_types": own}
 
