@@ -162,7 +162,7 @@ def test_a_secret_is_read_whole_selected_and_copied_without_a_permission(browser
                 assert not field.evaluate(_HIDDEN), f"{label} at {width} px"
             page.get_by_role("button", name="Copy").click()
             expect(page.get_by_role("status").first).to_have_text("Copied")
-            search = page.get_by_role("searchbox")
+            search = page.locator("input[type=search]").first
             search.focus()
             page.keyboard.press("Control+V")
             expect(search).to_have_value(secret)

@@ -21,7 +21,7 @@ def test_somebody_finds_who_changed_a_record_and_whom_it_was_told(
         if has_javascript:
             page.keyboard.press("/")
         else:
-            page.get_by_role("searchbox").first.focus()
+            page.locator("input[type=search]").first.focus()
         page.keyboard.type("customer 1")
         page.keyboard.press("Enter")
         page.wait_for_url("**/audit/records/public.customer/1")
