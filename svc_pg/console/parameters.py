@@ -135,6 +135,13 @@ def truth(text: str) -> bool:
     return text == "true"
 
 
+def bounded(text: str, most: int) -> str:
+    """The text of a query. Raises ValueError if it has more than ``most`` characters."""
+    if len(text) > most:
+        raise ValueError(f"it has more than {most:,} characters")
+    return text
+
+
 def one_among(texts: Sequence[Choice]) -> Callable[[str], Choice]:
     """Reads one of these texts from a query. Raises ValueError."""
 

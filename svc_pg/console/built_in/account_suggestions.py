@@ -17,7 +17,7 @@ from svc_pg.console.built_in.audit_lookup import visible_entry
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, SuggestedEndpoint, events_of, suggested_endpoints
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import text
-from svc_pg.console.parameters import FilterParameter, documented, filtered
+from svc_pg.console.parameters import FilterParameter, bounded, documented, filtered
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.known_tenants import KnownTenants
@@ -70,15 +70,11 @@ class _Asked:
 
 
 def _text(asked: _Asked, given: str) -> _Asked:
-    if len(given) > MOST_CHARACTERS:
-        raise ValueError(f"it has more than {MOST_CHARACTERS} characters")
-    return replace(asked, text=given.strip())
+    return replace(asked, text=bounded(given, MOST_CHARACTERS).strip())
 
 
 def _here(asked: _Asked, given: str) -> _Asked:
-    if len(given) > _MOST_HERE:
-        raise ValueError(f"it has more than {_MOST_HERE:,} characters")
-    return replace(asked, here=given)
+    return replace(asked, here=bounded(given, _MOST_HERE))
 
 
 _ASKED: Final[dict[str, FilterParameter[_Asked]]] = {

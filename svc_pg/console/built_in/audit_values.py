@@ -8,7 +8,7 @@ from svc_pg.audit.read.known_values import NAMED, KnownValues, Named
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import visible
 from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, refuse
+from svc_pg.console.parameters import FilterParameter, bounded, documented, filtered, one_among, refuse
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 
@@ -22,9 +22,7 @@ class _Asked:
 
 
 def _with_text(asked: _Asked, given: str) -> _Asked:
-    if len(given) > MOST_CHARACTERS:
-        raise ValueError(f"it has more than {MOST_CHARACTERS} characters")
-    return replace(asked, text=given)
+    return replace(asked, text=bounded(given, MOST_CHARACTERS))
 
 
 _named: Final = one_among(NAMED)
