@@ -38,7 +38,7 @@ class Suggestions:
     data: Annotated[Sequence[Suggestion], Doc("The suggestions: up to 40.")]
     remarks: Annotated[
         Sequence[str],
-        Doc("Where no more was looked at, in words.", ["The newest 10,000 endpoints were looked at."]),
+        Doc("The looks that reached their bound, in words.", ["The newest 10,000 endpoints were looked at."]),
     ]
 
 
@@ -84,10 +84,9 @@ def cut(text: str) -> str:
 
 
 def exported(here: str) -> tuple[str, str] | None:
-    """What a page shows, and the address of the audit log with its filters, which has the files; None of other pages,
-    and of more than 100 filters.
+    """The subject of a page in words, and the address of the audit log with its filters, which has the files.
 
-    ``here`` is the path of the page below ``/ui``, with its query.
+    ``here`` is the path of the page below ``/ui``, with its query. None of other pages, and of more than 100 filters.
     """
     if record := _RECORD.fullmatch(here):
         table, key = unquote(record[1]), unquote(record[2])

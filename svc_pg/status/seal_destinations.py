@@ -1,4 +1,4 @@
-"""Where copies of the seals go, outside of the database, and the state of each, as its writer last told."""
+"""The destinations of copies of the seals outside of the database, and their states, as their writers last told."""
 
 from dataclasses import dataclass
 from datetime import datetime

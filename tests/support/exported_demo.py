@@ -54,7 +54,7 @@ class Read(HTMLParser):
 
 
 def broken_laws(folder: Path, *, secrets: Sequence[str] = ()) -> Iterator[str]:
-    """What is wrong in a copy: a dead link, one that leads out of it, a form that sends, a name of this machine."""
+    """The faults of a copy: a dead link, one that leads out of it, a form that sends, a name of this machine."""
     pages = {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.html")}
     read = {name: Read(html) for name, html in pages.items()}
     files = {file.name for file in folder.iterdir()}

@@ -604,7 +604,7 @@ class Suggestions(Answer):
     data: Sequence[Suggestion]
     """The suggestions: up to 40."""
     remarks: Sequence[str]
-    """Where no more was looked at, in words."""
+    """The looks that reached their bound, in words."""
 
 
 class Entry(Answer):

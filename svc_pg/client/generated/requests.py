@@ -237,7 +237,7 @@ class SuggestionsListQuery(TypedDict, total=False):
     """The parameters of ``suggestions.list``."""
 
     q: str | None
-    """What somebody typed: a name, an id, a key, or an action."""
+    """The text that somebody typed: a name, an id, a key, or an action."""
     here: str | None
     """The page that somebody looks at, below ``/ui``, for ``export this``."""
 

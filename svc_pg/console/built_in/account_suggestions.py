@@ -78,7 +78,9 @@ def _here(asked: _Asked, given: str) -> _Asked:
 
 
 _ASKED: Final[dict[str, FilterParameter[_Asked]]] = {
-    "q": FilterParameter(_text, "what somebody typed: a name, an id, a key, or an action", text("pause northwind")),
+    "q": FilterParameter(
+        _text, "the text that somebody typed: a name, an id, a key, or an action", text("pause northwind")
+    ),
     "here": FilterParameter(
         _here, "the page that somebody looks at, below `/ui`, for `export this`", text("/audit/records/orders/900")
     ),

@@ -35,7 +35,7 @@ select l.id, pg_catalog.min(l."timestamp")::text as time, pg_catalog.count(*) as
 
 @dataclass(frozen=True, slots=True)
 class EntryEvidence:
-    """What the database has of an entry.
+    """The facts of an entry that prove it, as the database has them.
 
     It is ``sealed`` if the entry leads to the root of its seal; ``changed`` if the seal has another leaf with its id,
     which is ``sealed_leaf``, and ``missing`` if it has none, or, without a ``proof``, if two rows of the log have it.
