@@ -1980,9 +1980,9 @@ class TriedMessage(Answer):
     created_at: datetime
     """The time at which the transaction began that sent it."""
     is_met: bool | None
-    """True if it would be sent, false if it would not; None if the delivery would fail."""
+    """True if it would be sent, false if it would not; None if that is not known."""
     problem: str | None
-    """The reason for which the delivery would fail; else None."""
+    """The reason for which that is not known; else None."""
 
 
 class EventType(Answer):

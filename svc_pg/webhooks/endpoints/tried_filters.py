@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
@@ -18,6 +18,8 @@ MOST_MESSAGES: Final = 20
 """The most messages on which a filter is tried."""
 MOST_EVENTS: Final = 100
 """The most events and patterns that choose them."""
+LONGEST: Final = timedelta(milliseconds=500)
+"""The time after which no further message is tried."""
 
 _CHECKED: Final = "select svc.webhook_checked_filter(%s) as filter"
 _TRIED: Final = statement("queries/webhooks/tried_filter.sql")
@@ -37,11 +39,12 @@ class TriedMessage:
     tenant: Annotated[str | None, MESSAGE_TENANT]
     created_at: Annotated[datetime, Doc("The time at which the transaction began that sent it.")]
     is_met: Annotated[
-        bool | None, Doc("True if it would be sent, false if it would not; null if the delivery would fail.")
+        bool | None,
+        Doc("True if it would be sent, false if it would not; null if that is not known."),
     ]
     problem: Annotated[
         str | None,
-        Doc("The reason for which the delivery would fail; else null.", "the filter $.amount > 100 cannot be decided"),
+        Doc("The reason for which that is not known; else null.", "the filter $.amount > 100 cannot be decided"),
     ]
 
     @classmethod
@@ -57,7 +60,8 @@ def try_filter(
 
     ``path`` is the SQL/JSON path of the filter, ``events`` are those of the endpoint, as ``order.paid`` and
     ``order.*``, and ``tenant`` is the endpoint's; without one, messages of all tenants count. Of the newest 1,000
-    messages the first 20 that it would get come back, newest first. Never commits.
+    messages the first 20 that it would get come back, newest first. After half a second the rest is not tried, and its
+    ``problem`` says so. Never commits.
 
     Raises EndpointError for what is no filter, and QueryError for too many events.
     """
@@ -81,5 +85,5 @@ def _checked(path: str, events: Sequence[str], tenant: str | None) -> Query[_Che
 
 
 def _tried(path: str, events: Sequence[str], tenant: str | None) -> Query[TriedMessage]:
-    values = {"filter": path, "events": list(events), "tenant": tenant, "most": MOST_MESSAGES}
+    values = {"filter": path, "events": list(events), "tenant": tenant, "most": MOST_MESSAGES, "longest": LONGEST}
     return Query(_TRIED, values, TriedMessage.of)

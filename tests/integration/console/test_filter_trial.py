@@ -1,6 +1,7 @@
 """Over HTTP a filter is tried on the messages that the caller may see, by whom may change endpoints."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import httpx
 import psycopg
@@ -9,12 +10,19 @@ import pytest
 from svc_pg import Config, webhooks
 from svc_pg.console import Console
 from svc_pg.console.sign_in import api_tokens
+from svc_pg.webhooks.endpoints import tried_filters
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import install
 from tests.support.postgres import new_database
 
 CONFIG = Config.model_validate({"webhooks": {"events": {"order.paid": {}, "user.gone": {}}}})
 PATH = "/webhooks/filter-trial"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a trial the time that a busy machine needs."""
+    monkeypatch.setattr(tried_filters, "LONGEST", timedelta(hours=1))
 
 
 @pytest.fixture(scope="module")
