@@ -30,6 +30,11 @@ class MatrixError(Exception):
     """A version is not available; the message says why and what to do."""
 
 
+def known() -> list[int]:
+    """The versions of which there is a build."""
+    return sorted([*BUILDS, DEBIAN])
+
+
 def fetch(major: int) -> Path:
     """The folder of that version's programs, downloaded unless it is there."""
     build = BUILDS.get(major)
@@ -51,8 +56,7 @@ def path(major: int) -> Path:
     if major == DEBIAN:
         return _existing(Path(f"/usr/lib/postgresql/{major}/bin"), f"install the package postgresql-{major}")
     if major not in BUILDS:
-        known = ", ".join(map(str, sorted([*BUILDS, DEBIAN])))
-        raise MatrixError(f"no build of PostgreSQL {major} is known; known: {known}")
+        raise MatrixError(f"no build of PostgreSQL {major} is known; known: {', '.join(map(str, known()))}")
     return _existing(_programs(BUILDS[major]), f"run: python -m tests.matrix fetch {major}")
 
 

@@ -47,9 +47,9 @@ def save(
     sys.stderr.write(f"saved: {file}\n")
 
 
-def load(name: str) -> dict[str, Any]:
-    """The documentation's file of that name."""
-    document: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+def load(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """The file of that name, of the documentation's unless another folder is given."""
+    document: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return document
 
 

@@ -1,4 +1,4 @@
-"""Run modules of tests with a seed, and count what they tried."""
+"""Run tests, and count what they tried."""
 
 import base64
 import os
@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -51,29 +51,21 @@ def total(several: Iterable[Counts]) -> Counts:
 
 
 def run(file: Path, *, seed: int, options: Sequence[str] = ()) -> Counts:
-    """Run all tests of a file. Raises RuntimeError if pytest did not get as far as a result."""
+    """Run all tests of a file with many examples. Raises RuntimeError if pytest did not get as far as a result."""
+    many = ("--hypothesis-profile=thorough", f"--hypothesis-seed={seed}", f"--timeout={_LONGEST_TEST}", "-n", "0")
+    return run_tests(file, options=(*many, *options), environment={SEED: str(seed)})
+
+
+def run_tests(tests: Path, *, options: Sequence[str], environment: Mapping[str, str] | None = None) -> Counts:
+    """Run the tests of a file or a folder. Raises RuntimeError if pytest did not get as far as a result."""
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-n",
-            "0",
-            "-c",
-            "pyproject.toml",
-            f"--junitxml={results}",
-            *options,
-            "--hypothesis-profile=thorough",
-            f"--hypothesis-seed={seed}",
-            f"--timeout={_LONGEST_TEST}",
-            str(file),
-        ]
-        environment = os.environ | {SEED: str(seed)}
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        pytest = (sys.executable, "-m", "pytest", "-q", "-c", "pyproject.toml", f"--junitxml={results}")
+        command = [*pytest, *options, str(tests)]
+        variables = {**os.environ, **(environment or {})}
+        done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1, _NONE_COLLECTED) or not results.exists():
-            raise RuntimeError(f"{file.name}: pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+            raise RuntimeError(f"{tests.name}: pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
         return counted(results.read_text(encoding="utf-8"))
 
 

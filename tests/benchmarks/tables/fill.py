@@ -27,6 +27,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "webhook-goals": webhooks.goals,
     "proofs": proofs.proofs,
     "threats": proofs.threats,
+    "versions": proofs.versions,
     "pages": console.pages,
     "readers": console.readers,
 }

@@ -1,11 +1,14 @@
 """The tables of what the proofs counted."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tests.benchmarks.saved import load
 from tests.benchmarks.tables.markdown import MISSING, table
+from tests.matrix import known
 from tests.proof.proofs import PROOFS
 from tests.proof.threats import threats as listed_threats
+from tests.proof.versions import NAME
 
 _HEADINGS: Final = ["promise", "tests", "examples", "rounds", "minutes", "failed", "not run", "on"]
 
@@ -17,7 +20,7 @@ def proofs() -> str:
 
 def threats() -> str:
     """The counts of each threat's tests."""
-    found = {} if (document := _loaded("threats")) is None else document["figures"]["threats"]
+    found = {} if (document := _loaded("proof-threats")) is None else document["figures"]["threats"]
     rows = {}
     for threat in listed_threats():
         counts = found.get(threat.name, {})
@@ -25,8 +28,26 @@ def threats() -> str:
     return table("threat", ["tests passed", "failed", "examples"], rows)
 
 
+def versions() -> str:
+    """The last saved run of the suite on each version of PostgreSQL, and with each version of Python."""
+    found = {} if (document := _loaded(NAME)) is None else document["figures"]
+    ran = sorted(found, key=lambda each: [int(part) for part in each.replace(".", " ").split()])
+    rows = {" with Python ".join(each.split()): _numbers(found[each]) for each in ran}
+    never = {
+        str(major): [MISSING] * 4 + ["never"]
+        for major in known()
+        if str(major) not in {each.split()[0] for each in ran}
+    }
+    return table("PostgreSQL", ["tests passed", "failed", "not run", "minutes", "on"], rows | never)
+
+
+def _numbers(run: Mapping[str, Any]) -> list[str]:
+    counts = [f"{run[each]:,}" for each in ("passed", "failed", "skipped")]
+    return [*counts, f"{run['seconds'] / 60:.0f}", run["date"]]
+
+
 def _counts(name: str) -> list[str]:
-    if (document := _loaded(name)) is None:
+    if (document := _loaded(f"proof-{name}")) is None:
         return [MISSING] * (len(_HEADINGS) - 2) + ["never"]
     found = document["figures"]
     silent = len(found["silent"])
@@ -42,8 +63,8 @@ def _counts(name: str) -> list[str]:
 
 
 def _loaded(name: str) -> dict[str, Any] | None:
-    """The last saved run of a proof; None if there is none."""
+    """A saved file; None if it is not there."""
     try:
-        return load(f"proof-{name}")
+        return load(name)
     except FileNotFoundError:
         return None
