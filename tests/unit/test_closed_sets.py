@@ -91,9 +91,9 @@ def is_of_member(test: Any) -> bool:
     )
 
 
-def test_a_mapping_of_databases_has_all_of_them() -> None:
-    """In the wing of the others all but PostgreSQL."""
-    found = {
+def mappings_of(name: str) -> dict[str, set[Any]]:
+    """The keys of each constant annotated as a mapping of a closed set, by its place."""
+    return {
         f"{path.relative_to(ROOT)}:{node.lineno}": {
             key.value for key in node.value.keys if isinstance(key, ast.Constant)
         }
@@ -101,12 +101,24 @@ def test_a_mapping_of_databases_has_all_of_them() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.AnnAssign)
         and isinstance(node.value, ast.Dict)
-        and "Mapping[Dialect," in ast.unparse(node.annotation)
+        and f"Mapping[{name}," in ast.unparse(node.annotation)
     }
+
+
+def test_a_mapping_of_databases_has_all_of_them() -> None:
+    """In the wing of the others all but PostgreSQL."""
+    found = mappings_of("Dialect")
     assert len(found) >= 3
     for place, databases in found.items():
         others = {"postgresql"} if "other_databases" in place else set()
         assert databases == set(get_args(Dialect)) - others, place
+
+
+def test_a_mapping_of_redactions_has_all_of_them() -> None:
+    found = mappings_of("Redaction")
+    assert found
+    for place, kinds in found.items():
+        assert kinds == set(get_args(Redaction)), place
 
 
 def test_branches_of_a_template_for_the_members_of_a_set_refuse_any_other() -> None:
