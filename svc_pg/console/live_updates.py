@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 
 from psycopg import Error
 
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.audit_log.newest import STATE
 from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem
@@ -80,7 +80,7 @@ def _event(name: str, topics: list[Topic]) -> bytes:
 class Changes:
     """Streams of Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
 
-    def __init__(self, database: Database, log: AuditLog) -> None:
+    def __init__(self, database: Database, log: ConsoleLog) -> None:
         self._database = database
         self._log = log
         self._clients: dict[_Client, str] = {}

@@ -19,7 +19,7 @@ from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Listing, Page
 
 
-class AuditLog(Protocol):
+class ConsoleLog(Protocol):
     """The questions of the routes of the audit log. Every method raises Problem if the database does not answer."""
 
     @property

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from pydantic import SecretStr
 
 from svc_pg.config import Config
-from svc_pg.console.audit_log import AuditLog
-from svc_pg.console.audit_log.portable import PortableLog
+from svc_pg.console.audit_log import ConsoleLog
+from svc_pg.console.audit_log.other_databases import OtherDatabaseLog
 from svc_pg.console.audit_log.postgres import PostgresLog
 from svc_pg.console.database import Database
 from svc_pg.database import addresses
@@ -15,7 +15,7 @@ from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 
 
-def log_at(address: str | SecretStr | None, database: Database, config: Config) -> AuditLog:
+def log_at(address: str | SecretStr | None, database: Database, config: Config) -> ConsoleLog:
     """The log at this address, or the console's own. Raises ConfigError if it cannot be read from there."""
     if address is None:
         return PostgresLog(database)
@@ -25,4 +25,4 @@ def log_at(address: str | SecretStr | None, database: Database, config: Config) 
         return PostgresLog(Database(SecretStr(text), None, is_read_only=True), is_here=False)
     if isinstance(found, MySqlServer) and find_spec("pymysql") is None:
         raise ConfigError("an audit log on MySQL or MariaDB needs PyMySQL", hint="pip install 'svc-pg[mysql]'")
-    return PortableLog(found, config)
+    return OtherDatabaseLog(found, config)

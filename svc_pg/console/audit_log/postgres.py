@@ -42,7 +42,7 @@ class _Newest:
 
 @dataclass(frozen=True, slots=True)
 class PostgresLog:
-    """An ``AuditLog``; every method uses a connection of ``database``."""
+    """A ``ConsoleLog``; every method uses a connection of ``database``."""
 
     database: Database
     is_here: bool = True

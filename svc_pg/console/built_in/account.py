@@ -1,7 +1,7 @@
 """The product ``account``: the user's own sessions; the system; for administrators all sessions, tokens and events."""
 
 from svc_pg.config import Config
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.account_changes import changes_route
 from svc_pg.console.built_in.account_data_changes import data_changes_route
 from svc_pg.console.built_in.account_events import events_route
@@ -15,7 +15,7 @@ from svc_pg.console.products import Product
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 
 
-def account_product(database: Database, log: AuditLog, *, config: Config, tenants: KnownTenants) -> Product:
+def account_product(database: Database, log: ConsoleLog, *, config: Config, tenants: KnownTenants) -> Product:
     """The product, for sessions in this database, which should be as ``config`` says; tokens are for ``tenants``."""
     return Product(
         id="account",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.config import AuditConfig
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.suggestion_looks import SuggestionLooks
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import text
@@ -60,7 +60,7 @@ class SuggestionRoutes:
     """The handler, and the objects that it needs."""
 
     database: Database
-    log: AuditLog
+    log: ConsoleLog
     config: AuditConfig
     tenants: KnownTenants
 

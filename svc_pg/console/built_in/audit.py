@@ -1,7 +1,7 @@
 """The product ``audit``: read, compare, count, export and purge the audit log."""
 
 from svc_pg.config import AuditConfig
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_certificates import CertificateRoutes
 from svc_pg.console.built_in.audit_changes import ChangeRoutes
 from svc_pg.console.built_in.audit_counts import CountRoutes
@@ -21,7 +21,7 @@ from svc_pg.settings import Settings
 
 
 def audit_product(
-    database: Database, log: AuditLog, *, settings: Settings, config: AuditConfig, cursors: TenantCursors
+    database: Database, log: ConsoleLog, *, settings: Settings, config: AuditConfig, cursors: TenantCursors
 ) -> Product:
     """The product, which reads ``log`` and records exports in ``database``.
 

@@ -15,7 +15,7 @@ from svc_pg.audit.certificates import (
     acertify_record,
 )
 from svc_pg.audit.read.audit_query import query
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, entry_number, unknown_entry
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
@@ -59,7 +59,7 @@ class SealPublicKeys:
 class CertificateRoutes:
     """The handlers, the log that they read, and the settings with the public keys."""
 
-    log: AuditLog
+    log: ConsoleLog
     settings: Settings
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

@@ -8,7 +8,7 @@ from svc_pg.audit.log import numbers
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.diff import FieldDiff, diff
 from svc_pg.audit.past.revert import arevert
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.body import pointer
 from svc_pg.console.built_in.audit_lookup import (
     OF_ENTRY,
@@ -80,7 +80,7 @@ _REFUSED: Final = {"cannot_be_reverted": 409, "too_large": 422, "not_supported":
 class ChangeRoutes:
     """The handlers, and the log that they read."""
 
-    log: AuditLog
+    log: ConsoleLog
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""

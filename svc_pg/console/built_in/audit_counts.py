@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.stats import BUCKETS, MAX_NEWEST, AuditStats, Bucket
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, truth
@@ -40,7 +40,7 @@ _COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
 class CountRoutes:
     """The handlers, and the objects that they need."""
 
-    log: AuditLog
+    log: ConsoleLog
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""

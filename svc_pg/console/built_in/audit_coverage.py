@@ -8,7 +8,7 @@ from svc_pg.audit.read.coverage import coverage
 from svc_pg.audit.read.coverage_filters import CoverageFilter
 from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.config import AuditConfig
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
@@ -22,7 +22,7 @@ _LISTED: Final = {**_WHICH, **PAGE}
 class CoverageRoutes:
     """The handlers, and the objects that they need."""
 
-    log: AuditLog
+    log: ConsoleLog
     config: AuditConfig
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from svc_pg.audit.log.entry import ALWAYS, Entry
 from svc_pg.audit.read.log_position import NOW, START
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, page_of, searchable, unknown_entry, visible_entry
 from svc_pg.console.built_in.endpoint_urls import entries_for
@@ -49,7 +49,7 @@ _LISTED: Final[dict[str, FilterParameter[_Listed]]] = {
 class EntryRoutes:
     """The handlers, and the objects that they need."""
 
-    log: AuditLog
+    log: ConsoleLog
     cursors: TenantCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

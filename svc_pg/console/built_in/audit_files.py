@@ -9,7 +9,7 @@ from svc_pg.audit.log.export_fields import TextFormat
 from svc_pg.audit.log.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport, ages_of
 from svc_pg.audit.read.audit_query import query
 from svc_pg.config import AuditConfig
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
 from svc_pg.console.built_in.audit_lookup import page_of
 from svc_pg.console.database import Database
@@ -84,7 +84,7 @@ class FileRoutes:
     """The handlers, and the objects that they need."""
 
     database: Database
-    log: AuditLog
+    log: ConsoleLog
     config: AuditConfig
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

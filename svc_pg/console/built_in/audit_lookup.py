@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import ENTRY_ID, RECORD, TABLE, XACT, Entry
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.documentation import in_path
 from svc_pg.console.parameters import refuse
@@ -29,7 +29,7 @@ def entry_number(text: str) -> int:
     return number
 
 
-async def visible_entry(log: AuditLog, session: Session, entry_id: str) -> Entry:
+async def visible_entry(log: ConsoleLog, session: Session, entry_id: str) -> Entry:
     """One entry as the session may see it. Raises Problem 404, and QueryError if this is no id."""
     found = await log.entry(entry_id)
     if found is None or session.tenant not in (None, found.tenant_id):
@@ -38,7 +38,7 @@ async def visible_entry(log: AuditLog, session: Session, entry_id: str) -> Entry
     return shown
 
 
-async def page_of(log: AuditLog, wanted: AuditQuery) -> Page[Entry]:
+async def page_of(log: ConsoleLog, wanted: AuditQuery) -> Page[Entry]:
     """A page of entries. Raises Problem 422 if a search cannot be read, or the log has none."""
     try:
         return await log.page(wanted)

@@ -13,7 +13,7 @@ from svc_pg.audit.past.blame import FieldOrigin, ablame
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.past.record_history import History, RecordState, history
 from svc_pg.audit.past.silences import Silence, asilences
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
 from svc_pg.console.documentation import one_of, text
@@ -59,7 +59,7 @@ _UNKNOWN_THEN: Final = {"not_known_then": 404}
 class PastRoutes:
     """The handlers, and the objects that they need."""
 
-    log: AuditLog
+    log: ConsoleLog
     cursors: TenantCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.audit.keep.holds import Hold, Holds, holds
 from svc_pg.audit.proofs import aprove
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, entry_number, unknown_entry
 from svc_pg.console.documentation import text
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
@@ -97,7 +97,7 @@ def _filters(query: QueryParams) -> Mapping[str, FilterParameter[Holds]]:
 class ProofRoutes:
     """The handlers, and the log that they read."""
 
-    log: AuditLog
+    log: ConsoleLog
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""

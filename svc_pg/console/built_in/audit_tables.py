@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from svc_pg.audit.read.tables import CapturedTable, query
 from svc_pg.config import AuditConfig
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.parameters import PAGE, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
@@ -16,7 +16,7 @@ from svc_pg.database.pagination import Page
 class TableRoutes:
     """The handlers, and the objects that they need."""
 
-    log: AuditLog
+    log: ConsoleLog
     config: AuditConfig
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

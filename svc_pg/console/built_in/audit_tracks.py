@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 
 from svc_pg.audit.past.record_history import History, history
 from svc_pg.audit.past.tracks import MOST_BYTES, MOST_CHANGES, MOST_FIELDS, RecordTracks, tracks_of
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD
 from svc_pg.console.built_in.audit_past import past_problems
 from svc_pg.console.built_in.endpoint_urls import states_for
@@ -69,7 +69,7 @@ _TRACKS: Final[dict[str, FilterParameter[_Asked]]] = {
 class TrackRoutes:
     """The handler, and the objects that it needs."""
 
-    log: AuditLog
+    log: ConsoleLog
     cursors: TenantCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, asked, visible
 from svc_pg.console.built_in.audit_lookup import page_of, searchable
 from svc_pg.console.built_in.endpoint_urls import entries_for
@@ -45,7 +45,7 @@ _LISTED: Final[dict[str, FilterParameter[TransactionQuery]]] = {
 class TransactionRoutes:
     """The handler, and the objects that it needs."""
 
-    log: AuditLog
+    log: ConsoleLog
     cursors: TenantCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:

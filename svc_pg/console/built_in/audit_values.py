@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.audit.read.known_values import NAMED, KnownValues, Named
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import visible
 from svc_pg.console.documentation import one_of, text
 from svc_pg.console.parameters import FilterParameter, bounded, documented, filtered, one_among, refuse
@@ -41,7 +41,7 @@ _ASKED: Final[dict[str, FilterParameter[_Asked]]] = {
 class ValueRoutes:
     """The handler, and the object that it needs."""
 
-    log: AuditLog
+    log: ConsoleLog
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""

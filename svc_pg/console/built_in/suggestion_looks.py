@@ -10,7 +10,7 @@ import psycopg
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.tables import query as tables
 from svc_pg.config import AuditConfig
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import visible
 from svc_pg.console.built_in.audit_lookup import visible_entry
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, SuggestedEndpoint, events_of, suggested_endpoints
@@ -41,7 +41,7 @@ class SuggestionLooks:
     """The looks of one call; what they left out goes into its remarks."""
 
     database: Database
-    log: AuditLog
+    log: ConsoleLog
     config: AuditConfig
     tenants: KnownTenants
     session: Session

@@ -12,7 +12,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders
 
-from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
@@ -83,7 +83,7 @@ class Site:
         is_secure: bool,
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
-        log: AuditLog | None = None,
+        log: ConsoleLog | None = None,
         is_read_only: bool = False,
     ) -> None:
         self._core = core

@@ -16,7 +16,7 @@ import pytest
 
 from svc_pg import Config, audit, schema
 from svc_pg.console import Console
-from svc_pg.console.audit_log import portable
+from svc_pg.console.audit_log import other_databases
 from svc_pg.console.sign_in import api_tokens
 from tests.integration.console.browsing import Browser, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
@@ -252,7 +252,7 @@ def test_what_needs_the_order_of_changes_says_that_it_is_not_recorded(client: ht
 
 def test_what_takes_too_long_ends(client: httpx.Client, log: Log, conn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched, closing(log.connect()) as other, closing(other.cursor()) as cursor:
-        patched.setattr(portable, "READ_SECONDS", 1)
+        patched.setattr(other_databases, "READ_SECONDS", 1)
         if isinstance(log.at, Path):
             cursor.execute("begin exclusive")
         else:

@@ -50,8 +50,8 @@ _PURGE_BATCH: Final = 5_000
 Result = TypeVar("Result")
 
 
-class PortableLog:
-    """An ``AuditLog``: every call opens a connection of its own, in one of four threads."""
+class OtherDatabaseLog:
+    """A ``ConsoleLog``: every call opens a connection of its own, in one of four threads."""
 
     is_here: Final = False
     has_past: Final = False
