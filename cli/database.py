@@ -16,6 +16,7 @@ import typer
 from svc_pg.database import addresses, datestyle
 from svc_pg.database.addresses import DatabaseAddress, MySqlServer, SqliteFile
 from svc_pg.database.conninfo import FORMS, NEVER_PREPARE, Conninfo
+from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
@@ -82,6 +83,11 @@ def open_database(database_url: str | None) -> Iterator[Any]:
         case found:
             with _postgres(found) as conn:
                 yield conn
+
+
+def is_postgresql(conn: Any) -> bool:
+    """True if a connection of ``open_database`` leads to PostgreSQL, so that the command can do all of its work."""
+    return dialect_of(conn) == "postgresql"
 
 
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":

@@ -11,11 +11,11 @@ from typing import Any, Final
 from svc_pg.audit.exports.following import following_lines, identity
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.log_position import START, Position
-from svc_pg.database.dialects import dialect_of
 
 from . import signals
 from .checkpoint import Checkpoint, options_of
 from .checkpoint_file import CheckpointFile, opened_checkpoint
+from .database import is_postgresql
 from .line_file import Lines, appended
 
 _SAVE_EVERY: Final = 1.0
@@ -85,7 +85,7 @@ def follow(
                             reached.move(lines.cursor, is_end=lines.is_end)
                             progress(entries)
             except KeyboardInterrupt:
-                if dialect_of(conn) == "postgresql":
+                if is_postgresql(conn):
                     conn.close()  # it may be inside a statement or its end, which a commit would stumble over
             if entries:
                 reached.save()

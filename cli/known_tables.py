@@ -1,7 +1,6 @@
 """Warn if ``--table`` names an unknown table, and so selects nothing."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
@@ -9,18 +8,18 @@ from typing import Any, Final
 from psycopg import Connection
 
 from svc_pg import audit
+from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.past.silences import Silence, silences
 from svc_pg.audit.read.other_names import OtherNames, other_names
-from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.database.sqlstates import translating
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.formats import human_times
-from svc_pg.other_databases.log.driver_errors import is_denied
-from svc_pg.other_databases.log.log_dialects import real_name
+from svc_pg.other_databases.log.audited_tables import audited_tables as audited_tables_elsewhere
 
 from . import output
+from .database import is_postgresql
 from .optional_read import optional_read, quick_read
 
 _MOST_SILENCES: Final = 5
@@ -37,11 +36,6 @@ select exists (select from svc.audit_logs
                 where table_name = %s and record_id is null and operation not in ('TRUNCATE', 'DDL'))
        and not exists (select from svc.audit_logs where table_name = %s and record_id is not null)
 """
-_IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
-_AUDITED_ELSEWHERE: Final = {
-    True: "select distinct audited_table from svc_installed_objects where audited_table is not null",
-    False: "select distinct audited_table from svc.installed_objects where audited_table is not null",
-}
 _AUDITED: Final = """
 select pg_catalog.array_agg(distinct audited_table) from svc.installed_objects where audited_table is not null
 """
@@ -115,7 +109,7 @@ class _Found:
 
 def _warn_of_unknown(conn: Any, table: str) -> None:
     name = TableName.parse(table)
-    found = _in_postgresql(conn, name) if dialect_of(conn) == "postgresql" else _elsewhere(conn, name)
+    found = _in_postgresql(conn, name) if is_postgresql(conn) else _elsewhere(conn, name)
     if found is None or (found.exists and found.audited is None) or str(name) in (found.audited or ()):
         return
     by_table = {TableName.parse(audited).table: audited for audited in found.audited or ()}
@@ -135,26 +129,10 @@ def _in_postgresql(conn: Connection[Any], name: TableName) -> _Found | None:
 
 
 def _elsewhere(conn: Any, name: TableName) -> _Found | None:
-    """As ``_in_postgresql``, in SQLite and MySQL."""
+    """As ``_in_postgresql``, in SQLite and MySQL; None too if the table is audited."""
     if audit.query().resource(str(name)).only("id").limit(1).list(conn).data:
         return None
-    is_sqlite = dialect_of(conn) == "sqlite"
-    with closing(conn.cursor()) as cursor:
-        schema = "main"
-        if not is_sqlite:
-            cursor.execute("select database()")
-            [[schema]] = cursor.fetchall()
-        real = TableName.parse(real_name(str(name), schema))
-        if is_sqlite:
-            cursor.execute("select 1 from sqlite_schema where type in ('table', 'view') and name = ?", [real.table])
-        else:
-            cursor.execute(_IS_TABLE_OF_MYSQL, [real.schema, real.table])
-        exists = bool(cursor.fetchall())
-        try:
-            cursor.execute(_AUDITED_ELSEWHERE[is_sqlite])
-        except Exception as error:
-            if is_denied(error):
-                return _Found(exists, None)
-            raise
-        audited = [audited for (audited,) in cursor.fetchall()]
-    return None if str(real) in audited else _Found(exists, audited)
+    log = log_of(conn)
+    exists = log.run(log.knows(name))  # it has no entries
+    found = log.run(audited_tables_elsewhere(conn, name))
+    return None if found.name in (found.audited or ()) else _Found(exists, found.audited)

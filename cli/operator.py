@@ -10,11 +10,10 @@ from typing import Any, Final, TypeVar
 from psycopg import Connection
 
 from svc_pg import audit
-from svc_pg.database.dialects import dialect_of
 from svc_pg.database.query import Query, fetch_one
 
 from . import records
-from .database import connect
+from .database import connect, is_postgresql
 
 Row = TypeVar("Row")
 
@@ -32,7 +31,7 @@ def operator(conn: "Connection[Any]") -> Iterator[None]:
 @contextmanager
 def acting_as_operator(conn: Any) -> Iterator[None]:
     """Name that actor in all transactions of a connection of any database, for calls with several transactions."""
-    if dialect_of(conn) != "postgresql":
+    if not is_postgresql(conn):
         with audit.actor(conn, _operator_name(), context=_CONTEXT):
             yield
         return

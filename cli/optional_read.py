@@ -6,17 +6,17 @@ from typing import Any, TypeVar
 from psycopg.errors import InsufficientPrivilege, QueryCanceled
 
 from svc_pg.database.by_indexes import BY_INDEXES
-from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import AccessError, NotInstalledError
 
 from . import output
+from .database import is_postgresql
 
 Value = TypeVar("Value")
 
 
 def optional_read(conn: Any, read: Callable[[Any], Value], otherwise: Value) -> Value:
     """Read a fact; return ``otherwise`` on other databases, without the right, or if nothing is installed."""
-    if dialect_of(conn) != "postgresql":
+    if not is_postgresql(conn):
         return otherwise
     try:
         with conn.transaction():

@@ -8,7 +8,6 @@ import typer
 
 from svc_pg import Config, schema
 from svc_pg.config import DEFAULT_FILE
-from svc_pg.database.dialects import dialect_of
 from svc_pg.errors import RemovalRefusedError
 from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
@@ -29,7 +28,7 @@ from . import (
     tenant_reads,
     without_actor,
 )
-from .database import open_database
+from .database import is_postgresql, open_database
 from .options import ConfigReference, DatabaseUrl, Json, Prune, Roles, duration
 from .products import All, Only, with_products
 
@@ -74,7 +73,7 @@ def install(
                 raise
             raise RemovalRefusedError(error.message, hint=f"Nothing has been changed. {_NO_CONFIGURATION}") from error
         snapshots = schema.backfill(conn, wanted) if backfill else {}
-        is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
+        is_idle = not wanted.audit.tables and not is_postgresql(conn)
         tenant_reads.tell(conn, wanted)
         products.tell(conn, found)
         ddl_recording.tell(conn, wanted)
