@@ -1,8 +1,8 @@
 """The laws of every audit log, as checks for a log on a new database.
 
 Each of ``CHECKS`` takes a database that ``svc_pg.testing.audited_database.prepare`` has just made, and raises
-AssertionError if a law does not hold. The laws cover reading, selecting, naming actors, exporting, following and
-purging, but no abilities of some databases alone.
+AssertionError if a law does not hold. The laws cover reading, selecting, writing, naming actors, exporting, following
+and purging, but no abilities of some databases alone.
 """
 
 import io
@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from typing import Final, Literal, LiteralString
@@ -17,12 +18,14 @@ from typing import Final, Literal, LiteralString
 from svc_pg import audit
 from svc_pg.audit import AuditQuery, Entry, ExportReport
 from svc_pg.audit.exports.following import following_lines, identity
+from svc_pg.audit.read.last_changes import change_of
 from svc_pg.audit.read.log_position import START
 from svc_pg.errors import SvcError
 from svc_pg.testing.audited_database import AuditedDatabase
 
 _READ: Final[LiteralString] = "select count(*) from {}"
 _TAMPERING: Final[Sequence[LiteralString]] = ("update {} set actor_id = 'mallory'", "delete from {}")
+_DROP: Final[LiteralString] = "drop table conformance"
 _PAUSE: Final = timedelta(milliseconds=10)
 _SETTLED_WITHIN: Final = 30.0
 """Seconds after a commit within which an entry is settled, if no older transaction runs."""
@@ -74,6 +77,9 @@ def check_each_filter_selects_what_it_says(database: AuditedDatabase) -> None:
         ("until", one.until(middle), lambda each: each.timestamp < middle),
         ("ago", one.since("1h"), lambda _: True),
         ("long ago", one.until("1h"), lambda _: False),
+        ("transactions", one.transactions(since=0), lambda each: each.xact_id is not None),
+        ("transactions of before", one.transactions(before=1), lambda _: False),
+        ("any database", one.of_any_database().resource(table), lambda _: True),
         ("two", one.actor("bob").changed("name"), lambda each: each.id == entries[4].id),
     )
     for name, query, has in filters:
@@ -127,6 +133,52 @@ def check_the_last_changes_of_a_record_are_told(database: AuditedDatabase) -> No
         _expect("of no record", audit.last_changes(database.conn, table, 404), [])
     with _refused("a table that does not exist"), database.transaction():
         audit.last_changes(database.conn, f"{table}s", 1)
+
+
+def check_a_table_that_is_gone_is_known_by_its_entries(database: AuditedDatabase) -> None:
+    """The last changes of its records are told, and a record without any is no error."""
+    table = database.entries()[0].table_name
+    database.execute(_DROP)
+    with database.transaction():
+        changes = audit.last_changes(database.conn, table, 2)
+        _expect("of a record", changes[0].operation, "DELETE")
+        _expect("of no record", audit.last_changes(database.conn, table, 404), [])
+
+
+def check_one_entry_is_told_as_a_change(database: AuditedDatabase) -> None:
+    """With the same fields as in the last changes of its record; no entry is None."""
+    entries = database.entries()
+    with database.transaction():
+        change = change_of(database.conn, int(entries[4].id))
+        [newest] = audit.last_changes(database.conn, entries[4].table_name, 1, limit=1)
+        _expect("the change", change and replace(change, age=newest.age), newest)
+        _expect("of no entry", change_of(database.conn, int(entries[-1].id) + 1000), None)
+
+
+def check_an_entry_that_an_application_writes_is_whole(database: AuditedDatabase) -> None:
+    """It has what the application gave, and the actor of its transaction."""
+    with database.transaction(), audit.actor(database.conn, "ann", tenant="acme"):
+        written = audit.capture_log(
+            database.conn,
+            "ledger",
+            "UPDATE",
+            record_id="7",
+            before={"total": 12.5},
+            after={"total": None, "note": "näher"},
+            label="corrected",
+            severity="high",
+            compliance=["soc2"],
+            description="A total was wrong.",
+        )
+    [entry] = database.entries(audit.query().label("corrected"))
+    _expect("the id", entry.id, written)
+    _expect("the event", (entry.operation, entry.record_id, entry.actor_id), ("UPDATE", "7", "ann"))
+    images = dict(entry.before_data or {}), dict(entry.after_data or {})
+    _expect("the images", images, ({"total": 12.5}, {"total": None, "note": "näher"}))
+    words = entry.severity, list(entry.compliance or ()), entry.description
+    _expect("the words", words, ("high", ["soc2"], "A total was wrong."))
+    with _refused("another operation"), database.transaction():
+        audit.capture_log(database.conn, "ledger", "GONE")
 
 
 def check_an_export_has_every_entry_and_the_next_goes_on(database: AuditedDatabase) -> None:
