@@ -83,7 +83,11 @@ CLAUSE = re.compile(
 )
 MOST_LINES = 6
 COMPOSED = {
-    "svc_pg/audit/read/": "texts around a selection and its order",
+    "svc_pg/audit/read/coverage_days.py": "a text around the entries of some tables",
+    "svc_pg/audit/read/facets.py": "texts around a selection",
+    "svc_pg/audit/read/known_values.py": "a text around the condition of a field",
+    "svc_pg/audit/read/search.py": "a text around a selection and its stretch",
+    "svc_pg/audit/read/stats.py": "texts around a selection",
     "svc_pg/capture/postgres/images.py": "a part of an expression in a function of capture",
 }
 """Modules and rooms that keep a longer text, each with the reason."""

@@ -22,19 +22,7 @@ Time = datetime | timedelta
 
 _ENTRIES: Final = statement("queries/audit/record_entries.sql")
 _TABLES: Final = "select svc.audit_tables_of(%s, %s) as names"
-# At the place of the cursor's entry; its transaction is looked at again, whose order is known only as a whole
-_CURSOR: Final = """
-        select coalesce(max(h.place_timestamp), c.at) as at, coalesce(max(h.place_id), c.id) as id
-          from (select %s::timestamptz as at, %s::bigint as id) c
-          left join lateral (
-            select h.place_timestamp, h.place_id
-              from svc.audit_logs l
-             cross join lateral svc.audit_history(l.table_name, %s, l."timestamp", l."timestamp") h
-             where l."timestamp" = c.at and l.id = c.id and (l.record_id = %s or l.moved_from = %s)
-               and h.entry_timestamp = c.at and h.entry_id = c.id
-            offset 0
-          ) h on true
-         group by c.at, c.id"""
+_CURSOR: Final = statement("queries/audit/place_of_cursor.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +122,7 @@ def places(
     if position is not None:
         is_bound: LiteralString = "b.at <= c.at" if is_newest else "b.at > c.at"
         edge = "select case when " + is_bound + " then b.at else c.at end as at, case when " + is_bound
-        edge += " then 0 else c.id end as id from (" + _CURSOR + "\n       ) c cross join (select " + near + " as at) b"
+        edge += " then 0 else c.id end as id from (" + _CURSOR + ") c cross join (select " + near + " as at) b"
         edge_params = (*position, key, key, key, *near_params)
     holes: dict[str, LiteralString] = {
         "edge": edge,
