@@ -6,8 +6,8 @@ Config and Settings are loaded when they are first used: a receiver that only ve
 from typing import TYPE_CHECKING
 
 from svc_pg.errors import SvcError
+from svc_pg.version import __version__
 
-__version__ = "0.1.0"
 __all__ = ["Config", "Settings", "SvcError", "__version__"]
 
 if TYPE_CHECKING:

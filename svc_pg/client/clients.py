@@ -6,7 +6,6 @@ from typing import Final, Self
 
 import httpx
 
-from svc_pg import __version__
 from svc_pg.client.addresses import api_address
 from svc_pg.client.attempts import MAX_ATTEMPTS, MAX_BYTES, Bounds, Pace
 from svc_pg.client.connection import Bearer
@@ -16,6 +15,7 @@ from svc_pg.client.generated.operations import PREFIX
 from svc_pg.client.operations import header
 from svc_pg.client.performing import Api, AsyncApi
 from svc_pg.errors import ConfigError
+from svc_pg.version import __version__
 
 TIMEOUT: Final = timedelta(seconds=60)
 PATIENCE: Final = timedelta(minutes=3)

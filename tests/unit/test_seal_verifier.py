@@ -34,7 +34,7 @@ NOW: Final = datetime(2026, 1, 5, tzinfo=UTC)
 ALONE: Final = """
 import importlib, pathlib, sys
 
-OURS = ("svc_pg", "svc_pg.errors", "svc_pg.seals", "svc_pg.seals.verification")
+OURS = ("svc_pg", "svc_pg.errors", "svc_pg.version", "svc_pg.seals", "svc_pg.seals.verification")
 OTHERS = {*sys.stdlib_module_names, "cryptography", "_openssl", "_cffi_backend"}
 
 class Wall:
@@ -136,7 +136,8 @@ def test_the_verifier_imports_the_standard_library_cryptography_and_the_errors_a
     verified, loaded = done.stdout.splitlines()
     assert verified == "1 []"
     own = [f"svc_pg.seals.verification.{name}" for name in MODULES]
-    assert loaded.split() == sorted(["svc_pg", "svc_pg.errors", "svc_pg.seals", "svc_pg.seals.verification", *own])
+    others = ["svc_pg", "svc_pg.errors", "svc_pg.seals", "svc_pg.seals.verification", "svc_pg.version"]
+    assert loaded.split() == sorted([*own, *others])
 
 
 def test_the_page_has_each_file_with_its_lines_and_an_hour_is_enough() -> None:

@@ -79,4 +79,4 @@ def test_the_plugin_imports_nothing_before_a_test_uses_it() -> None:
     program = "import sys, pytest; import svc_pg.testing.fixtures; print([*sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     names = {name for name in eval(loaded) if name.startswith("svc_pg") or name in ("psycopg", "pydantic", "httptools")}
-    assert names == {"svc_pg", "svc_pg.errors", "svc_pg.testing", "svc_pg.testing.fixtures"}
+    assert names == {"svc_pg", "svc_pg.errors", "svc_pg.testing", "svc_pg.testing.fixtures", "svc_pg.version"}
