@@ -10,7 +10,7 @@ from typing import Any, Final
 from psycopg import Connection
 
 from svc_pg.errors import ProofError, SvcError
-from svc_pg.maintenance.patience import Patience
+from svc_pg.maintenance.bounded_calls import Patience
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copying import Copies, appending, check_copies, lacking, naming
 from svc_pg.status.last_runs import stored_problem

@@ -6,8 +6,8 @@ from typing import Any
 
 from svc_pg.config import Config
 from svc_pg.schema.costs import LONGEST, Costs
+from svc_pg.schema.install_waits import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.installer import installer_of
-from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.revision import down, up
 from svc_pg.schema.revision_file import read_change
 from svc_pg.schema.status import Status, steps_of

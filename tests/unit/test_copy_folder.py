@@ -16,7 +16,7 @@ import pytest
 
 from svc_pg.audit import SealKey
 from svc_pg.errors import ProofError, SvcError
-from svc_pg.maintenance.patience import Patience
+from svc_pg.maintenance.bounded_calls import Patience
 from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.copies import name_of, read_copies
 from svc_pg.seals.verification.seal import BEFORE_FIRST, Seal

@@ -11,12 +11,12 @@ from urllib.parse import quote, urlencode
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.pages import cookies
-from svc_pg.console.pages.addresses import Addresses
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import NavItem, grouped
+from svc_pg.console.pages.page_addresses import Addresses
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.sealing import Sealer

@@ -19,7 +19,7 @@ from svc_pg.database.query import Query, fetch, fetch_one, scalar
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.rendering.templates import render
-from svc_pg.schema.patience import TRIES
+from svc_pg.schema.install_waits import TRIES
 from svc_pg.schema.postgres import gaps
 from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction

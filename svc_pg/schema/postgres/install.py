@@ -14,7 +14,7 @@ from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError, UnknownTableError
-from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
+from svc_pg.schema.install_waits import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.postgres import (
     access,
     ddl_triggers,

@@ -13,7 +13,7 @@ from svc_pg.database.performing import check_idle
 from svc_pg.database.query import scalar
 from svc_pg.errors import InstallError
 from svc_pg.rendering.templates import render
-from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
+from svc_pg.schema.install_waits import FOR_INSTALL, FOR_TABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from svc_pg.capture.postgres.foreign_code import check_partition_keys
 from svc_pg.database.query import scalar
 from svc_pg.database.statements import statement
 from svc_pg.errors import InstallError
-from svc_pg.schema.patience import FOR_TABLE
+from svc_pg.schema.install_waits import FOR_TABLE
 from svc_pg.schema.postgres import ddl_triggers, installation, log_indexes, preflight
 from svc_pg.schema.postgres.installation import look_around
 from svc_pg.schema.postgres.roles import drop_unused

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from psycopg import Connection, Error
 
-from svc_pg.schema.patience import TRIES
+from svc_pg.schema.install_waits import TRIES
 from svc_pg.schema.postgres import diagnosis
 from svc_pg.schema.postgres.transactions import Patience, locked
 

@@ -13,7 +13,7 @@ from svc_pg.other_databases.schema.mysql.diagnosis import diagnose
 from svc_pg.other_databases.schema.mysql.session import locked, patiently, pinned
 from svc_pg.other_databases.schema.mysql.target import audited_tables
 from svc_pg.rendering.sql_text import sql
-from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
+from svc_pg.schema.install_waits import FOR_INSTALL, FOR_TABLE
 
 _TRUNCATED: Final = "select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and operation = 'TRUNCATE'"
 

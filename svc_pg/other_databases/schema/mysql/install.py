@@ -17,8 +17,8 @@ from svc_pg.other_databases.schema.mysql.session import is_lost, locked, patient
 from svc_pg.other_databases.schema.mysql.target import guards, target_of
 from svc_pg.rendering.schema_objects import Trigger
 from svc_pg.schema.change import Removal
+from svc_pg.schema.install_waits import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.migration_files import by_name
-from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status, steps_of
 

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from svc_pg.database.dbapi import DbApiConnection, error_number, execute, rows
 from svc_pg.errors import ConfigError, InstallError, TransactionError
 from svc_pg.other_databases.schema.mysql.diagnosis import LOCKED
-from svc_pg.schema.patience import TRIES
+from svc_pg.schema.install_waits import TRIES
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ from svc_pg.other_databases.capture.sqlite.catalog import read_tables
 from svc_pg.other_databases.capture.sqlite.triggers import snapshot_sql
 from svc_pg.other_databases.schema.sqlite.session import reading, writing
 from svc_pg.other_databases.schema.sqlite.target import audited_tables
-from svc_pg.schema.patience import FOR_TABLE
+from svc_pg.schema.install_waits import FOR_TABLE
 
 
 def backfill(conn: sqlite3.Connection, config: Config) -> dict[str, int]:

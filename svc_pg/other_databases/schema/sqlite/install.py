@@ -13,8 +13,8 @@ from svc_pg.other_databases.schema.sqlite import installed, inventory
 from svc_pg.other_databases.schema.sqlite.differences import installation, look
 from svc_pg.other_databases.schema.sqlite.session import writing
 from svc_pg.other_databases.schema.sqlite.target import Target, target_of
+from svc_pg.schema.install_waits import FOR_TABLE
 from svc_pg.schema.migration_files import by_name, released
-from svc_pg.schema.patience import FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status, steps_of
 
