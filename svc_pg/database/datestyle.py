@@ -31,7 +31,7 @@ async def achoose(conn: "AsyncConnection[Any]") -> None:
 
 
 @contextmanager
-def chosen(conn: "Connection[Any]") -> Iterator[None]:
+def readable_datestyle(conn: "Connection[Any]") -> Iterator[None]:
     """Enter to set them on a caller's connection; leaving restores its own."""
     others = _others(conn)
     if others is None:
@@ -50,8 +50,8 @@ def chosen(conn: "Connection[Any]") -> Iterator[None]:
 
 
 @asynccontextmanager
-async def achosen(conn: "AsyncConnection[Any]") -> AsyncIterator[None]:
-    """As ``chosen``, for an async connection."""
+async def areadable_datestyle(conn: "AsyncConnection[Any]") -> AsyncIterator[None]:
+    """As ``readable_datestyle``, for an async connection."""
     others = _others(conn)
     if others is None:
         yield

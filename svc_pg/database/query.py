@@ -14,7 +14,7 @@ from psycopg.errors import UndefinedColumn
 from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
-from svc_pg.database.datestyle import achosen, chosen
+from svc_pg.database.datestyle import areadable_datestyle, readable_datestyle
 from svc_pg.database.sqlstates import translating
 from svc_pg.errors import NotFoundError, another_version
 from svc_pg.formats.json_writer import Verbatim
@@ -66,7 +66,7 @@ def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """
     conn = psycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
-    with _translating(query), chosen(conn):
+    with _translating(query), readable_datestyle(conn):
         return _present(query, cursor.execute(query.text, query.params or None).fetchall())
 
 
@@ -75,7 +75,7 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     conn = await apsycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with _translating(query):
-        async with achosen(conn):
+        async with areadable_datestyle(conn):
             return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
 
 

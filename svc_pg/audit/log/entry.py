@@ -201,7 +201,7 @@ BEYOND: Final[dict[Order, LiteralString]] = {
 _REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
 
 
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
+def fields_to_read(names: Sequence[str]) -> tuple[str, ...]:
     """These fields and the fields of every entry, in the order of ``Entry``. Raises QueryError."""
     for name in names:
         if name not in FIELDS:

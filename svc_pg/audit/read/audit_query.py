@@ -25,7 +25,7 @@ from svc_pg.audit.log.conditions import (
     Until,
     Without,
 )
-from svc_pg.audit.log.entry import OPERATIONS, SELECT, SEVERITIES, WITH_ID, Entry, Order, chosen
+from svc_pg.audit.log.entry import OPERATIONS, SELECT, SEVERITIES, WITH_ID, Entry, Order, fields_to_read
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.selection import Selection
@@ -173,7 +173,7 @@ class AuditQuery(Selection):
 
         An entry always has ``id``, ``timestamp`` and ``table_name``.
         """
-        return replace(self, fields=chosen(fields))
+        return replace(self, fields=fields_to_read(fields))
 
     def list(self, conn: Any) -> Page[Entry]:
         """Run on a connection or cursor of psycopg, sqlite3 or another driver, a session, or SQLAlchemy's or Django's.

@@ -10,9 +10,9 @@ from svc_pg.console.built_in.webhook_resources import (
     UNKNOWN_DELIVERY,
     as_problems,
     changed,
-    found,
     refuse_foreign,
     restricted,
+    rows_or_problem,
 )
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
@@ -118,7 +118,7 @@ class DeliveryRoutes:
                 return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [delivery] = await found(self.database, request, delivery_queries.get, unknown=UNKNOWN_DELIVERY)
+        [delivery] = await rows_or_problem(self.database, request, delivery_queries.get, unknown=UNKNOWN_DELIVERY)
         return ConsoleResponse(200, delivery)
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -133,7 +133,7 @@ class DeliveryRoutes:
 
     async def _why(self, request: AuthenticatedRequest) -> ConsoleResponse:
         why = partial(delivery_reasons.why, names_workers=request.session.tenant is None)
-        return ConsoleResponse(200, await found(self.database, request, why, unknown=UNKNOWN_DELIVERY))
+        return ConsoleResponse(200, await rows_or_problem(self.database, request, why, unknown=UNKNOWN_DELIVERY))
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
         delivery = await changed(self.database, request, delivery_queries.retry, unknown=UNKNOWN_DELIVERY)

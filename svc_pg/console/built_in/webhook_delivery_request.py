@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from svc_pg.console.built_in.endpoint_urls import without_query
-from svc_pg.console.built_in.webhook_resources import OF_DELIVERY, UNKNOWN_DELIVERY, found
+from svc_pg.console.built_in.webhook_resources import OF_DELIVERY, UNKNOWN_DELIVERY, rows_or_problem
 from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
@@ -37,7 +37,7 @@ class DeliveryRequestRoutes:
         ]
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [sealed] = await found(self.database, request, delivery_request.get, unknown=UNKNOWN_DELIVERY)
+        [sealed] = await rows_or_problem(self.database, request, delivery_request.get, unknown=UNKNOWN_DELIVERY)
         may_sign = permits(request.session.permissions, "write")
         shown = delivery_request.delivery_post(sealed, keys=self.keys, is_signed=may_sign)
         if shown.url is not None and not may_sign:

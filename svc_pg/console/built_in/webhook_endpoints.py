@@ -16,10 +16,10 @@ from svc_pg.console.built_in.webhook_resources import (
     UNKNOWN_ENDPOINT,
     as_problems,
     changed,
-    found,
     refuse_foreign,
     required,
     restricted,
+    rows_or_problem,
     tenant_for,
 )
 from svc_pg.console.database import Database
@@ -203,7 +203,7 @@ class EndpointRoutes:
         return replace(answer, headers={**answer.headers, "ETag": tag(endpoint.version)})
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        endpoints = await found(self.database, request, endpoint_queries.get, unknown=UNKNOWN_ENDPOINT)
+        endpoints = await rows_or_problem(self.database, request, endpoint_queries.get, unknown=UNKNOWN_ENDPOINT)
         [endpoint] = endpoints_for(request.session, endpoints)
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
@@ -232,12 +232,14 @@ class EndpointRoutes:
 
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
         window = filtered(timedelta(hours=24), request.query, _WINDOW)
-        [health] = await found(self.database, request, partial(stats, window=window), unknown=UNKNOWN_ENDPOINT)
+        [health] = await rows_or_problem(
+            self.database, request, partial(stats, window=window), unknown=UNKNOWN_ENDPOINT
+        )
         return ConsoleResponse(200, health)
 
     async def _outage(self, request: AuthenticatedRequest) -> ConsoleResponse:
         tenant = request.session.tenant
-        [last] = await found(self.database, request, partial(outage, tenant=tenant), unknown=UNKNOWN_ENDPOINT)
+        [last] = await rows_or_problem(self.database, request, partial(outage, tenant=tenant), unknown=UNKNOWN_ENDPOINT)
         if tenant is not None:  # whose business the operator's machines are not
             last = replace(
                 last, first_answer=_without_worker(last.first_answer), last_answer=_without_worker(last.last_answer)

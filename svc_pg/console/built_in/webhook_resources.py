@@ -86,7 +86,7 @@ def tenant_for(session: Session, named: str | None) -> str | None:
     raise Problem(404, "unknown_tenant", "There is no such tenant for this session.")
 
 
-async def found(
+async def rows_or_problem(
     database: Database, request: AuthenticatedRequest, get: Callable[[str], Query[Row]], *, unknown: str
 ) -> list[Row]:
     """Read the resource that the path names. ``unknown`` is the code of the problem if it does not exist."""

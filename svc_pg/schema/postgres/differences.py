@@ -93,8 +93,8 @@ def _look(
 
 def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """The functions, views and triggers of ``look``."""
-    recorded = installed.recorded(conn, present)
-    made = compare(target.objects, installed.found(conn), recorded, covered=target.covered)
+    recorded = installed.recorded_objects(conn, present)
+    made = compare(target.objects, installed.catalog_objects(conn), recorded, covered=target.covered)
     orphans = {entry.audited_table for entry in made if entry.state == "orphan" and not entry.moved_to}
     dropped = _dropped(conn, orphans - {None})
     made = [replace(each, is_of_dropped_table=True) if _is_orphan_of(each, dropped) else each for each in made]

@@ -44,7 +44,7 @@ def ensure(conn: Connection[Any], wanted: Collection[str], *, prune: bool) -> li
     call goes on.
     """
     with transaction(conn):
-        present = log_indexes.read(conn)
+        present = log_indexes.present_indexes(conn)
     if present is None:
         return []
     steps = [step for step in log_indexes.compare(present, wanted) if prune or not step.needs_prune]

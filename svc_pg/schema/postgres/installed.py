@@ -35,12 +35,12 @@ def found_sql(*, is_scoped: bool = False, has_views: bool = True) -> LiteralStri
     return render("installed/objects.sql.j2", is_scoped=is_scoped, has_views=has_views, overloaded=OVERLOADED)
 
 
-def found(conn: Connection[Any], *, has_views: bool = True) -> list[Found]:
+def catalog_objects(conn: Connection[Any], *, has_views: bool = True) -> list[Found]:
     """Our functions, views and triggers in the catalog."""
     return fetch(conn, Query(found_sql(has_views=has_views), (), Found))
 
 
-def recorded(conn: Connection[Any], installation: Installation) -> list[Recorded]:
+def recorded_objects(conn: Connection[Any], installation: Installation) -> list[Recorded]:
     """Our record of them."""
     return fetch(conn, Query(_RECORDED, (), Recorded)) if installation.has("installed_objects") else []
 

@@ -82,7 +82,7 @@ def chosen(config: AuditConfig) -> tuple[str, ...]:
     return (*ALWAYS, *(name for name in METHODS if name in (*config.indexes, *config.search) and name not in ALWAYS))
 
 
-def read(conn: Connection[Any]) -> LogIndexes | None:
+def present_indexes(conn: Connection[Any]) -> LogIndexes | None:
     """Read the catalog, in a transaction that pins the search_path; None if there is no log."""
     return fetch_one(conn, Query("select " + FACTS, (), lambda log_indexes: of_facts(log_indexes)))
 

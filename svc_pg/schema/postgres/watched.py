@@ -32,8 +32,8 @@ def watched(conn: Connection[Any], config: Config) -> list[Status]:
         tables = {str(table) for table in _tables(conn, config)}
         found_gaps = gaps.find(conn, present, tables)
         with scope.planning(conn, scope.ALL):
-            found = installed.found(conn, has_views=False)
-            entries = as_recorded(found, installed.recorded(conn, present), tables)
+            found = installed.catalog_objects(conn, has_views=False)
+            entries = as_recorded(found, installed.recorded_objects(conn, present), tables)
             has_roles = present.has_roles is not False
             entries += ddl_triggers.compare(conn, is_wanted=config.audit.ddl, has_roles=has_roles)
             entries += [

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from svc_pg.console.pages.administration.system import kept
+from svc_pg.console.pages.administration.system import retention_words
 from svc_pg.console.pages.formatting import size
 
 
@@ -26,4 +26,4 @@ def test_amounts_have_three_digits_and_a_unit(count: int, text: str) -> None:
     [(None, "forever"), (timedelta(days=400), "400 days"), (timedelta(hours=36), "36h"), (timedelta(hours=1), "1h")],
 )
 def test_the_time_that_things_are_kept_is_in_days(time: timedelta | None, text: str) -> None:
-    assert kept(time) == text
+    assert retention_words(time) == text

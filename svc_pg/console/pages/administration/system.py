@@ -42,13 +42,13 @@ async def system_page(request: PageRequest) -> Answer:
         "holders": [holder for holder in status.horizon_holders if holder.is_long],
         "names": _NAMES,
         "size": size,
-        "kept": kept,
+        "retention_words": retention_words,
         "rounded": durations.rounded,
     }
     return Html("system", values)
 
 
-def kept(time: timedelta | None) -> str:
+def retention_words(time: timedelta | None) -> str:
     """The time for which something is kept, in words."""
     if time is None:
         return "forever"

@@ -191,7 +191,7 @@ def _field(track: Track, stops: Sequence[Stop], first: int, last: int) -> FieldT
     marks = [_mark(tick, stops[tick.change]) for tick in track.ticks]
     is_hidden = "hidden" in (was.state, now.state)
     is_same = was == now and not (is_hidden and between)
-    return FieldTrack(track.field, marks, shown(was), shown(now), is_same, between)
+    return FieldTrack(track.field, marks, track_value(was), track_value(now), is_same, between)
 
 
 def _at(ticks: Sequence[Tick], at: int) -> TrackValue:
@@ -200,12 +200,12 @@ def _at(ticks: Sequence[Tick], at: int) -> TrackValue:
 
 
 def _mark(tick: Tick, stop: Stop) -> Mark:
-    value = shown(tick.after, longest=_IN_A_TITLE)
+    value = track_value(tick.after, longest=_IN_A_TITLE)
     text = value.words or "".join(part.text for part in value.parts) or "empty"
     return Mark(stop.x, stop.actor, f"{stop.actor.name[:_IN_A_TITLE]}: {text}, {exact(stop.change.time)}")
 
 
-def shown(value: TrackValue, *, longest: int = _LONGEST) -> Value:
+def track_value(value: TrackValue, *, longest: int = _LONGEST) -> Value:
     """A value of a track as pages show it."""
     if value.beginning is not None:
         return begun(value.beginning[:longest])
@@ -224,5 +224,5 @@ def _steps(tracks: RecordTracks, stops: Sequence[Stop], first: int, last: int) -
         found = by_change.get(stops.index(stop), [])
         if stop.change.ends or stop.change.operation in ("INSERT", "SNAPSHOT"):
             found = []
-        values = [(name, shown(tick.before), shown(tick.after)) for name, tick in found[:_SAID_FIELDS]]
+        values = [(name, track_value(tick.before), track_value(tick.after)) for name, tick in found[:_SAID_FIELDS]]
         yield Step(stop, values, max(0, stop.change.field_count - len(values)) if found else 0)

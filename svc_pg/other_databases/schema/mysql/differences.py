@@ -44,7 +44,7 @@ def look(conn: DbApiConnection, server: Server, present: Installation, wanted: S
     ours = [note for key, (_, note) in present.notes.items() if key not in others]
     identities = [note.identity for note in ours] + [item.identity for item in wanted]
     schemas = [Trigger.parse(identity).table.schema for identity in identities]
-    found = installed.found(conn, [server.database, *schemas], [note for _, note in present.notes.values()])
+    found = installed.catalog_objects(conn, [server.database, *schemas], [note for _, note in present.notes.values()])
     wanted_in = [Trigger.parse(item.identity).table.schema for item in wanted]
     early, powerless = installed.early(conn, wanted_in), definers.powerless(conn, server, wanted_in)
     made = [

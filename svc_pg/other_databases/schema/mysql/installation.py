@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from svc_pg.database.dbapi import DbApiConnection, rows
-from svc_pg.other_databases.schema.mysql.installed import recorded
+from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.schema.comparison import Key, Recorded
 
 
@@ -41,5 +41,5 @@ def read_installation(conn: DbApiConnection) -> Installation:
             number: (name, digest)
             for number, name, digest in rows(conn, "select number, name, sha256 from svc.migrations")
         },
-        recorded(conn) if "installed_objects" in tables else {},
+        recorded_objects(conn) if "installed_objects" in tables else {},
     )

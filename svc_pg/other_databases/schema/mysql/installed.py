@@ -45,7 +45,7 @@ values (%s, %s, %s, %s, %s, %s)
 """
 
 
-def recorded(conn: DbApiConnection) -> dict[Key, tuple[str, Recorded]]:
+def recorded_objects(conn: DbApiConnection) -> dict[Key, tuple[str, Recorded]]:
     """Our record of every object, with its home."""
     return {
         (kind, identity): (home, Recorded(kind, identity, *facts))
@@ -58,7 +58,7 @@ def home_of(trigger: Trigger, database: str) -> str:
     return SERVER if trigger.table.schema == "svc" else database
 
 
-def found(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Recorded]) -> list[Found]:
+def catalog_objects(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Recorded]) -> list[Found]:
     """Our triggers in these databases and in svc. A renamed table keeps its triggers."""
     by_name = {_key(Trigger.parse(note.identity)): note.identity for note in notes}
     return [
