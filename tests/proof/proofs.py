@@ -49,7 +49,7 @@ PROOFS: Final = (
             "webhooks/test_ordering",
             "webhooks/test_rates",
             "webhooks/test_keys",
-            "webhooks/test_backoff",
+            "webhooks/test_attempt_waits",
             "webhooks/test_why_and_claims",
         ],
     ),

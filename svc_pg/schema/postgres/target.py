@@ -32,7 +32,7 @@ from svc_pg.schema.postgres import access, log_indexes, partitions, scope
 from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.refusals import refuse_left_out
-from svc_pg.webhooks.worker.backoff import max_attempts
+from svc_pg.webhooks.deliveries.attempt_waits import max_attempts
 
 # Each file has one function or view, of the same name; those of a folder call those of folders before it
 _FUNCTIONS = ("log", "audit", "console", "webhooks")

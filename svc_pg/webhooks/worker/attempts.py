@@ -14,13 +14,13 @@ from weakref import WeakKeyDictionary
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import tracing
+from svc_pg.webhooks.deliveries import attempt_waits
 from svc_pg.webhooks.http.contexts import usable_until
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN, KeyRing
 from svc_pg.webhooks.signing import sign_with
 from svc_pg.webhooks.signing.signing_keys import Signer, signer
-from svc_pg.webhooks.worker import backoff
 from svc_pg.webhooks.worker.failed_attempts import FailedAttempts
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
@@ -145,12 +145,12 @@ def _judged(lease: Lease, result: Result, retry: Retry) -> Acknowledgement:
     if result.status == _GONE:
         return Acknowledgement(lease, "gone", result)
     if result.status == _TOO_MANY or (result.status == _UNAVAILABLE and result.retry_after is not None):
-        wait = backoff.asked(result.retry_after)
+        wait = attempt_waits.asked(result.retry_after)
         asks = f", and asks to wait {wait.total_seconds():.0f} s" if wait else ""
         return Acknowledgement(lease, "throttled", result._replace(error=f"{result.error}{asks}"), wait)
     if lease.attempt >= lease.max_attempts:
         return Acknowledgement(lease, "failed", result)
-    wait = backoff.wait(
+    wait = attempt_waits.wait(
         retry,
         attempt=lease.attempt,
         retry_after=result.retry_after,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from svc_pg.webhooks.deliveries import attempt_waits
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Transport
-from svc_pg.webhooks.worker import backoff
 from tests.support.raw_receiver import (
     OK,
     dripping,
@@ -338,5 +338,5 @@ async def test_an_absurd_retry_after_leaves_the_wait_within_bounds(
     async with receiver(saying(response.encode("latin-1"))) as address:
         result = await send(transport, request(address))
     assert (result.outcome, result.status) == ("http_error", status)
-    wait = backoff.wait("default", attempt=1, retry_after=result.retry_after, overloaded=True)
+    wait = attempt_waits.wait("default", attempt=1, retry_after=result.retry_after, overloaded=True)
     assert timedelta(seconds=60) <= wait <= timedelta(hours=24)

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg.config import Retry, WebhooksConfig
-from svc_pg.webhooks.worker.backoff import max_attempts, wait
+from svc_pg.webhooks.deliveries.attempt_waits import max_attempts, wait
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
