@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from svc_pg.console.client_addresses import client_address
@@ -47,7 +47,7 @@ class Pages(Protocol):
 
 def asgi_app(
     core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network], sites: Sequence[Pages] = ()
-) -> FastAPI:
+) -> ASGIApp:
     """An application to mount, which passes requests for pages to their site, and every other to the core handler."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:

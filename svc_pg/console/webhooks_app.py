@@ -1,6 +1,6 @@
 """The management API of webhooks under a path of the application's own."""
 
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.app import Console
@@ -9,7 +9,7 @@ from svc_pg.console.core import Core
 from svc_pg.console.host_sessions import refusing_other_sites
 
 
-def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> FastAPI:
+def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> ASGIApp:
     """The routes of the product ``webhooks``, to be mounted: ``app.mount("/api/webhooks", webhooks_app(console))``.
 
     Callers need a session as in the console, unless ``session_of`` says who asks and what they may do: it takes the
