@@ -1,17 +1,15 @@
 """The installer of SQLite."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from svc_pg.config import Config
 from svc_pg.database.dialects import driver_connection
+from svc_pg.other_databases.schema.other_installer import OtherInstaller
 from svc_pg.other_databases.schema.sqlite import backfill, differences, install, sql_script
-from svc_pg.schema.configuration_change import ConfigurationChange
-from svc_pg.schema.costs import Costs, refuse_measuring
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.refusals import refuse_roles, refuse_statements
+from svc_pg.schema.refusals import refuse_roles
 from svc_pg.schema.status import Status
 
 
@@ -20,11 +18,11 @@ def installer_on(conn: Any) -> "SqliteInstaller":
     return SqliteInstaller(driver_connection(conn))
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteInstaller:
+class SqliteInstaller(OtherInstaller):
     """An ``Installer``."""
 
-    conn: Any
+    __slots__ = ()
+    name = "SQLite"
 
     def install(
         self,
@@ -44,10 +42,6 @@ class SqliteInstaller:
         refuse_roles(roles=roles)
         return differences.status(self.conn, config)
 
-    def measure(self, config: Config, *, roles: bool | None, longest: timedelta) -> Costs:  # noqa: ARG002 - as PostgreSQL's
-        """Not possible here: raise ConfigError."""
-        raise refuse_measuring("SQLite")
-
     def uninstall(self, *, drop_data: bool, wait_for_table: timedelta) -> list[Status]:
         """Remove the installed objects."""
         return install.uninstall(self.conn, drop_data=drop_data, wait=wait_for_table)
@@ -60,20 +54,6 @@ class SqliteInstaller:
         """The steps of an install as a script."""
         refuse_roles(roles=roles)
         return sql_script.script(self.conn, config, prune=prune)
-
-    def statements(
-        self,
-        change: ConfigurationChange,  # noqa: ARG002 - as PostgreSQL's
-        *,
-        backwards: bool,  # noqa: ARG002
-        is_printed: bool = False,  # noqa: ARG002
-    ) -> list[str]:
-        """Not possible here: raise ConfigError."""
-        raise refuse_statements("SQLite")
-
-    def configuration(self, change: ConfigurationChange) -> Config:  # noqa: ARG002 - as PostgreSQL's
-        """Not possible here: raise ConfigError."""
-        raise refuse_statements("SQLite")
 
     def removal(self, config: Config, tables: Sequence[str]) -> Script:
         """The removal of the capture of tables as a script."""
