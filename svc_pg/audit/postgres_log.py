@@ -1,6 +1,6 @@
 """The audit log of PostgreSQL."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -17,6 +17,7 @@ from svc_pg.audit.keep import purging
 from svc_pg.audit.log.change import Change
 from svc_pg.audit.log.entry import ORDER_BY, Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.read import record_changes, settled_entries
@@ -30,7 +31,7 @@ from svc_pg.database.dialects import Dialect
 from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.pagination import ALL, Filter, Page
 from svc_pg.database.performing import ByIndexes, Copy, check_idle
-from svc_pg.database.query import Query, RawJson
+from svc_pg.database.query import Query
 from svc_pg.database.sqlstates import translating
 from svc_pg.database.table_names import TableName
 
@@ -102,22 +103,19 @@ class PostgresLog:
         """One entry as a change, if there is one with this id."""
         return record_changes.change_of_entry(entry_id)
 
-    def write_entry(
-        self,
-        table_name: str,
-        operation: str,
-        *,
-        record_id: str | None,
-        before: RawJson | None,
-        after: RawJson | None,
-        label: str | None,
-        severity: str | None,
-        compliance: Sequence[str],
-        description: str | None,
-    ) -> Effects[str]:
+    def write_entry(self, entry: ManualEntry) -> Effects[str]:
         """Write an entry, and return its id."""
-        snapshots = [None if each is None else str(each) for each in (before, after)]
-        values = (table_name, operation, record_id, *snapshots, label, severity, list(compliance) or None, description)
+        values = (
+            entry.table_name,
+            entry.operation,
+            entry.record_id,
+            None if entry.before is None else str(entry.before),
+            None if entry.after is None else str(entry.after),
+            entry.label,
+            entry.severity,
+            list(entry.compliance) or None,
+            entry.description,
+        )
         [[entry_id]] = yield Statement(_CAPTURE, values)
         return str(entry_id)
 

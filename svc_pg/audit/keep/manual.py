@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.config.audited_table import Severity
 from svc_pg.database.connections import dbapi_connection
 from svc_pg.database.query import RawJson
@@ -54,7 +55,7 @@ def capture_log(
         description=description,
     )
     log = log_of(dbapi_connection(conn, twin="select svc.capture_log(...)"))
-    entry = log.write_entry(
+    entry = ManualEntry(
         table_name,
         operation,
         record_id=record_id,
@@ -65,7 +66,7 @@ def capture_log(
         compliance=compliance,
         description=description,
     )
-    return log.run(entry)
+    return log.run(log.write_entry(entry))
 
 
 def _json(snapshot: Mapping[str, Any] | None) -> RawJson | None:

@@ -1,6 +1,6 @@
 """The interface of an audit log of any database, and the choice of the log for a connection."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
 from importlib import import_module
@@ -10,12 +10,12 @@ from svc_pg.audit.context import Actor
 from svc_pg.audit.log.change import Change
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.log.selection import Selection
 from svc_pg.database.dialects import Dialect, dialect_of
 from svc_pg.database.effects import Effects, Result
 from svc_pg.database.pagination import Page
-from svc_pg.database.query import RawJson
 from svc_pg.database.table_names import TableName
 
 _LOGS: Final[Mapping[Dialect, str]] = {
@@ -60,19 +60,7 @@ class AuditLog(Protocol):
     def change(self, entry_id: int) -> Effects[Change | None]:
         """One entry as a change, if there is one with this id."""
 
-    def write_entry(
-        self,
-        table_name: str,
-        operation: str,
-        *,
-        record_id: str | None,
-        before: RawJson | None,
-        after: RawJson | None,
-        label: str | None,
-        severity: str | None,
-        compliance: Sequence[str],
-        description: str | None,
-    ) -> Effects[str]:
+    def write_entry(self, entry: ManualEntry) -> Effects[str]:
         """Write an entry in the caller's transaction, and return its id. Works with any driver."""
 
     def export(

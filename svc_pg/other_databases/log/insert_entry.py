@@ -1,9 +1,10 @@
 """Entries that no trigger writes: about a purge, and from ``capture_log``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, LiteralString
 
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.formats.json_writer import encode
 from svc_pg.other_databases.log.log_dialects import MYSQL, LogDialect
@@ -15,32 +16,21 @@ _COLUMNS: Final[LiteralString] = (
 )
 
 
-def insert_entry(
-    dialect: LogDialect,
-    table_name: str,
-    operation: str,
-    *,
-    record_id: str | None = None,
-    before: Mapping[str, Any] | None = None,
-    after: Mapping[str, Any] | None = None,
-    label: str | None = None,
-    severity: str | None = None,
-    compliance: Sequence[str] = (),
-    description: str | None = None,
-) -> Effects[str]:
+def insert_entry(dialect: LogDialect, entry: ManualEntry) -> Effects[str]:
     """Write an entry, whose actor, tenant and context are the connection's, and return its id."""
+    before, after = (None if each is None else each.value for each in (entry.before, entry.after))
     changed = None if before is None or after is None else _changed(before, after)
     values = (
-        table_name,
-        operation,
-        record_id,
+        entry.table_name,
+        entry.operation,
+        entry.record_id,
         _json(before),
         _json(after),
         _json(changed),
-        label,
-        severity,
-        _json(list(compliance) or None),
-        description,
+        entry.label,
+        entry.severity,
+        _json(list(entry.compliance) or None),
+        entry.description,
     )
     who = (yield from session_values()) if dialect is MYSQL else ()
     columns: LiteralString = " (timestamp, actor_id, tenant_id, context, db_user, " + _COLUMNS + ") "

@@ -1,6 +1,6 @@
 """The audit log of SQLite, MySQL and MariaDB."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -11,12 +11,12 @@ from svc_pg.audit.context import Actor
 from svc_pg.audit.log.change import Change
 from svc_pg.audit.log.entry import FIELDS, Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.log.selection import Selection
 from svc_pg.database.dialects import Dialect
 from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.pagination import MAX_SIZE, Page
-from svc_pg.database.query import RawJson
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import QueryError
 from svc_pg.other_databases.actors import mysql, sqlite
@@ -88,32 +88,9 @@ class OtherLog:
         """One entry as a change, if there is one with this id."""
         return last_changes.change_of_entry(self.dialect, entry_id)
 
-    def write_entry(
-        self,
-        table_name: str,
-        operation: str,
-        *,
-        record_id: str | None,
-        before: RawJson | None,
-        after: RawJson | None,
-        label: str | None,
-        severity: str | None,
-        compliance: Sequence[str],
-        description: str | None,
-    ) -> Effects[str]:
+    def write_entry(self, entry: ManualEntry) -> Effects[str]:
         """Write an entry, and return its id."""
-        return insert_entry(
-            self.dialect,
-            table_name,
-            operation,
-            record_id=record_id,
-            before=None if before is None else before.value,
-            after=None if after is None else after.value,
-            label=label,
-            severity=severity,
-            compliance=compliance,
-            description=description,
-        )
+        return insert_entry(self.dialect, entry)
 
     def export(
         self,

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.query import RawJson
+from svc_pg.formats.json_writer import encode
 from svc_pg.other_databases.log.databases import Home, home
 from svc_pg.other_databases.log.driver_errors import is_busy
 from svc_pg.other_databases.log.entries import default_schema_of
@@ -129,15 +132,16 @@ def _batch(dialect: LogDialect, old: _Old, size: int) -> Effects[int]:
         yield Statement(dialect.close_guard)
         if count:
             entries = "1 entry" if count == 1 else f"{count} entries"
-            yield from insert_entry(
-                dialect,
+            removed = {"table": old.table, "before": old.before.isoformat(), "entries": count}
+            told = ManualEntry(
                 dialect.log_name,
                 "DELETE",
                 label="audit log purged",
                 severity="medium",
-                before={"table": old.table, "before": old.before.isoformat(), "entries": count},
+                before=RawJson(encode(removed).decode()),
                 description=f"Removed {entries} of {old.table} from before {old.before.isoformat()}",
             )
+            yield from insert_entry(dialect, told)
         yield Statement("commit")
     except GeneratorExit:
         raise
