@@ -75,7 +75,10 @@ class Arguments:
 
 
 def first_page(operation: Operation[Any], given: Arguments, page_size: int | None) -> Arguments:
-    """The arguments of the first of all pages. Raises as ``call_of``: what is wrong is told before the first row."""
+    """The arguments of the first page, checked here, so that a wrong one raises before a row is asked for.
+
+    Raises TypeError for a parameter that turns pages, and the errors of ``call_of``.
+    """
     if taken := [name for name in given.query if name in PAGING]:
         raise TypeError(f"unexpected argument {taken[0]!r}: all pages are gone through, each of page_size rows")
     first = given.with_query(limit=page_size)

@@ -51,9 +51,9 @@ def begin() -> None:
 
 
 def note(limit: Limit, calls: int, resets_in: int) -> None:
-    """Note that so many calls were made in the present window of a limit, which ends in ``resets_in`` s.
+    """Note the calls in the present window of a limit, which ends in ``resets_in`` s, for the answer's headers.
 
-    If a limit is noted twice, because two counts may reach it, the one with less left is told.
+    Two counts can be of one limit; the headers tell the one that leaves fewer calls.
     """
     noted = _noted.get() or {}
     found = (max(0, limit.most - calls), resets_in)

@@ -83,7 +83,10 @@ def _paired(entries: Iterable[_Told], table: str) -> list[Silence]:
 
 
 def _facts(text: str | None) -> dict[str, object]:
-    """The facts of an entry, which a writer of the log may have made: what is no object tells of unknown objects."""
+    """The facts of an entry as a mapping.
+
+    Any writer of the log may have made the entry, so its facts may be no JSON object: then they are of unknown objects.
+    """
     try:
         found = None if text is None else json.loads(text)
     except (ValueError, RecursionError):

@@ -160,7 +160,10 @@ class Replay:
                 return
 
     def _settle_one(self, debt: _Debt) -> None:
-        """A debt is of what was written later in its transaction, of a gap, or of a row from before the log."""
+        """Find the reason for an image before that no entry had left, and note it.
+
+        It is an entry that was written later in the same transaction, a gap in the log, or a row from before the log.
+        """
         written = _WRITTEN if debt.record is not None else _WRITTEN_WITHOUT_KEY
         same = self._conn.execute(written, (debt.digest, debt.xact)).fetchone()
         without = -1 if same is None else same[0]

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 
 def walk(changes: Sequence[tuple[str, str]], start: str | None) -> list[int] | None:
-    """The places of changes (image before, image after; '' is absence) so that each begins as the one before ended.
+    """The positions of the changes in an order in which each begins with the image that the one before ended with.
 
-    It is an Euler path by Hierholzer's algorithm, of several ways the one by the lowest place. It begins where the
-    images tell, or at ``start`` if it ends where it began. None if there is no such walk.
+    A change is its image before and its image after, '' standing for no row. The order is an Euler path by Hierholzer's
+    algorithm; of several, the one that takes the lowest positions first. Its first image is the one that more changes
+    begin with than end with; if there is none, the path is a circle, and begins at ``start``. None if there is no path.
     """
     balance = Counter(before for before, _ in changes)
     balance.subtract(after for _, after in changes)

@@ -51,7 +51,7 @@ class Addresses:
     def record_at(
         self, table: str, record_id: str, time: datetime | None = None, beside: datetime | None = None
     ) -> str:
-        """One record as it was at a time, by default now, beside what it was at another one, by default now."""
+        """Two states of one record side by side: at ``time`` and at ``beside``, each now if it is None."""
         query = {name: "" if at is None else timestamp(at) for name, at in (("time", time), ("with", beside))}
         return self._url("audit", "records", table, record_id, "as-of", query=query)
 

@@ -61,7 +61,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class LogIndexes:
-    """What is found by the ends of the names, and whether no entry was ever written since the log was made."""
+    """The relations with names of the log's indexes, by the ends of names; ``is_empty`` if no entry was ever made."""
 
     found: Mapping[str, Found]
     is_empty: bool

@@ -108,7 +108,7 @@ def make(conn: Connection[Any], rules: TableRules, config: AuditConfig, rights: 
 
 
 def _values(columns: Sequence[_Column], types: Mapping[str, str]) -> tuple[dict[str, Composed], list[str]]:
-    """An expression for each column whose type is known, and what is to be said of the values."""
+    """An expression that makes up a value for each column whose type is known, and notes for the report."""
     growing = [each.name for each in columns if name_of_type(types[each.name]) in GROWING]
     values, unknown = {}, []
     for position, each in enumerate(columns):

@@ -58,7 +58,7 @@ _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class UnreadableError(Exception):
-    """A file that cannot be read, or that is not what it is given for."""
+    """A file that cannot be read, is damaged, or is of another kind than it was given as."""
 
 
 # ---- 1. Signatures: Ed25519 (RFC 8032), by the package cryptography if it is there

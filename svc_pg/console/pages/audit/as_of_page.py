@@ -65,7 +65,10 @@ class _Asked:
 
 
 async def as_of_page(request: PageRequest) -> Answer:
-    """The record at the time in the address, or now, beside what it is now, or what it was at another time."""
+    """Two states of a record side by side, each of now if the address has no time for it.
+
+    The first is of the parameter ``time``, the second of ``with``.
+    """
     table, record_id = request.params["table"], request.params["id"]
     asked, beside = _asked(request, "time"), _asked(request, "with")
     before, after = await _changes(request, asked.time)
