@@ -119,7 +119,6 @@ DIFFERENCES: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("entries in facets", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("history of a record", "page"): dict.fromkeys(("since", "until"), "a record has one life, read from its end"),
     ("purges", "http"): _ANOTHER_DATABASE,
-    ("holds", "python"): dict.fromkeys(("resource", "record"), "holds().keeping(table, record) takes both"),
     ("holds", "command"): {"lifted": "it is --all"}
     | dict.fromkeys(("resource", "record"), "hold TABLE KEY places one; the list of all is short"),
     ("sessions", "http"): _OWN,

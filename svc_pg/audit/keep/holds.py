@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Self, TypedDict, Unpack
 
 from psycopg import AsyncConnection, Connection
 
@@ -10,7 +10,8 @@ from svc_pg.audit.log.entry import TABLE
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
-from svc_pg.database.pagination import ALL, Keyset, Listing, Page, decode
+from svc_pg.database.filters import Selects, applied
+from svc_pg.database.pagination import Keyset, Listing, Page, decode
 from svc_pg.database.query import Query, afetch_one, fetch_one
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.database.table_names import TableName
@@ -56,6 +57,26 @@ class Hold:
     ]
 
 
+class HoldFilter(TypedDict, total=False):
+    """Conditions on holds; a hold must meet all that are not None. Lifted holds are left out without ``lifted``."""
+
+    lifted: Annotated[bool | None, Selects(words="also those that were lifted")]
+    resource: Annotated[
+        str | None,
+        Selects(
+            words="holds of this table and of its records: schema.table, or a table in public",
+            example="public.customer",
+        ),
+    ]
+    record: Annotated[
+        object | None,
+        Selects(
+            words="holds of the record with that key, or of its table; with resource, also of what it refers to",
+            example="42",
+        ),
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Id:
     id: str
@@ -77,6 +98,10 @@ _KEYSET: Final = Keyset(
 class Holds(Listing[Hold]):
     """The holds, page by page, the newest first."""
 
+    has_lifted: bool = False
+    table_name: str | None = None
+    key: str | None = None
+
     def list(self, conn: Connection[Any]) -> Page[Hold]:
         """Run on a sync connection to PostgreSQL. Never commits. Raises NotInstalledError."""
         require_postgres(conn, _FEATURE)
@@ -87,20 +112,42 @@ class Holds(Listing[Hold]):
         require_postgres(conn, _FEATURE)
         return await Listing.alist(self, conn, max_bytes=max_bytes)
 
+    def lifted(self, is_wanted: bool = True) -> Self:  # noqa: FBT001, FBT002 - a filter has its value alone
+        """Also those that were lifted."""
+        return replace(self, has_lifted=is_wanted)
+
+    def resource(self, table: str) -> Self:
+        """Only holds of this table and of its records."""
+        return replace(self, table_name=str(TableName.parse(table)))
+
+    def record(self, key: object) -> Self:
+        """Only holds of the record with this key, or of its table; with ``resource``, those that ``keeping`` gives."""
+        found = bounded(record_id(key))
+        check_texts(found)
+        return replace(self, key=found)
+
     def keeping(self, table: str, record: object) -> Self:
         """Only holds that keep the entries of this record: on it, on its table, and on records that it refers to."""
-        name, key = str(TableName.parse(table)), bounded(record_id(record))
-        check_texts(key)
-        return replace(self, filter=self.filter.where(_KEEPING, name, key, name, key))
+        return self.resource(table).record(record)
 
     def numbered(self, hold_id: str) -> Self:
         """Only the hold with this id, which ``hold`` returned."""
         return replace(self, filter=self.filter.where("id::text = %s", hold_id))
 
+    def _query(self) -> Query[Hold]:
+        found = self.filter if self.has_lifted else self.filter.where("lifted_at is null")
+        if self.table_name is not None and self.key is not None:
+            found = found.where(_KEEPING, self.table_name, self.key, self.table_name, self.key)
+        elif self.table_name is not None:
+            found = found.where("table_name = %s", self.table_name)
+        elif self.key is not None:
+            found = found.where("(record_id is null or record_id = %s)", self.key)
+        return Listing._query(replace(self, filter=found))
 
-def holds(*, lifted: bool = False) -> Holds:
+
+def holds(**which: Unpack[HoldFilter]) -> Holds:
     """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also lifted ones."""
-    return Holds(keyset=_KEYSET, filter=ALL if lifted else ALL.where("lifted_at is null"))
+    return applied(Holds(keyset=_KEYSET), HoldFilter, which)
 
 
 def hold(conn: Connection[Any], table: str, record: object = ..., *, reason: str) -> str:

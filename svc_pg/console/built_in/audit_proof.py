@@ -1,23 +1,19 @@
 """Routes of the log's integrity: seals, the proof of an entry, and legal holds."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from starlette.datastructures import QueryParams
-
-from svc_pg.audit.keep.holds import Hold, Holds, holds
+from svc_pg.audit.keep.holds import Hold, HoldFilter, Holds, holds
 from svc_pg.audit.proofs import aprove
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, entry_number, unknown_entry
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import RawJson, afetch
-from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, NotFoundError
 from svc_pg.formats.doc import Doc
 from svc_pg.seals.database.stored_seals import LAST, all_seals, sealing_of
@@ -55,42 +51,8 @@ class EntrySeal:
     has_seals: Annotated[bool, Doc("False if nobody seals this log.")]
 
 
-def _lifted(wanted: Holds, text: str) -> Holds:
-    truth(text)  # the holds were made of it
-    return wanted
-
-
-def _of_table(wanted: Holds, text: str) -> Holds:
-    return replace(wanted, filter=wanted.filter.where("table_name = %s", str(TableName.parse(text))))
-
-
-def _of_record(wanted: Holds, text: str) -> Holds:
-    return replace(wanted, filter=wanted.filter.where("(record_id is null or record_id = %s)", text))
-
-
-_HOLDS: Final[dict[str, FilterParameter[Holds]]] = {
-    "lifted": FilterParameter(_lifted, "also those that were lifted", {"type": "boolean", "default": False}),
-    "resource": FilterParameter(
-        _of_table, "holds of this table and of its records: schema.table, or a table in public", text("public.customer")
-    ),
-    "record": FilterParameter(
-        _of_record,
-        "holds of the record with that key, or of its table; with resource, also of what it refers to",
-        text("42"),
-    ),
-    **PAGE,
-}
+_HOLDS: Final[dict[str, FilterParameter[Holds]]] = {**declared(HoldFilter), **PAGE}
 _UNKNOWN: Final = {"unknown_entry": 404, "not_supported": 422}
-
-
-def _filters(query: QueryParams) -> Mapping[str, FilterParameter[Holds]]:
-    """The filters; ``resource`` and ``record`` together name one record."""
-    if not {"resource", "record"} <= query.keys():
-        return _HOLDS
-    return _HOLDS | {
-        "resource": replace(_HOLDS["resource"], apply=lambda wanted, text: wanted.keeping(text, query["record"])),
-        "record": replace(_HOLDS["record"], apply=lambda wanted, _: wanted),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +137,6 @@ class ProofRoutes:
         return ConsoleResponse(200, RawJson(proof.text))
 
     async def _holds(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        made = holds(lifted=request.query.get("lifted") == "true")
-        wanted = filtered(made, request.query, _filters(request.query))
+        wanted = filtered(holds(), request.query, _HOLDS)
         async with self.log.past(request.session) as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))

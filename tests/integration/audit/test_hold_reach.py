@@ -89,11 +89,14 @@ def test_what_refers_to_a_held_record_is_neither_purged_nor_erased(db: psycopg.C
     [hold] = audit.holds().numbered(number).list(db)
     assert hold.connected == 2  # the order and its line; a login has no key
     for table, record in (("orders", 307), ("order_line", 907), ("customer", 7)):
-        assert [found.id for found in audit.holds().keeping(table, record).list(db)] == [number]
+        for wanted in (audit.holds().keeping(table, record), audit.holds(resource=table, record=record)):
+            assert [found.id for found in wanted.list(db)] == [number]
         for is_planned in (True, False):
             with pytest.raises(ConflictError, match=r"because of holds: public\.customer 7\n"):
                 audit.erase(db, table, record, dry_run=is_planned)
     assert audit.holds().keeping("orders", 306).list(db).data == []
+    assert audit.holds(resource="orders").list(db).data == []  # only what is held itself
+    assert audit.holds(resource="customer").list(db).data == audit.holds(record=7).list(db).data == [hold]
     assert audit.erase(db, "customer", 6, dry_run=True).entries == 4
     planned = audit.purge(db, OLD, dry_run=True)
     report = audit.purge(db, OLD)
