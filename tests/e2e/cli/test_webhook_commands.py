@@ -490,8 +490,9 @@ def test_a_replay_takes_what_was_sent_or_what_finished_in_a_time(run: Run, datab
                 values (svc.uuid7_at(now() - interval '2 days'), 'order.created', '{}') returning id
             )
             insert into svc.webhook_deliveries
-                (id, message_id, endpoint_id, event_name, status, failure, attempts, max_attempts, finished_at)
-            select id, id, %s, 'order.created', 'failed', 'failed', 5, 5, now() from message
+                (id, message_id, endpoint_id, event_name, status, failure, attempts, max_attempts, next_attempt_at,
+                 finished_at)
+            select id, id, %s, 'order.created', 'failed', 'failed', 5, 5, null, now() from message
             """,
             (endpoint,),
         )
