@@ -30,7 +30,7 @@ CONFIG.audit.enrich(
     compliance=["gdpr"],
     when={"changed": ["email"]},
 )
-CONFIG.audit.table("public.note")
+CONFIG.audit.table("public.note", title="body")
 CONFIG.audit.table("public.page_view")
 CONFIG.webhooks.event("customer.updated")
 DDL = """
@@ -222,6 +222,12 @@ def test_a_record_shows_its_life_with_the_transactions_around_it(reader: Browser
     assert "/audit?missing=actor&record=a%2F7&resource=public.customer" in links(page)
     unknown = reader.get("/audit/records/public.customer/8")
     assert (unknown.status_code, "No entry is about this record" in unknown.text) == (404, True)
+
+
+def test_a_record_has_the_name_that_its_title_gives_it(reader: Browser, installed: str) -> None:
+    entry_id = entry_of(installed, "table_name = 'public.note' and record_id = '1'")
+    for page in ("/audit/records/public.note/1", f"/audit/entries/{entry_id}"):
+        assert "<bdi>asked by phone</bdi>" in reader.get(page).text.partition("<section")[0]
 
 
 def test_a_long_transaction_is_never_shown_as_a_short_one(reader: Browser, installed: str) -> None:
