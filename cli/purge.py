@@ -1,7 +1,5 @@
 """The command ``purge``."""
 
-from collections import Counter
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
 
@@ -76,6 +74,7 @@ def purge(
                 "partitionEntries": report.partition_entries,
                 "entries": report.entries,
                 "tables": report.tables,
+                "databases": report.databases,
                 "postponed": report.postponed,
                 "held": report.held,
                 "unsealedSince": report.unsealed_since,
@@ -84,8 +83,6 @@ def purge(
         )
     else:
         _tell(report, is_planned=dry_run)
-        if all_databases:
-            _tell_databases(report.tables)
     if report.postponed:
         raise SvcError(
             f"not removed, because others kept using it: {', '.join(report.postponed)}",
@@ -102,18 +99,16 @@ def _tell(report: PurgeReport, *, is_planned: bool) -> None:
     for table, entries in sorted(report.tables.items()):
         if entries:
             output.words(f"{'would remove' if is_planned else 'removed'} {counted(entries, 'entry')} of {table}")
+    if report.databases:
+        output.words(
+            ", ".join(
+                f"{each or 'no database'}: {counted(report.databases[each], 'entry')}"
+                for each in sorted(report.databases)
+            )
+        )
     if not report.partitions and not report.entries:
         output.words(f"{'would remove' if is_planned else 'removed'} nothing")
     for hold in report.held:
         output.words(f"held, so kept: {hold}")
     if report.unsealed_since is not None:
         output.words(f"Entries since {records.minute(report.unsealed_since)} stay until they are sealed: svc-pg seal.")
-
-
-def _tell_databases(tables: Mapping[str, int]) -> None:
-    """Tell the number of entries of each database, if they are of several."""
-    databases: Counter[str] = Counter()
-    for table, entries in tables.items():
-        databases[table.partition(".")[0] if "." in table else "no database"] += entries
-    if len(databases) > 1:
-        output.words(", ".join(f"{name}: {counted(entries, 'entry')}" for name, entries in sorted(databases.items())))

@@ -40,7 +40,7 @@ begin
     ) values (
         p_table, p_relation, 'DDL',
         svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
-        svc.audit_bounded(nullif(current_setting('svc.tenant_id', true), '')),
+        svc.audit_bounded_tenant(nullif(current_setting('svc.tenant_id', true), '')),
         nullif(current_setting('role'), 'none'), v_changed.before, v_changed.after, v_changed.parts,
         v_context, p_tag,
         case when v_changed.is_silenced or p_tag ^@ 'DROP ' then 'high' end::svc.audit_severity,

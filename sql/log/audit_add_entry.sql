@@ -20,7 +20,7 @@ begin
         coalesce(id, nextval('svc.audit_logs_id_seq')), table_name, 0, operation::svc.audit_operation,
         svc.audit_bounded(record_id),
         svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')),
-        nullif(current_setting('svc.tenant_id', true), ''),
+        svc.audit_bounded_tenant(nullif(current_setting('svc.tenant_id', true), '')),
         nullif(current_setting('role'), 'none'), before_data, after_data,
         case when before_data is not null and after_data is not null then
             coalesce(svc.audit_changed(before_data, after_data), '{}')

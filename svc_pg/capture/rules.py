@@ -88,11 +88,12 @@ def rules_for(table: Table, audited: AuditedTable) -> TableRules:
 
 
 def check_pattern(audited: AuditedTable, tables: Sequence[Table]) -> None:
-    """Raise ConfigError if a column that a pattern redacts or ignores is in none of its tables: it is misspelt."""
+    """Raise ConfigError if a column that a pattern names is in none of its tables: it is misspelt."""
     if not audited.is_pattern:
         return
     columns = {column for table in tables for column in table.columns}
     named = [("redact", column) for column in audited.redactions] + [("ignore", column) for column in audited.ignore]
+    named += [] if audited.title is None else [("title", audited.title)]
     for option, column in named:
         if column not in columns:
             near = get_close_matches(column, columns, n=1)
@@ -117,6 +118,7 @@ def _check_columns(table: Table, audited: AuditedTable) -> None:
     named = [("key", audited.key), ("columns", audited.columns or [])]
     if not audited.is_pattern:  # of a pattern's tables, some have the column and some have not
         named += [("redact", list(audited.redactions)), ("ignore", audited.ignore)]
+        named.append(("title", [] if audited.title is None else [audited.title]))
     if audited.record_when is not None:
         named.append(("record_when", sorted(audited.record_when.columns())))
     named += [("when", sorted(rule.when.columns())) for rule in audited.enrich if rule.when]
@@ -133,6 +135,11 @@ def _check_redactions(table: Table, audited: AuditedTable, key: Sequence[str]) -
                 f'table "{table.name}": a description names "{column}", which is redacted',
                 hint="What is redacted must not be anywhere in an entry.",
             )
+    if audited.title in audited.redactions or (audited.columns and audited.title not in {None, *audited.columns, *key}):
+        raise ConfigError(
+            f'table "{table.name}": title names "{audited.title}", which is not recorded',
+            hint="Name a column whose values anybody may see who reads the log.",
+        )
     for column, sources in table.generated.items():
         if column not in audited.redactions and (audited.columns is None or column in audited.columns):
             for source in audited.redactions.keys() & sources:

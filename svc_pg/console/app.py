@@ -1,6 +1,6 @@
 """The console as a part of an application, or as an application of its own."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from svc_pg.config import Config
+from svc_pg.config import AuditedTable, Config
 from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.audit_log.address import log_at
@@ -30,6 +30,7 @@ from svc_pg.console.once import Once
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.page_sessions import customers, people
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
+from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.console.pages.site import Site
 from svc_pg.console.portal_opening import OPEN, PortalOpening
@@ -132,7 +133,7 @@ class Console:
             self._core,
             title="svc-pg console",
             trusted_proxies=self.trusted_proxies,
-            sites=self._sites(settings, host),
+            sites=self._sites(settings, host, desired.audit.tables),
         )
         """The console below its prefix."""
         self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
@@ -157,7 +158,7 @@ class Console:
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)
 
-    def _sites(self, settings: Settings, host: HostSessionOf | None) -> list[Site]:
+    def _sites(self, settings: Settings, host: HostSessionOf | None, tables: Sequence[AuditedTable]) -> list[Site]:
         """The pages of the portal, whose path is below that of the others, and those of the console."""
         is_secure = settings.env == "production"
         keys = signing_keys(settings)
@@ -185,6 +186,7 @@ class Console:
             once_of=once_of,
             is_secure=is_secure,
             log=self._log,
+            titles=RecordTitles(tables, is_of_any_schema=self._log is not None and not self._log.has_past),
             is_read_only=self.is_read_only,
         )
         return [portal, console]

@@ -50,12 +50,16 @@ declare
     v_newer jsonb;  -- columns that are newer than this function
     v_moved_from text;
     v_actor text := nullif(current_setting('svc.actor_id', true), '');
+    v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
     v_record_id text;
     v_redacted text[];
     v_rule integer;
 begin
     if octet_length(v_actor) > 1000 then
         v_actor := svc.audit_bounded(v_actor);
+    end if;
+    if octet_length(v_tenant) > 2048 then
+        v_tenant := svc.audit_bounded_tenant(v_tenant);
     end if;
     if tg_op = 'UPDATE' then
         begin
@@ -99,8 +103,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'UPDATE',
             v_record_id,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
             case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
             v_changed, v_redacted,
@@ -127,8 +130,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'INSERT',
             v_record_id,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
             null, null,
             v_changed, v_redacted,
@@ -155,8 +157,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'DELETE',
             v_record_id,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
             null, null,
             v_changed, v_redacted,
@@ -170,8 +171,7 @@ begin
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
             v_record_id,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
             null, null,
             v_changed, v_redacted,
@@ -252,7 +252,8 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
        -- a backfill records what was there before; that something differs is nobody's act
        case when kind.kind = 'unrecorded' then
            svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')) end,
-       case when kind.kind = 'unrecorded' then nullif(current_setting('svc.tenant_id', true), '') end,
+       case when kind.kind = 'unrecorded' then
+           svc.audit_bounded_tenant(nullif(current_setting('svc.tenant_id', true), '')) end,
        nullif(current_setting('role'), 'none'), known.state, compared.v_recorded, difference.fields,
        compared.v_redacted,
        case when kind.kind <> 'unrecorded' then 'found by backfill' end,

@@ -48,12 +48,16 @@ declare
     v_actor text := nullif(current_setting('svc.actor_id', true), '');
     v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
     v_role text := nullif(current_setting('role'), 'none');
-    v_context jsonb := nullif(current_setting('svc.context', true), '')::jsonb;
+    v_context jsonb;
     v_is_superuser constant boolean := has_table_privilege('pg_authid'::regclass, 'update');
 begin
     if octet_length(v_actor) > 1000 then
         v_actor := svc.audit_bounded(v_actor);
     end if;
+    if octet_length(v_tenant) > 2048 then
+        v_tenant := svc.audit_bounded_tenant(v_tenant);
+    end if;
+    v_context := nullif(current_setting('svc.context', true), '')::jsonb;
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
         insert into svc."record_public_customer" (
@@ -284,7 +288,8 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
        -- a backfill records what was there before; that something differs is nobody's act
        case when kind.kind = 'unrecorded' then
            svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')) end,
-       case when kind.kind = 'unrecorded' then nullif(current_setting('svc.tenant_id', true), '') end,
+       case when kind.kind = 'unrecorded' then
+           svc.audit_bounded_tenant(nullif(current_setting('svc.tenant_id', true), '')) end,
        nullif(current_setting('role'), 'none'), known.state, compared.v_recorded, difference.fields,
        compared.v_redacted,
        case when kind.kind <> 'unrecorded' then 'found by backfill' end,

@@ -30,9 +30,13 @@ declare
     v_newer jsonb;  -- columns that are newer than this function
     v_moved_from text;
     v_actor text := nullif(current_setting('svc.actor_id', true), '');
+    v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
 begin
     if octet_length(v_actor) > 1000 then
         v_actor := svc.audit_bounded(v_actor);
+    end if;
+    if octet_length(v_tenant) > 2048 then
+        v_tenant := svc.audit_bounded_tenant(v_tenant);
     end if;
     if tg_op = 'UPDATE' then
         begin
@@ -64,8 +68,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
             case when v_after ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end else svc.audit_record_id(tg_relid, v_after) end,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from, tg_table_schema || '.' || tg_table_name
         );
@@ -84,8 +87,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
             case when v_after ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text) else jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text end else svc.audit_record_id(tg_relid, v_after) end,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, tg_table_schema || '.' || tg_table_name
         );
@@ -104,8 +106,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
             case when v_before ?& array['order_id', 'place']::text[] then case when octet_length(jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text) > 1000 then svc.audit_bounded(jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text) else jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text end else svc.audit_record_id(tg_relid, v_before) end,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb, tg_table_schema || '.' || tg_table_name
         );
@@ -116,8 +117,7 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'TRUNCATE',
             null::text,
-            v_actor, nullif(current_setting('svc.tenant_id', true), ''),
-            nullif(current_setting('role'), 'none'), v_before, v_after,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb,
             -- no name if it is of the whole table; a partition that was detached since keeps the trigger
@@ -246,7 +246,8 @@ select 'shop.Order Line', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
        -- a backfill records what was there before; that something differs is nobody's act
        case when kind.kind = 'unrecorded' then
            svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')) end,
-       case when kind.kind = 'unrecorded' then nullif(current_setting('svc.tenant_id', true), '') end,
+       case when kind.kind = 'unrecorded' then
+           svc.audit_bounded_tenant(nullif(current_setting('svc.tenant_id', true), '')) end,
        nullif(current_setting('role'), 'none'), known.state, compared.v_recorded, difference.fields,
        compared.v_redacted,
        case when kind.kind <> 'unrecorded' then 'found by backfill' end,

@@ -980,6 +980,10 @@ create function svc.audit_bounded(p_id text)
     returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_bounded_tenant(p_id text)
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
     returns jsonb language plpgsql immutable parallel safe;
 
@@ -2209,6 +2213,9 @@ grant execute on function svc.audit_blame_before to svc_writer;
 grant execute on function svc.audit_bounded to svc_admin;
 grant execute on function svc.audit_bounded to svc_reader;
 grant execute on function svc.audit_bounded to svc_writer;
+grant execute on function svc.audit_bounded_tenant to svc_admin;
+grant execute on function svc.audit_bounded_tenant to svc_reader;
+grant execute on function svc.audit_bounded_tenant to svc_writer;
 grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;

@@ -9,7 +9,7 @@ from svc_pg.formats.unseen import marked
 _TURNING: Final = re.compile("[\u0590-\u08ff\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]")
 _WRAPPED: Final = re.compile("\u2068[^\u2066-\u2069]*\u2069")
 _EMPTY: Final = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "use", "wbr"})
-_READ_ALOUD: Final = frozenset({"title", "aria-label", "aria-valuetext", "alt"})
+_READ_ALOUD: Final = frozenset({"title", "aria-label", "aria-valuetext", "alt", "placeholder"})
 _NO_ELEMENTS: Final = frozenset({"title", "option", "textarea"})
 """Elements that contain no others: a text in them needs the characters of an isolate, as in an attribute."""
 _MARK: Final = "mark of a character"

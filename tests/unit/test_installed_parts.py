@@ -111,6 +111,7 @@ def test_the_defaults_that_a_revision_leaves_out_stay() -> None:
         "exclude": [],
         "level": "row",
         "key": [],
+        "title": None,
         "redact": {},
         "columns": None,
         "ignore": [],

@@ -18,9 +18,13 @@ chosen as materialized (
 select m.id::text, m.event_name, m.tenant, m.created_at,
        case when clock_timestamp() > statement_timestamp() + %(longest)s
             then 'not tried: the time of a trial was over'
-            else (select svc.webhook_filter_problem(
-                      %(filter)s, svc.webhook_filter_steps(%(filter)s), d.document, d.most_values, d.problem, 'infinity'
-                  ) from svc.webhook_document(m.payload) d)
+            else (
+                select svc.webhook_filter_problem(
+                           %(filter)s, svc.webhook_filter_steps(%(filter)s), d.document, d.most_values, d.problem,
+                           'infinity'
+                       )
+                  from svc.webhook_document(m.payload) d
+            )
             end as answer
   from chosen c
  cross join lateral (select w.* from svc.webhook_messages w where w.id = c.id offset 0) m

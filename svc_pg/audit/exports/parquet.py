@@ -32,7 +32,10 @@ class _Sink:
 
 
 class RowGroups:
-    """Records of CSV, whose columns get types: numbers, times of UTC, lists of texts; snapshots are JSON texts."""
+    """Records of CSV, whose columns get types: numbers, times of UTC, lists of texts; snapshots are JSON texts.
+
+    CSV is what a COPY of PostgreSQL gives; PyArrow reads it without a Python object for each value.
+    """
 
     def __init__(self, out: BinaryIO) -> None:
         self.max_bytes = GROUP_BYTES

@@ -51,6 +51,14 @@ class PurgeReport:
             {"svc.audit_logs_2025_01": 81000},
         ),
     ] = field(default_factory=dict)
+    databases: Annotated[
+        dict[str, int],
+        Doc(
+            "The number of entries that were removed one by one, by database, if a purge is of all databases of a"
+            " server of MySQL or MariaDB; else empty. An empty name stands for entries of none.",
+            {"shop": 120},
+        ),
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""The ids of actors and the keys of records as entries of PostgreSQL name them: as ``svc.audit_bounded``."""
+"""Ids of actors and tenants, and keys of records, as entries of PostgreSQL name them: as ``svc.audit_bounded``."""
 
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
 _MOST_BYTES: Final = 1000
+_MOST_BYTES_OF_TENANTS: Final = 2048
 _BEGINNING: Final = 100
 
 
@@ -16,6 +16,13 @@ def bounded(name: str) -> str:
     return f"{name[:_BEGINNING]}... ({len(text)} bytes, sha256 {sha256(text).hexdigest()})"
 
 
-def all_bounded(names: Iterable[str]) -> list[str]:
-    """The same of several, each once."""
-    return list(dict.fromkeys(map(bounded, names)))
+def bounded_tenant(name: str) -> str:
+    """As ``svc.audit_bounded_tenant``: any id that the Python API takes is as it is."""
+    return name if len(name.encode()) <= _MOST_BYTES_OF_TENANTS else bounded(name)
+
+
+def bounded_value(column: str, value: str) -> str:
+    """The value of a column of the log as entries have it."""
+    if column in ("actor_id", "record_id"):
+        return bounded(value)
+    return bounded_tenant(value) if column == "tenant_id" else value

@@ -26,7 +26,7 @@ from svc_pg.audit.log.conditions import (
 )
 from svc_pg.audit.log.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
 from svc_pg.audit.log.selection import Search, Selection
-from svc_pg.audit.read.bounded_ids import all_bounded, bounded
+from svc_pg.audit.read.bounded_ids import bounded_value
 from svc_pg.audit.read.change_order import MAX_PLACES, OfRecord, Seen, by_change, of_record, tables_of
 from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, of_stretch, reach_of
 from svc_pg.database.effects import Effects
@@ -156,14 +156,11 @@ def filter_of(conditions: Iterable[Condition]) -> Filter:
 
 def _with(found: Filter, condition: Condition) -> Filter:
     match condition:
-        case Is("record_id", value):
-            return found.where("record_id = %s", bounded(value))
         case Is(column, value):
-            return found.where(column + " = %s", value)
-        case Among("actor_id", values, is_excluded):
-            return found.where(*_among("actor_id", all_bounded(values), is_excluded=is_excluded))
+            return found.where(column + " = %s", bounded_value(column, value))
         case Among(column, values, is_excluded):
-            return found.where(*_among(column, [*values], is_excluded=is_excluded))
+            wanted = list(dict.fromkeys(bounded_value(column, value) for value in values))
+            return found.where(*_among(column, wanted, is_excluded=is_excluded))
         case Overlaps(column, values, is_excluded):
             overlaps: LiteralString = column + " operator(pg_catalog.&&) %s::text[]"
             return found.where("not coalesce(" + overlaps + ", false)" if is_excluded else overlaps, [*values])

@@ -21,7 +21,7 @@ from svc_pg.audit.log.conditions import (
     Until,
 )
 from svc_pg.audit.log.entry import ORDER_BY
-from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.read.bounded_ids import bounded, bounded_value
 from svc_pg.audit.read.change_order import Seen, seen
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Filter, Keyset
@@ -99,7 +99,7 @@ def reach_of(conditions: Iterable[Condition], time: Filter) -> Reach | None:
             case Since() | Until() | OfAnyDatabase():
                 continue
             case Among(("actor_id" | "tenant_id" | "table_name") as column, [value], is_excluded=False):
-                by.setdefault(column, bounded(value) if column == "actor_id" else value)
+                by.setdefault(column, bounded_value(column, value))
             case Among("severity", _, is_excluded=False) | AtLeast():
                 time = time.where("severity is not null")  # which an index has
             case Is("record_id", key) | Among("record_id", [key], is_excluded=False):

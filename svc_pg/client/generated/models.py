@@ -1342,6 +1342,10 @@ class PurgeReport(Answer):
     """The time of the oldest entry without a seal, if old entries stay until they are sealed; else None."""
     partition_entries: Mapping[str, int | None]
     """About how many entries each of the partitions had; None if that is not known."""
+    databases: Mapping[str, int]
+    """The number of entries that were removed one by one, by database, if a purge is of all databases of a server of
+    MySQL or MariaDB; else empty. An empty name stands for entries of none.
+    """
 
 
 class Endpoint(Answer):

@@ -91,6 +91,8 @@ def _backlog(now: Traffic, queue: QueueState, at: datetime) -> Figure:
     late = timedelta(seconds=queue.backlog.oldest_due_seconds)
     if not late and (waiting.parked or now.late):
         return Figure("Backlog", value, note="held up by endpoints", tone="wait")
+    if not late and waiting.behind:
+        return Figure("Backlog", value, note="some wait for others of their key")
     if not late:
         return Figure("Backlog", value, note="nothing is overdue")
     note = f"oldest due {relative(at - late, at)}"

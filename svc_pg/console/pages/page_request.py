@@ -17,6 +17,7 @@ from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import NavItem, grouped
 from svc_pg.console.pages.page_addresses import Addresses
+from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.sealing import Sealer
@@ -57,6 +58,8 @@ class PageRequest:
     """True if the audit log can be searched, and has states of records, seals and holds."""
     is_read_only: bool = False
     """True if the console refuses all changes."""
+    titles: RecordTitles = field(default_factory=RecordTitles)
+    """The columns that name the records of a table."""
     nav_items: Sequence[NavItem] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     alarms: Mapping[str, int] = field(default_factory=dict)

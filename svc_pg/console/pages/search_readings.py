@@ -1,20 +1,22 @@
 """The readings of a search text: each finds things that have it as an id, a name or a value.
 
-Each reading is bounded: actors and labels are looked for among those with the most of the newest 10,000 entries, keys
-without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 100,000 entries. The
-page says where there may be more, and leads there.
+Each reading is bounded: tags are looked for in the newest 10,000 entries, actors and labels in all if an index has
+them, keys without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 100,000
+entries. The page says where there may be more, and leads there.
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
 from http import HTTPStatus
 from typing import Final, TypeVar
 from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.known_values import KnownValues
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.console.built_in.audit_values import MOST_CHARACTERS
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
@@ -109,22 +111,45 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
         yield Finding("Table", "system", each.name, request.to.entries(resource=each.name), "all of its changes")
 
 
-async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding]:
+async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The actor with this id, and actors, labels and tags with these letters; a severity."""
     if about := await _changed(request, actor=text):
         yield Finding("Actor", "people", text, request.to.entries(actor=text), about)
     if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
         address = request.to.entries(severity=text.casefold())
         yield Finding("Severity", "warn", text.casefold(), address, about)
-    counted_entries = await _found(request.api.get(Facets, "audit", "facets"))
-    for facet in counted_entries.facets if counted_entries else ():
+    counts = await _found(request.api.get(Facets, "audit", "facets"))
+    listed = {("actor", text)}
+    for facet in counts.facets if counts else ():
         if facet.name in _WORDS:
-            kind, icon = _WORDS[facet.name]
-            known = (None, text) if facet.name == "actor" else (None,)  # which is found above, in the whole log
-            values = [(each.value, each.entries) for each in facet.values if each.value not in known]
-            for value, entries in _matching(values, text, lambda each: each[0] or ""):
-                name = value or ""
-                yield Finding(kind, icon, name, request.to.entries(**{facet.name: name}), counted(entries, "entry"))
+            values = [(each.value, each.entries) for each in facet.values if each.value is not None]
+            for value, entries in _matching(values, text, lambda each: each[0]):
+                if (facet.name, value) not in listed:
+                    listed.add((facet.name, value))
+                    yield _value(request, facet.name, value, counted(entries, "entry"))
+    for name in ("actor", "label"):
+        async for each in _older_values(request, name, text, listed):
+            yield each
+
+
+async def _older_values(
+    request: PageRequest, name: str, text: str, listed: Set[tuple[str, str]]
+) -> AsyncIterator[Finding | More]:
+    """Actors or labels of the whole log, beside those that the newest entries have most."""
+    query = {"of": name, "text": text[:MOST_CHARACTERS]}
+    known = await _found(request.api.get(KnownValues, "audit", "values", query=query))
+    if known is None:
+        return
+    for value in known.values:
+        if (name, value) not in listed and (about := await _changed(request, **{name: value})):
+            yield _value(request, name, value, about)
+    if known.looked_at != "log":
+        yield More(f"Not all {name}s were looked at.", "Ask the log", request.to.entries())
+
+
+def _value(request: PageRequest, name: str, value: str, about: str) -> Finding:
+    kind, icon = _WORDS[name]
+    return Finding(kind, icon, value, request.to.entries(**{name: value}), about)
 
 
 async def contents(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:

@@ -28,6 +28,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.page_sessions import PageSessionOf
 from svc_pg.console.pages.problems import headers_of, problem_page
+from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.refusals import SentBackError, carried, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.sent_forms import OnceOf, answered
@@ -67,7 +68,7 @@ class Site:
 
     The navigation leads to ``offered`` products. ``session_of`` finds the session of a request, ``once_of`` begins the
     transaction of a form. Without a ``log`` there are no pages of the audit log. If it ``is_read_only``, it has no
-    forms that change something.
+    forms that change something. The ``titles`` name records on its pages.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Site:
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
         log: ConsoleLog | None = None,
+        titles: RecordTitles | None = None,
         is_read_only: bool = False,
     ) -> None:
         self._core = core
@@ -96,6 +98,7 @@ class Site:
         self._path = tuple(path)
         self._brand = brand
         self._log = log
+        self._titles = titles or RecordTitles()
         self._is_read_only = is_read_only
         self._alarms = Alarms()
         self._headers = _HEADERS if brand is None else _HEADERS | _framed(brand.frame_ancestors)
@@ -138,6 +141,7 @@ class Site:
             is_log_here=self._log is not None and self._log.is_here,
             has_past=self._log is not None and self._log.has_past,
             is_read_only=self._is_read_only,
+            titles=self._titles,
             nav_items=[item for item in self._nav_items if item.product in (None, *offered)],
         )
         try:

@@ -1,7 +1,7 @@
 """Remove old entries in batches, each in a transaction of its own, which opens the log's guard and closes it."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
@@ -10,13 +10,15 @@ from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.query import RawJson
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import ConfigError
 from svc_pg.formats.json_writer import encode
 from svc_pg.other_databases.log.databases import Home, home
 from svc_pg.other_databases.log.driver_errors import is_busy
 from svc_pg.other_databases.log.entries import default_schema_of
 from svc_pg.other_databases.log.insert_entry import insert_entry
 from svc_pg.other_databases.log.keys import time_of
-from svc_pg.other_databases.log.log_dialects import LogDialect
+from svc_pg.other_databases.log.log_dialects import MYSQL, LogDialect
 from svc_pg.other_databases.log.statements import Answer
 
 BATCH: Final = 20_000
@@ -68,7 +70,23 @@ def purging(
             break
     if not dry_run and not postponed:
         yield from _leftovers(dialect)
-    return PurgeReport(before, [], tables.total(), postponed, dict(tables))
+    databases = _by_database(tables) if here is None and dialect is MYSQL else {}
+    return PurgeReport(before, [], tables.total(), postponed, dict(tables), databases=databases)
+
+
+def _by_database(tables: Mapping[str, int]) -> dict[str, int]:
+    databases: Counter[str] = Counter()
+    for table, entries in tables.items():
+        databases[_database_of(table)] += entries
+    return dict(databases)
+
+
+def _database_of(table: str) -> str:
+    """The database of a table, by the name that its entries have; an empty name if they name none."""
+    try:
+        return TableName.parse(table).schema if "." in table else ""
+    except ConfigError:  # a name of capture_log
+        return ""
 
 
 def _leftovers(dialect: LogDialect) -> Effects[None]:

@@ -480,6 +480,27 @@ def deliver_many(database: str, endpoint: str, number: int) -> None:
         )
 
 
+def test_a_replay_takes_what_was_sent_or_what_finished_in_a_time(run: Run, database: str) -> None:
+    endpoint = added(run, "http://127.0.0.1:9/hook")["id"]
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            """
+            with message as (
+                insert into svc.webhook_messages (id, event_name, payload)
+                values (svc.uuid7_at(now() - interval '2 days'), 'order.created', '{}') returning id
+            )
+            insert into svc.webhook_deliveries
+                (id, message_id, endpoint_id, event_name, status, failure, attempts, max_attempts, next_attempt_at,
+                 finished_at)
+            select id, id, %s, 'order.created', 'failed', 'failed', 5, 5, null, now() from message
+            """,
+            (endpoint,),
+        )
+    options = ("replay", "--endpoint", endpoint, "--since", "1h", "--status", "failed", "--dry-run", "--json")
+    assert json.loads(run(*options))["count"] == 0
+    assert json.loads(run(*options, "--by", "finished"))["count"] == 1
+
+
 def test_a_replay_is_counted_and_after_a_kill_it_continues_and_copies_nothing_twice(
     run: Run, database: str, tmp_path: Path
 ) -> None:

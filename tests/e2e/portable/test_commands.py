@@ -49,6 +49,14 @@ def test_an_unknown_table_is_warned_of(log: Log, conn: Any, call: Call) -> None:
     assert 'table "public.tt" does not exist' in call("log", "--table", "tt").stderr
 
 
+def test_a_purge_counts_by_database_if_it_is_of_all(log: Log, conn: Any, call: Call) -> None:
+    for record, table in (("1", f"{log.schema}.t"), ("2", "other.x"), ("3", "files")):
+        log.write(conn, record, table_name=table, timestamp=NOW - timedelta(days=400))
+    said = call("purge", "--older-than", "365d", "--dry-run", "--all-databases").stderr
+    counts = f"no database: 1 entry, {', '.join(f'{name}: 1 entry' for name in sorted([log.schema, 'other']))}"
+    assert (counts in said) == (not isinstance(log.at, Path))
+
+
 def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, call: Call, tmp_path: Path) -> None:
     file = tmp_path / "followed"
 

@@ -302,6 +302,16 @@ def test_on_error_warn_says_what_is_not_on_record(connect: Connect) -> None:
     assert ["public.t" in notice and "not on record" in notice for notice in notices] == [True]
 
 
+def test_a_context_that_is_no_json_stops_no_write_if_on_error_is_warn(connect: Connect) -> None:
+    conn = connect(on_error="warn")
+    conn.execute("select set_config('svc.context', 'no json', true)")
+    conn.execute("insert into t (id) values (1)")
+    conn.execute("select set_config('svc.context', '{\"a\": 1}', true)")
+    conn.execute("insert into t (id) values (2)")
+    assert conn.execute("select count(*) from t").fetchone() == (2,)
+    assert brief(conn) == [("INSERT", "2", None)]
+
+
 @pytest.mark.parametrize("on_error", ["raise", "warn"])
 def test_a_change_without_an_actor_is_refused_if_the_configuration_says_so(connect: Connect, on_error: str) -> None:
     conn = connect(unattributed="refuse", on_error=on_error, ignore=["a"])

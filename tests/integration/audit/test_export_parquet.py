@@ -155,6 +155,17 @@ def test_the_log_of_sqlite_has_the_same_columns() -> None:
     assert (rows[-1]["changedFields"], rows[-1]["xactId"], rows[-1]["dbUser"]) == (["name"], None, None)
 
 
+def test_an_empty_last_field_behind_a_quoted_one_is_null() -> None:
+    out = io.BytesIO()
+    groups = written_parquet.RowGroups(out)
+    fields = {"id": "1", "timestamp": "2026-01-01T00:00:00.000000Z", "tableName": "t", "operation": "INSERT"}
+    fields |= dict.fromkeys(("changedFields", "redactedFields", "compliance"), '"[]"') | {"xactId": '"7"'}
+    groups.write([",".join(fields.get(name, "") for name in FIELDS).encode()], is_first=True)
+    groups.end()
+    [row] = parquet.read_table(io.BytesIO(out.getvalue())).to_pylist()
+    assert (row["id"], row["xactId"], row["partition"]) == (1, 7, None)
+
+
 def test_without_its_package_nothing_is_written_and_the_extra_is_named(
     db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,8 +16,11 @@ RANDOM = "".join(sha256(bytes([n])).hexdigest() for n in range(150)) + "é\U0001
 
 @pytest.mark.parametrize("level", ["row", "statement"])
 def test_an_actor_of_any_length_is_recorded_with_a_mark_and_found(database: str, level: Any) -> None:
-    rules = Config(audit=AuditConfig(tables=[AuditedTable(name="t", level=level, on_error="warn")]))
-    create_and_audit(database, "create table t (id int primary key)", rules)
+    tables = [AuditedTable(name="t", level=level, on_error="warn")]
+    indexes = [*AuditConfig().indexes, "tenant"]
+    create_and_audit(
+        database, "create table t (id int primary key)", Config(audit=AuditConfig(tables=tables, indexes=indexes))
+    )
     with psycopg.connect(database) as conn:
         for actor_id in ("e" * 1000, "é" * 501, RANDOM):
             for setting, value in (("actor_id", actor_id), ("tenant_id", RANDOM), ("context", f'"{RANDOM}"')):
@@ -27,7 +30,8 @@ def test_an_actor_of_any_length_is_recorded_with_a_mark_and_found(database: str,
             conn.execute("delete from t")
             entries = audit.query().actor(actor_id).list(conn).data
             assert [entry.table_name for entry in entries] == ["public.t", "files", "public.t"]
-            assert {entry.tenant_id for entry in entries} == {RANDOM}
+            assert {entry.tenant_id for entry in entries} == {scalar(conn, "select svc.audit_bounded(%s)", (RANDOM,))}
+            assert len(audit.query().tenant(RANDOM).actor(actor_id).list(conn).data) == 3
             [named] = {entry.actor_id for entry in entries}
             assert named is not None
             assert named == scalar(conn, "select svc.audit_bounded(%s)", (actor_id,))

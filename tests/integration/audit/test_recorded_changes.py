@@ -381,6 +381,10 @@ def test_a_backfill_runs_no_condition_in_sql(connect: Connect) -> None:
         ({"ignore": ["total"], "key": ["total"]}, "part of the key", "always on record"),
         ({"record_when": {"changed": "stats"}}, 'record_when names "stats"', "status"),
         ({"record_when": {"sql": "no such"}}, "a condition cannot be evaluated", "jsonb"),
+        ({"title": "stats"}, 'table "public.t": title names "stats"', "status"),
+        ({"title": "status", "redact": ["status"]}, 'title names "status", which is not recorded', "anybody may see"),
+        ({"title": "status", "columns": ["total"]}, 'title names "status", which is not recorded', "anybody may see"),
+        ({"name": "public.*", "title": "stats"}, 'pattern "public.\\*": title names "stats"', "status"),
         ({"name": "public.*", "ignore": ["updated"]}, 'pattern "public.\\*": ignore names "updated"', "updated_at"),
     ],
 )

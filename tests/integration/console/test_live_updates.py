@@ -96,7 +96,7 @@ def listening(client: httpx.Client, headers: dict[str, str], path: str = PATH) -
 def test_constants_end_a_stream_within_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert stream_guard.CHECK_SECONDS + stream_guard.CHECK_TIMEOUT_SECONDS < 5
-    assert live_updates.POLL_SECONDS <= 1
+    assert live_updates.POLL_SECONDS <= 0.5
 
 
 def told(listener: Listener, topic: str, database: str) -> None:

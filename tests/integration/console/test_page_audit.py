@@ -30,7 +30,7 @@ CONFIG.audit.enrich(
     compliance=["gdpr"],
     when={"changed": ["email"]},
 )
-CONFIG.audit.table("public.note")
+CONFIG.audit.table("public.note", title="body")
 CONFIG.audit.table("public.page_view")
 CONFIG.webhooks.event("customer.updated")
 DDL = """
@@ -224,6 +224,12 @@ def test_a_record_shows_its_life_with_the_transactions_around_it(reader: Browser
     assert (unknown.status_code, "No entry is about this record" in unknown.text) == (404, True)
 
 
+def test_a_record_has_the_name_that_its_title_gives_it(reader: Browser, installed: str) -> None:
+    entry_id = entry_of(installed, "table_name = 'public.note' and record_id = '1'")
+    for page in ("/audit/records/public.note/1", f"/audit/entries/{entry_id}"):
+        assert "<bdi>asked by phone</bdi>" in reader.get(page).text.partition("<section")[0]
+
+
 def test_a_long_transaction_is_never_shown_as_a_short_one(reader: Browser, installed: str) -> None:
     with psycopg.connect(installed) as conn:
         conn.execute("insert into note select n, 'together' from generate_series(201, 230) n")
@@ -251,7 +257,7 @@ def test_the_tail_shows_what_came_since_it_was_opened_and_what_was_committed_lat
     assert "2 entries since this page was opened" in page.text
     assert page.text.count('<span class="tag">new</span>') == 2
     assert page.text.index("<bdi>101</bdi>") < page.text.index("<bdi>100</bdi>")
-    assert "data-live" in page.text
+    assert 'data-live="1"' in page.text
     assert reader.get("/tail?after=x").status_code == 422
 
 

@@ -173,6 +173,19 @@ def test_the_query_of_a_url_is_no_name(client: httpx.Client) -> None:
     assert addresses(asked(signed_in(client, "read", "write"), "token=secret")) == []
 
 
+def test_half_a_name_is_looked_for_beyond_the_usual_ones(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = signed_in(client, "read")
+    monkeypatch.setattr("svc_pg.audit.read.facets.MAX_ENTRIES", 1)
+    for kind, text in (("an actor", "mara.lund@c"), ("a label", "total ch")):
+        page = asked(reader, text)
+        assert KINDS[kind][1] in addresses(page), kind
+        assert "were looked at." not in page.text
+    monkeypatch.setattr("svc_pg.audit.read.known_values.MAX_ENTRIES", 1)  # without an index of both
+    page = asked(reader, "total ch")
+    assert "Not all actors were looked at." in page.text
+    assert "Not all labels were looked at." in page.text
+
+
 def test_where_a_search_ends_it_says_so_and_goes_on(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = signed_in(client, "read")
     monkeypatch.setattr("svc_pg.audit.read.search.MAX_CONTEXTS", 2)

@@ -1,6 +1,7 @@
 """One log serves all databases of a server: each database's connections see and purge its own entries."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
@@ -71,9 +72,14 @@ def test_each_database_has_its_own_entries(
     assert run_steps(bank, one(log_dialect_of(bank), other[0])) is not None
 
     month = timedelta(days=30)
-    assert audit.purge(shop, month, dry_run=True).tables == {f"{mysql_database}.t": 1}
+    of_one = audit.purge(shop, month, dry_run=True)
+    assert (of_one.tables, of_one.databases) == ({f"{mysql_database}.t": 1}, {})
     assert audit.purge(shop, month).tables == {f"{mysql_database}.t": 1}
-    assert audit.purge(shop, month, dry_run=True, all_databases=True).entries == 3
+    of_all = audit.purge(shop, month, dry_run=True, all_databases=True)
+    assert of_all.entries == 3
+    assert of_all.databases == {bank_name: 1, mysql_database: 1, "": 1}
+    with closing(mysql_server.connect("svc")) as of_the_log:
+        assert audit.purge(of_the_log, month, dry_run=True).databases == of_all.databases
     assert audit.purge(bank, month).tables == {f"{bank_name}.account": 1, f"{mysql_database}.adopted": 1}
     assert audit.purge(shop, month, all_databases=True).tables == {"files": 1}
 

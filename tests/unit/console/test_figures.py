@@ -95,6 +95,8 @@ def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
     assert (figure.value, figure.note, figure.tone) == ("10,006+", "oldest due 21 min ago", "wait")
     held = replace(queue, backlog=QUEUE.backlog)
     assert shown(NOTHING, queue=held)["Backlog"].note == "held up by endpoints"
+    keyed = replace(held, waiting=PendingCounts(0, 0, 2, 0, 0))
+    assert shown(NOTHING, queue=keyed)["Backlog"] == Figure("Backlog", "2", note="some wait for others of their key")
     soon = replace(queue, backlog=replace(QUEUE.backlog, oldest_due_seconds=30.0))
     assert shown(NOTHING, queue=soon)["Backlog"].tone == ""
     stopped = replace(soon, backlog=replace(soon.backlog, needs_attention=True))

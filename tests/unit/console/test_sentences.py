@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 
 from svc_pg.audit.log.entry import Entry
+from svc_pg.config import AuditedTable
 from svc_pg.console.built_in.transaction_pages import ChangeCount, LoggedTransaction
 from svc_pg.console.pages.audit.record_names import LONGEST, name_of
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
+from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.database.query import RawJson
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TITLES = RecordTitles(
+    [
+        AuditedTable(name="person", title="nick"),
+        AuditedTable(name="sales.*", title="number"),
+        AuditedTable(name="sales.line"),
+    ]
+)
 
 
 def entry(
@@ -30,7 +39,7 @@ def entry(
             **fields,
             "id": more.pop("id", "1"),
             "timestamp": NOW,
-            "table_name": f"public.{table}",
+            "table_name": more.pop("table_name", f"public.{table}"),
             "operation": operation,
             "record_id": record,
             "db_user": "app",
@@ -46,7 +55,7 @@ def said(*entries: Entry, others: Sequence[ChangeCount] = ()) -> Sentence:
     changes = [ChangeCount(operation, table, count) for (operation, table), count in kinds.items()]
     changes += others
     count = sum(each.count for each in changes)
-    return sentence(LoggedTransaction("7", NOW, [*entries], changes, count, is_complete=True))
+    return sentence(LoggedTransaction("7", NOW, [*entries], changes, count, is_complete=True), TITLES)
 
 
 def shown(found: Sentence) -> list[tuple[str, str, str | None, str | None]]:
@@ -88,7 +97,7 @@ def test_a_new_row_tells_short_values_but_neither_its_key_nor_its_name() -> None
     }
     found = said(entry("product", "INSERT", after=after))
     assert [fact[1] for fact in shown(found)] == ["price", "stock"]
-    assert name_of(found.subject) == "Ridge tent"
+    assert name_of(found.subject, TITLES) == "Ridge tent"
 
 
 def test_rows_of_one_kind_are_counted_and_others_are_told_by_table() -> None:
@@ -113,7 +122,7 @@ def test_rows_of_one_kind_are_counted_and_others_are_told_by_table() -> None:
 )
 def test_any_snapshot_is_told_and_names_nothing_if_it_has_no_name(snapshot: str) -> None:
     found = said(entry("odd", "INSERT", after=snapshot))
-    assert (found.facts, name_of(found.subject)) == ([], None)
+    assert (found.facts, name_of(found.subject, TITLES)) == ([], None)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +138,20 @@ def test_any_snapshot_is_told_and_names_nothing_if_it_has_no_name(snapshot: str)
     ],
 )
 def test_a_record_is_named_by_the_first_column_that_may(after: Any, more: dict[str, Any], name: str | None) -> None:
-    assert name_of(entry("thing", "INSERT", after=after, **more)) == name
+    assert name_of(entry("thing", "INSERT", after=after, **more), TITLES) == name
+
+
+def test_a_title_is_the_only_name_of_its_table() -> None:
+    after = {"name": "Ann", "nick": "annie", "number": "R-7"}
+    names = {"public.person": "annie", "sales.order": "R-7", "sales.line": "Ann", "other.person": "Ann", "a.b.c": "Ann"}
+    for table, name in names.items():
+        assert name_of(entry("", "INSERT", after=after, table_name=table), TITLES) == name
+    assert name_of(entry("person", "INSERT", after={"name": "Ann"}), TITLES) is None
+    hidden = entry("person", "INSERT", after=after, redacted_fields=["nick"])
+    assert name_of(hidden, TITLES) is None
+    of_mysql = RecordTitles([AuditedTable(name="person", title="nick")], is_of_any_schema=True)
+    assert name_of(entry("", "INSERT", after=after, table_name="shop.person"), of_mysql) == "annie"
+    assert [fact[1] for fact in shown(said(entry("person", "INSERT", after=after)))] == ["name", "number"]
 
 
 def test_an_erased_or_redacted_value_is_told_to_nobody() -> None:

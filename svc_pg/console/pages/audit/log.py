@@ -119,7 +119,7 @@ async def _rows(request: PageRequest, query: Query) -> _Shown:
 async def _sentences(request: PageRequest, query: Query) -> _Shown:
     wanted = {"limit": str(_TRANSACTIONS), **query}
     found = await request.api.get(Page[LoggedTransaction], "audit", "transactions", query=wanted)
-    page = Page([sentence(each) for each in found], found.next_cursor)
+    page = Page([sentence(each, request.titles) for each in found], found.next_cursor)
     deliveries = await related.deliveries_of(request, [said.subject for said in page])
     return _Shown(page, [entry for said in page for entry in said.actors], deliveries)
 

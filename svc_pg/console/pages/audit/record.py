@@ -9,6 +9,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
+from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.integrity import proof_of, silences_of
 from svc_pg.console.pages.page_request import PAGES, PageRequest
@@ -33,6 +34,7 @@ async def record_page(request: PageRequest) -> Answer:
         "table": table,
         "record_id": record_id,
         "page": page,
+        "called": name_of(page.data[0], request.titles) if page.data else None,
         "newest": page.data[0] if page.data and not position else None,
         "proof": await proof_of(request, page.data[0].id) if page.data and not position else None,
         "facets": facets,

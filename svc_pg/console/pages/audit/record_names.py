@@ -1,42 +1,28 @@
-"""The names that records have for people: the value of a column such as ``name``, if a snapshot has it."""
+"""The names that records have for people: the value of a column that names them, if a snapshot has it."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry, is_erased
 from svc_pg.console.pages.audit.changes import readable
+from svc_pg.console.pages.record_titles import RecordTitles
 
-COLUMNS: Final = (
-    "name",
-    "title",
-    "full_name",
-    "display_name",
-    "label",
-    "username",
-    "email",
-    "number",
-    "code",
-    "sku",
-    "slug",
-    "reference",
-)
-"""The columns that may name a record, the first that it has."""
 LONGEST: Final = 80
 
 
-def name_of(entry: Entry) -> str | None:
+def name_of(entry: Entry, titles: RecordTitles) -> str | None:
     """The name of the record after the change, or before it if it is gone; None if no column names it."""
-    found = naming(entry)
+    found = naming(entry, titles)
     return None if found is None else found[1]
 
 
-def naming(entry: Entry) -> tuple[str, str] | None:
+def naming(entry: Entry, titles: RecordTitles) -> tuple[str, str] | None:
     """The column that names the record, and its value."""
     if is_erased(entry):
         return None
     values = members(entry.after_data) or members(entry.before_data)
     hidden = set(entry.redacted_fields or [])
-    for column in COLUMNS:
+    for column in titles.columns_of(entry.table_name):
         value = values.get(column)
         if column not in hidden and isinstance(value, str | int) and not isinstance(value, bool):
             text = str(value).strip()

@@ -11,6 +11,7 @@ from svc_pg.console.built_in.transaction_pages import LoggedTransaction, weight
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import members, naming
 from svc_pg.console.pages.differences.values import Value, alone
+from svc_pg.console.pages.record_titles import RecordTitles
 
 _LONGEST: Final = 40
 _FIELDS: Final = 4
@@ -71,13 +72,13 @@ class Sentence:
         return self.transaction.count == 1
 
 
-def sentence(transaction: LoggedTransaction) -> Sentence:
+def sentence(transaction: LoggedTransaction, titles: RecordTitles) -> Sentence:
     """The transaction in a sentence."""
     entries = transaction.entries
     subject = max(entries, key=weight)  # the first, if several weigh the same
     rows = _all_alike(transaction)
     told = entries if rows else [subject, *(each for each in entries if each is not subject)]
-    facts, more = _facts_of(told, is_of_rows=rows is not None)
+    facts, more = _facts_of(told, titles, is_of_rows=rows is not None)
     named = {fact.entry.id for fact in facts} | {subject.id}
     return Sentence(
         transaction,
@@ -111,20 +112,20 @@ def _others(transaction: LoggedTransaction, told: Collection[str]) -> list[Rows]
     return [Rows(each.operation, changes.short(each.table_name), count) for each, count in left if count > 0]
 
 
-def _facts_of(entries: Sequence[Entry], *, is_of_rows: bool) -> tuple[list[Fact], int]:
+def _facts_of(entries: Sequence[Entry], titles: RecordTitles, *, is_of_rows: bool) -> tuple[list[Fact], int]:
     """Some facts of each change, most of the first; and the number of fields that the first has besides."""
     first, *others = entries
-    of_first = _facts(first)
+    of_first = _facts(first, titles)
     most = 1 if is_of_rows else _FIELDS
     found = of_first[:most]
     for entry in others:
         if entry.operation == "UPDATE" and len(found) < _FACTS:
-            found.extend(_facts(entry)[:1])
+            found.extend(_facts(entry, titles)[:1])
     is_update = first.operation == "UPDATE"
     return found, max(0, len(of_first) - most) if is_update and not is_of_rows else 0
 
 
-def _facts(entry: Entry) -> list[Fact]:
+def _facts(entry: Entry, titles: RecordTitles) -> list[Fact]:
     """The fields of a change, those first that tell most."""
     if is_erased(entry) or entry.operation in _OF_TABLES:
         return []
@@ -132,7 +133,12 @@ def _facts(entry: Entry) -> list[Fact]:
     if entry.changed_fields is not None:
         names = sorted(entry.changed_fields, key=lambda name: name.endswith(_UNTOLD))
     else:
-        names = [name for name, value in (after or before).items() if _is_telling(entry, name, value)]
+        named = naming(entry, titles)
+        names = [
+            name
+            for name, value in (after or before).items()
+            if (named is None or named[0] != name) and _is_telling(entry, name, value)
+        ]
     hidden = set(entry.redacted_fields or [])
     return [
         Fact(entry, name, *_pair(before.get(name), after.get(name)), is_disguised=bool(hidden & {name, "*"}))
@@ -141,12 +147,11 @@ def _facts(entry: Entry) -> list[Fact]:
 
 
 def _is_telling(entry: Entry, name: str, value: Any) -> bool:
-    """True if a field of a new or deleted row is worth a place: short, not its key or name, no time."""
+    """True if a field of a new or deleted row is worth a place: short, not its key, no time."""
     if value is None or isinstance(value, dict | list) or name.endswith(_UNTOLD):
         return False
     text = str(value)
-    named = naming(entry)
-    return bool(text) and len(text) <= _LONGEST and text != entry.record_id and (named is None or named[0] != name)
+    return bool(text) and len(text) <= _LONGEST and text != entry.record_id
 
 
 def _pair(before: Any, after: Any) -> tuple[Value | None, Value | None]:

@@ -1,0 +1,50 @@
+"""The columns that name the records of a table for people: the ``title`` of the configuration, else the usual ones."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from svc_pg.capture.patterns import covering
+from svc_pg.config import AuditedTable
+from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
+from svc_pg.errors import ConfigError
+
+USUAL: Final = (
+    "name",
+    "title",
+    "full_name",
+    "display_name",
+    "label",
+    "username",
+    "email",
+    "number",
+    "code",
+    "sku",
+    "slug",
+    "reference",
+)
+"""The columns that may name a record, the first that it has."""
+_MOST_KEPT: Final = 1_000
+
+
+class RecordTitles:
+    """The columns by the rules of ``tables``.
+
+    ``is_of_any_schema``: a rule without a schema is for the table of that name in any, as on SQLite and MySQL.
+    """
+
+    def __init__(self, tables: Sequence[AuditedTable] = (), *, is_of_any_schema: bool = False) -> None:
+        self._tables = tables if any(each.title for each in tables) else ()
+        self._is_of_any_schema = is_of_any_schema
+        self.columns_of = lru_cache(maxsize=_MOST_KEPT)(self._columns_of)
+        """The columns that may name the records of a table, by the name that its entries have."""
+
+    def _columns_of(self, table: str) -> Sequence[str]:
+        try:
+            name = TableName.parse(table)
+        except ConfigError:  # a name of capture_log
+            return USUAL
+        rules = covering(self._tables, name)
+        if rules is None and self._is_of_any_schema:
+            rules = covering(self._tables, name._replace(schema=DEFAULT_SCHEMA))
+        return USUAL if rules is None or rules.title is None else (rules.title,)
