@@ -95,8 +95,7 @@ def test_the_operations_of_the_api_stand_on_their_page() -> None:
     paths = [(method, path) for path, methods in document["paths"].items() for method in methods if method != "head"]
     shown = re.findall(r"^\| `([A-Z]+) (\S+)` \|", text, flags=re.MULTILINE)
     assert sorted(shown) == sorted((method.upper(), path) for method, path in paths)
-    assert "| `GET /audit/facets` | The values of each filter among the newest entries, with counts. Query: filters." in text
-    assert "| `POST /account/tokens` | " in text
+    assert re.search(r"^\| `GET /audit/facets` \| .* Query: filters\. \| read, tenants \|$", text, flags=re.MULTILINE)
     assert "Body: name, permission, tenant?, expiresIn?. Header: Idempotency-Key. | admin |" in text
 
 
