@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import typer
@@ -30,6 +32,9 @@ NAMES: Final = {
     "svc_pg.maintenance": ["maintain", "Maintenance"],
 }
 """The public names of modules without ``__all__``."""
+
+PAGES: Final = ("limit", "cursor", "before")
+"""The parameters of every list."""
 
 
 def fill(text: str) -> str:
@@ -207,6 +212,48 @@ def errors() -> str:
     return "\n".join(lines + [f".. autoexception:: svc_pg.errors.{name}\n" for name in found])
 
 
+def operations(*words: str) -> str:
+    """The operations of one part of the HTTP API, as the OpenAPI document has them: ``operations Audit log``."""
+    document = json.loads(Path(__file__).with_name("openapi.json").read_text(encoding="utf-8"))
+    filters = _names(document["paths"]["/audit/facets"]["get"], "query")
+    part = next(tag for tag in document["tags"] if tag["name"] == " ".join(words))
+    lines = [part["description"], "", "| Request | Does | For |", "|---|---|---|"]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if part["name"] in operation["tags"] and method != "head":
+                lines.append(_operation(f"{method.upper()} {path}", operation, filters, document))
+    return "\n".join(lines)
+
+
+def _operation(request: str, operation: Any, filters: list[str], document: Any) -> str:
+    query, body = _names(operation, "query"), _members(operation, document)
+    words = [f"{operation['summary']}."]
+    if set(filters) <= set(query):
+        query = ["filters", *(name for name in query if name not in filters)]
+    if set(PAGES) <= set(query):
+        query = [*(name for name in query if name not in PAGES), "pages"]
+    words += [f"Query: {', '.join(query)}."] if query else []
+    words += [f"Body: {', '.join(body)}."] if body else []
+    words += [f"Header: {', '.join(headers)}."] if (headers := _names(operation, "header")) else []
+    permissions = [name for scheme in operation.get("security", ()) for names in scheme.values() for name in names]
+    if "session of one tenant" in operation["description"]:
+        permissions.append("tenants")
+    return _row(f"`{request}`", " ".join(words), ", ".join(permissions))
+
+
+def _names(operation: Any, place: str) -> list[str]:
+    return [each["name"] for each in operation["parameters"] if each["in"] == place]
+
+
+def _members(operation: Any, document: Any) -> list[str]:
+    """The members of the body of an operation, those that it needs first; the others have a question mark."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    schema = content.get("schema", {})
+    schema = document["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], schema)
+    needed = schema.get("required", [])
+    return [*needed, *(f"{name}?" for name in schema.get("properties", {}) if name not in needed)]
+
+
 def _row(*cells: str) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
@@ -215,5 +262,6 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "command_line": command_line,
     "configuration": configuration,
     "errors": errors,
+    "operations": operations,
     "python": python,
 }

@@ -89,6 +89,16 @@ def test_the_generated_references_have_every_command_and_option_and_every_key() 
     assert '| `level` | `"row"`, `"statement"` | `row` |' in keys
 
 
+def test_the_operations_of_the_api_stand_on_their_page() -> None:
+    text = generated.fill((ROOT / "docs" / "routes.md").read_text(encoding="utf-8"))
+    document = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    paths = [(method, path) for path, methods in document["paths"].items() for method in methods if method != "head"]
+    shown = re.findall(r"^\| `([A-Z]+) (\S+)` \|", text, flags=re.MULTILINE)
+    assert sorted(shown) == sorted((method.upper(), path) for method, path in paths)
+    assert re.search(r"^\| `GET /audit/facets` \| .* Query: filters\. \| read, tenants \|$", text, flags=re.MULTILINE)
+    assert "Body: name, permission, tenant?, expiresIn?. Header: Idempotency-Key. | admin |" in text
+
+
 def test_the_reference_of_python_has_every_public_name() -> None:
     sources = {name: Path(str(getattr(find_spec(name), "origin", None))) for name in generated.NAMES}
     assert [name for name, source in sources.items() if "__all__" in source.read_text(encoding="utf-8")] == []
