@@ -7,13 +7,14 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg import Config, webhooks
+from svc_pg import Config
 from svc_pg.console import Console
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.webhooks.endpoints import tried_filters
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import install
 from tests.support.postgres import new_database
+from tests.support.sent_in_order import send_in_order
 
 CONFIG = Config.model_validate({"webhooks": {"events": {"order.paid": {}, "user.gone": {}}}})
 PATH = "/webhooks/filter-trial"
@@ -31,8 +32,8 @@ def installed(postgres: str, template: str) -> Iterator[str]:
         install(conninfo, CONFIG)
         with psycopg.connect(conninfo) as conn:
             for tenant in ("acme", "globex", None):
-                webhooks.send(conn, "order.paid", {"amount": 7}, tenant=tenant)
-            webhooks.send(conn, "user.gone", {"amount": "x"}, tenant="acme")
+                send_in_order(conn, "order.paid", {"amount": 7}, tenant=tenant)
+            send_in_order(conn, "user.gone", {"amount": "x"}, tenant="acme")
         yield conninfo
 
 

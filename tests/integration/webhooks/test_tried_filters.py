@@ -14,6 +14,7 @@ from svc_pg.errors import EndpointError, QueryError
 from svc_pg.webhooks.endpoints import tried_filters
 from tests.support.hooks import endpoint, install
 from tests.support.postgres import Prepare
+from tests.support.sent_in_order import send_in_order
 
 EVENTS = ("order.paid", "order.refunded", "user.gone")
 CONFIG = Config.model_validate({"webhooks": {"events": {name: {} for name in EVENTS}}})
@@ -63,9 +64,9 @@ def test_the_answer_is_what_a_delivery_would_get(conn: psycopg.Connection[Any], 
 
 def test_it_looks_at_the_messages_that_the_endpoint_would_get(conn: psycopg.Connection[Any]) -> None:
     for event in EVENTS:
-        webhooks.send(conn, event, {"a": 1}, tenant="acme")
-        webhooks.send(conn, event, {"a": 2}, tenant="globex")
-    webhooks.send(conn, "order.paid", {"a": 3})
+        send_in_order(conn, event, {"a": 1}, tenant="acme")
+        send_in_order(conn, event, {"a": 2}, tenant="globex")
+    send_in_order(conn, "order.paid", {"a": 3})
     newest = [(event, True) for event in ("order.paid", *("user.gone",) * 2, *("order.refunded",) * 2)]
     assert answers(conn, "$.a > 0")[:5] == newest
     assert answers(conn, "$.a > 0", tenant="acme") == [(event, True) for event in reversed(EVENTS)]
@@ -123,7 +124,7 @@ def test_an_async_connection_gets_the_same(conn: psycopg.Connection[Any], databa
 
 def test_a_page_has_the_newest_messages_alone(conn: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
-        webhooks.send(conn, "order.paid", {"a": number})
+        send_in_order(conn, "order.paid", {"a": number})
     monkeypatch.setattr(tried_filters, "MOST_MESSAGES", 2)
     assert answers(conn, "$.a > 3") == [("order.paid", True), ("order.paid", False)]
 
