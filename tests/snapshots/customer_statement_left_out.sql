@@ -263,7 +263,9 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
            svc.audit_bounded(nullif(current_setting('svc.actor_id', true), '')) end,
        case when kind.kind = 'unrecorded' then
            svc.audit_bounded_tenant(nullif(current_setting('svc.tenant_id', true), '')) end,
-       nullif(current_setting('role'), 'none'), known.state, compared.v_recorded, difference.fields,
+       nullif(current_setting('role'), 'none'),
+       known.state,
+       compared.v_recorded, difference.fields,
        compared.v_redacted,
        case when kind.kind <> 'unrecorded' then 'found by backfill' end,
        case when kind.kind = 'unrecorded' then nullif(current_setting('svc.context', true), '')::jsonb
@@ -396,9 +398,11 @@ false as is_unknown
     insert into svc.audit_logs (
         table_name, table_oid, operation, record_id, db_role, before_data, redacted_fields, label, context, partition
     )
-    select 'public.customer', leaf, 'GONE', record_id, nullif(current_setting('role'), 'none'), state,
-           redacted_fields, 'found by backfill', '{"found": "gone"}', partition
-      from ended
+    select 'public.customer', known.leaf, 'GONE', known.record_id, nullif(current_setting('role'), 'none'),
+           known.state,
+           known.redacted_fields,
+           'found by backfill', '{"found": "gone"}', known.partition
+      from ended known
     returning 1
 )
 select count(*) as entries from written

@@ -51,6 +51,7 @@ class Comparison:
         live = _live(rules) if has_plain_key else None
         values = {"ignored": rules.ignored, "compares": tells_all(rules), "live": live}
         values |= {"finder": finder, "label": f"found by {finder}"}
+        values |= {"withheld": sorted(rules.redacted_columns.difference(rules.key))}
         return cls(snapshot_values(rules) | values)
 
     def rows(

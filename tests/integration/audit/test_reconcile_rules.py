@@ -63,6 +63,42 @@ def test_ignored_redacted_and_capped_columns_are_compared_as_the_log_has_them(da
         ]
 
 
+@pytest.mark.parametrize(
+    "options", [{"redact": {"s": "mask"}}, {"redact": ["s"]}, {"columns": ["id", "n"]}, {"redact": {"s": "hash"}}]
+)
+@pytest.mark.parametrize("finder", ["reconciliation", "backfill"])
+def test_what_is_redacted_since_is_not_copied_from_older_entries(
+    database: str, options: dict[str, Any], finder: str
+) -> None:
+    create_and_audit(database, "create table r (id int primary key, s text, n int)", configured())
+    rules = configured(**options)
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("insert into r values (1, 'hush', 1), (2, 'hush', 1)")
+        schema.install(db, rules)
+        db.execute("insert into r values (3, 'hush', 1)")
+        last = db.execute("select max(id) from svc.audit_logs").fetchone()
+        unseen(db, "update r set n = 2 where id in (1, 3); delete from r where id = 2")
+        if finder == "backfill":
+            schema.backfill(db, rules)
+        else:
+            audit.reconcile(db, rules, repair=True)
+        found = db.execute(
+            "select operation::text, record_id, before_data ->> 'n', before_data ->> 's', redacted_fields"
+            "  from svc.audit_logs where id > %s and record_id in ('1', '2', '3') order by record_id",
+            last,
+        ).fetchall()
+        told = {record: (operation, n, fields) for operation, record, n, _, fields in found}
+        assert told == {
+            "1": ("SNAPSHOT", "1", told["1"][2]),
+            "2": ("GONE", "1", ["s"]),
+            "3": ("SNAPSHOT", "1", told["1"][2]),
+        }
+        values = {record: value for _, record, _, value, _ in found}
+        assert values["1"] is values["2"] is None
+        assert values["3"] in (None, "[masked]") or len(values["3"]) == 64
+        assert audit.reconcile(db, rules).is_whole
+
+
 def test_of_a_table_with_a_condition_only_rows_count_that_it_would_record(database: str) -> None:
     rules = configured(record_when={"after": {"a": "live"}})
     create_and_audit(database, "create table r (id int primary key, a text)", rules)
