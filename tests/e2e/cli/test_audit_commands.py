@@ -424,6 +424,7 @@ def test_purge_takes_an_age_and_reports_as_json(run: Run, database: str) -> None
         "partitionEntries": {"svc.audit_logs_2020_01": 1, "svc.audit_logs_2020_02": 1},
         "entries": 0,
         "tables": {},
+        "databases": {},
         "postponed": [],
         "held": [],
         "unsealedSince": None,

@@ -10,6 +10,7 @@ from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.built_in.webhook_portal import PendingPortalLinks
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.problems import needs_admin
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
@@ -78,6 +79,7 @@ async def rename(request: PageRequest) -> Answer:
 
 async def delete(request: PageRequest) -> Answer:
     """Delete a tenant whose name was typed once more, and lead to the access that ended with it."""
+    needs_admin(request)
     tenant = await request.api.get(Tenant, "tenant", "tenants", request.params["id"])
     if request.form.get("name") != tenant.name:
         raise _NOT_THE_NAME
