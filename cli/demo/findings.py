@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from .. import output
+from .integrity import Proof
 
 # The entries that must be on record, newest first, without the order that was refused
 _RECORD: Final = [
@@ -41,9 +42,11 @@ class Steps:
 class Findings(Steps):
     """``entries``, ``deliveries`` and ``alarms`` are as the console's API shows them.
 
-    ``entries`` are those of the demo's day, from ``since`` on; ``alarms`` the critical ones of the hour before.
+    ``entries`` are those of the demo's day, from ``since`` on; ``alarms`` the critical ones of the hour before, which
+    ``proof`` is about.
     """
 
+    proof: Proof | None = None
     since: str = ""
     entries: list[dict[str, Any]] = field(default_factory=list)
     alarms: list[dict[str, Any]] = field(default_factory=list)
@@ -63,7 +66,7 @@ class Findings(Steps):
     def is_good(self) -> bool:
         """True if every change is on record, with its actor and without its secrets, and every webhook has arrived."""
         record = [(entry["actorId"], entry["operation"], entry["tableName"]) for entry in self.entries]
-        return record == _RECORD and self.is_delivered and self.is_redacted and self.is_alarmed
+        return record == _RECORD and self.is_delivered and self.is_redacted and self.is_alarmed and self.is_proven
 
     @property
     def is_delivered(self) -> bool:
@@ -91,12 +94,18 @@ class Findings(Steps):
             (None, "dba_temp", "public.product")
         ]
 
+    @property
+    def is_proven(self) -> bool:
+        """True if the past hour is as it was sealed, and the rows of its tables are as the log knows them."""
+        return self.proof is not None and self.proof.is_whole
+
     def as_json(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""
         headers, body = self.webhook
         return {
             "auditEntries": self.entries,
             "alarms": self.alarms,
+            "proof": self.proof,
             "deliveries": self.deliveries,
             "webhook": {"headers": headers, "body": body},
             "since": self.since,

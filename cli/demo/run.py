@@ -14,8 +14,10 @@ from typing import Any, Final
 import psycopg
 
 from svc_pg import audit
+from svc_pg.audit import SealKey
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import SvcError
+from svc_pg.maintenance.sealer import Sealer
 from svc_pg.testing.embedded_postgres import embedded_postgres
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
@@ -26,6 +28,7 @@ from .. import output, records
 from .client import request
 from .database import CONFIG
 from .findings import Findings
+from .integrity import prove
 from .past import fill
 from .servers import serving
 from .shop import Partner, shop
@@ -76,6 +79,7 @@ async def running(findings: Findings) -> AsyncIterator[Running]:
     logging.getLogger("svc_pg.webhooks.worker.failed_attempts").setLevel(logging.ERROR)  # partners fail on purpose
     key = new_key("demo")
     keys = KeyRing.parse(key)
+    seal_key = SealKey.new("demo")
     partner = Partner()
     async with AsyncExitStack() as stack:
         with findings.step("start an embedded PostgreSQL"):
@@ -84,13 +88,17 @@ async def running(findings: Findings) -> AsyncIterator[Running]:
             partner_url = stack.enter_context(serving(partner.app))
         with findings.step("install svc-pg, and an hour of the shop's traffic"):
             await asyncio.to_thread(fill, conninfo, keys=keys, receivers=partner_url)
+        with findings.step("seal that hour, verify it, and compare the tables with the log"):
+            findings.proof = await asyncio.to_thread(prove, conninfo, seal_key)
         with findings.step("start the shop with its console"):
-            shop_url = stack.enter_context(serving(shop(conninfo, encryption_keys=key)))
+            console_keys = {"encryption_keys": key, "seal_public_keys": seal_key.public.text}
+            shop_url = stack.enter_context(serving(shop(conninfo, **console_keys)))
         with findings.step("register a new partner's endpoint"):
             endpoint_id = _register(conninfo, findings, partner, keys, url=f"{partner_url}/webhooks")
         with findings.step("start the worker"):
             worker = Worker(conninfo, keys=keys, config=CONFIG)
             await stack.enter_async_context(_working(worker))
+            await stack.enter_async_context(_working(Sealer(conninfo, key=seal_key)))
         with findings.step(f"{len(_DAY)} requests by three people"):
             await _have_a_day(shop_url)
         with findings.step("deliver the webhooks, the first on its second attempt"):
@@ -121,7 +129,7 @@ def _cancel_on_sigterm() -> None:
 
 
 @asynccontextmanager
-async def _working(worker: Worker) -> AsyncIterator[None]:
+async def _working(worker: Worker | Sealer) -> AsyncIterator[None]:
     task = asyncio.create_task(worker.run())
     try:
         yield

@@ -24,7 +24,7 @@ from .database import CONFIG
 FAILING: Final = {each.name.partition("/")[0] for each in RECEIVERS if each.kind == "failing"}
 
 
-def shop(conninfo: str, *, encryption_keys: str) -> FastAPI:
+def shop(conninfo: str, *, encryption_keys: str, seal_public_keys: str) -> FastAPI:
     """The shop: each request acts as the user in its header, as behind a gateway that has authenticated the user."""
     _, token_hash = new_connection_token()
     settings = Settings.load(
@@ -32,6 +32,7 @@ def shop(conninfo: str, *, encryption_keys: str) -> FastAPI:
         console_auto_approve=True,
         console_connection_token_hash=token_hash,
         encryption_keys=encryption_keys,
+        seal_public_keys=seal_public_keys,
     )
     pool = with_audit(AsyncConnectionPool(conninfo, open=False, min_size=1))
     console = Console(settings, pool=pool, config=CONFIG)

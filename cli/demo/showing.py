@@ -5,10 +5,13 @@ from datetime import timedelta
 from textwrap import shorten
 from typing import Any, Final
 
+from svc_pg.formats.plurals import counted
+
 from .. import output, tables
 from ..json_text import printable
 from .findings import Findings
 from .hour import TAMPERING
+from .integrity import Proof
 
 _SIGNED: Final = ("webhook-id", "webhook-timestamp", "webhook-signature")
 _NEXT: Final = """
@@ -31,6 +34,8 @@ def show(findings: Findings) -> None:
     output.data("password_hash is in the table of customers, and in no entry: it is redacted.")
     alarmed = f"Changed past the application, {TAMPERING // timedelta(minutes=1)} minutes ago"
     tables.show(alarmed, ["user of the database", "label", "change"], alarms, folding={"change"})
+    if findings.proof is not None:
+        output.data(_proven(findings.proof))
     tables.show("What was delivered", ["event", "status", "attempts", "last status"], deliveries)
     show_steps(findings.steps)
     headers, body = findings.webhook
@@ -42,6 +47,14 @@ def show(findings: Findings) -> None:
     output.data(f"Token    {findings.console_token}")
     output.data(f'Try      curl -H "Authorization: Bearer $TOKEN" {findings.console_url}/audit/entries')
     output.data(_NEXT)
+
+
+def _proven(proof: Proof) -> str:
+    entries, seals = counted(proof.entries, "entry"), counted(proof.seals, "seal")
+    rows, compared = counted(proof.rows, "row"), counted(proof.tables, "table")
+    if not proof.is_whole:
+        return "That hour is NOT as it was sealed, or the tables are not as the log knows them."
+    return f"{entries} are as {seals} sealed them; {rows} of {compared} as the log knows them."
 
 
 def show_changes(entries: Sequence[dict[str, Any]]) -> None:

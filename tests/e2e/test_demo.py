@@ -42,6 +42,9 @@ def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_colum
     assert not any(one == another == "" for one, another in pairwise(actors))
     assert "id: 2, email: bob@exmaple.com → " in " ".join(tables.split())
     assert "dba_temp" in tables
+    assert re.search(
+        r"^8\d\d entries are as 1 seal sealed them; [\d,]+ rows of 5 tables as the log knows them\.$", tables, re.M
+    )
     for words in ("webhook-signature: v1,", '"type":"order.placed"', "/ui/sign-in?now=1", "What to read next"):
         assert words in rest
 
@@ -94,6 +97,11 @@ def assert_every_part(shown: dict[str, Any]) -> None:
     assert [(alarm["actorId"], alarm["dbUser"], alarm["severity"]) for alarm in shown["alarms"]] == [
         (None, "dba_temp", "critical")
     ]
+    proof = shown["proof"]
+    assert proof["isWhole"]
+    assert (proof["seals"], proof["tables"]) == (1, 5)
+    assert proof["entries"] > 800
+    assert proof["rows"] > 200
     assert json.loads(shown["webhook"]["body"])["type"] == "order.placed"
     assert shown["webhook"]["headers"]["webhook-signature"].startswith("v1,")
     assert shown["consoleUrl"].startswith("http://127.0.0.1:")
