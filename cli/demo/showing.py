@@ -50,11 +50,10 @@ def show(findings: Findings) -> None:
 
 
 def _proven(proof: Proof) -> str:
-    entries, seals = counted(proof.entries, "entry"), counted(proof.seals, "seal")
-    rows, compared = counted(proof.rows, "row"), counted(proof.tables, "table")
     if not proof.is_whole:
         return "That hour is NOT as it was sealed, or the tables are not as the log knows them."
-    return f"{entries} are as {seals} sealed them; {rows} of {compared} as the log knows them."
+    rows = f"{counted(proof.rows, 'row')} of {counted(proof.tables, 'table')}"
+    return f"{counted(proof.entries, 'entry')} are as sealed, and {rows} as the log knows them."
 
 
 def show_changes(entries: Sequence[dict[str, Any]]) -> None:

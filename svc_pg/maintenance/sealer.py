@@ -90,11 +90,11 @@ class Sealer:
         if self._copies is not None:
             self._copies.look(conn)
             self._known = self._known or self._copies.known
+        newest = audit.seals(conn, limit=1)  # read first: what replaces the known seal later is not believed
         made = audit.seal(conn, key=self._key, known=self._known, progress=check)
-        newest = audit.seals(conn, limit=1)
         if self._copies is not None:
             self._copies.write(conn)
-        self._known = newest[0] if newest else None
+        self._known = made[-1] if made else newest[0] if newest else None
         if made:
             entries = counted(sum(seal.entries for seal in made), "entry")
             _log.debug("sealed %s, up to seal %d", entries, made[-1].number)

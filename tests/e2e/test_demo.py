@@ -42,9 +42,7 @@ def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_colum
     assert not any(one == another == "" for one, another in pairwise(actors))
     assert "id: 2, email: bob@exmaple.com → " in " ".join(tables.split())
     assert "dba_temp" in tables
-    assert re.search(
-        r"^8\d\d entries are as 1 seal sealed them; [\d,]+ rows of 5 tables as the log knows them\.$", tables, re.M
-    )
+    assert re.search(r"8\d\d entries are as sealed, and \d+ rows of 5 tables as the log knows them\.\n", tables)
     for words in ("webhook-signature: v1,", '"type":"order.placed"', "/ui/sign-in?now=1", "What to read next"):
         assert words in rest
 

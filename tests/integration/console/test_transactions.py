@@ -41,7 +41,7 @@ def installed(postgres: str, template: str) -> Iterator[str]:
                 conn.execute("insert into product select n, 'Tent ' || n, 249, 40 from generate_series(1, 230) n")
             for order in range(1, 4):
                 with conn.transaction(), audit.actor(conn, "checkout", tenant="acme"):
-                    conn.execute("insert into orders values (%s, 'placed', 498, '4242', 7)", (order,))
+                    conn.execute("insert into orders values (%s, 'placed', 498, '4242424242424242', 7)", (order,))
                     conn.execute("insert into line values (%s, 1, 1), (%s, 2, 2)", (order, order))
                     conn.execute("update product set stock = stock - 1 where id = 1")
                     webhooks.send(conn, "order.placed", {"id": order}, tenant="acme")
@@ -207,7 +207,7 @@ def test_the_page_says_what_each_transaction_did_and_whom_it_told(client: httpx.
     assert "created 2 rows of line" in text
     assert "import created 100 or more rows of product" in text
     assert "told Pending: hooks.example" in text
-    assert "4242" not in page.text
+    assert "4242424242424242" not in page.text
     rows = reader.get("/audit?resource=product&view=rows")
     assert "Price changed" in rows.text or "price changed" in rows.text
     assert reader.get("/audit?view=x").status_code == 422

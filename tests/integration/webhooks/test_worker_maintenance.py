@@ -293,6 +293,26 @@ def test_a_worker_refuses_to_seal_a_log_that_lost_the_seals_it_knows(database: s
         assert sealing_problem(conn) == ""
 
 
+def test_seals_that_vanish_as_a_run_ends_are_still_known(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    really_seal = audit.seal
+    removed: list[int] = []
+
+    def seal_and_remove(conn: psycopg.Connection[Any], *, known: Seal | None, **options: Any) -> list[Seal]:
+        made = really_seal(conn, known=known, **options)
+        if known is not None and not removed:
+            without_seals(conn)
+            removed.append(known.number)
+        return made
+
+    monkeypatch.setattr(audit, "seal", seal_and_remove)
+    sealer = Sealer(database, key=SealKey("s1", b"k" * 32), every=SOON)
+    with psycopg.connect(database, autocommit=True) as conn, running(sealer):
+        audit.capture_log(conn, "a", "INSERT")
+        wait_until(lambda: sealer.statistics.sealing_refusals > 0, "it refuses")
+        assert f"seal {removed[0]} is no longer in the log" in sealing_problem(conn)
+        assert audit.seals(conn) == []
+
+
 def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database: str, tmp_path: Path) -> None:
     key, file = SealKey("s1", b"k" * 32), tmp_path / "seals"
 
