@@ -43,7 +43,8 @@ def list_messages(
 
 def _message(message: message_queries.Message) -> Iterator[str]:
     of = f"  of {printable(message.tenant)}" if message.tenant else ""
-    yield f"{message.id}  {message.event_name}  {records.text(message.created_at)}{of}"
+    about = f"  {printable(message.summary)}" if message.summary else ""
+    yield f"{message.id}  {message.event_name}  {records.text(message.created_at)}{of}{about}"
 
 
 @app.command("message")

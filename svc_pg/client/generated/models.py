@@ -1941,6 +1941,10 @@ class Message(Answer):
     """The transaction that sent it: its entries in the audit log are the cause."""
     created_at: datetime
     """The time at which the transaction began that sent it."""
+    summary: str
+    """The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at most;
+    empty if it has none of them early, or if it is large.
+    """
 
 
 class MessageWithDeliveries(Answer):
@@ -1966,6 +1970,10 @@ class MessageWithDeliveries(Answer):
     """The transaction that sent it: its entries in the audit log are the cause."""
     created_at: datetime
     """The time at which the transaction began that sent it."""
+    summary: str
+    """The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at most;
+    empty if it has none of them early, or if it is large.
+    """
     payload: Any
     """The payload as it was sent."""
     deliveries: Sequence[Delivery]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Final, LiteralString, Self, TypedDict, Unpack
+from typing import Annotated, Any, Final, LiteralString, Self, TypedDict, Unpack
 from uuid import UUID
 
 from svc_pg.database.filters import Selects, applied
@@ -21,10 +21,12 @@ from svc_pg.webhooks.field_docs import (
     XACT_ID,
 )
 from svc_pg.webhooks.ids import filter_key, message_key, no_message
+from svc_pg.webhooks.messages.payload_summary import summary_of
 
 _COLUMNS: Final[LiteralString] = """
 m.id::text, m.event_name, m.tenant, m.idempotency_key, m.key, m.sequence, m.trace_context, m.copy_of::text,
-m.xact_id::text, m.created_at
+m.xact_id::text, m.created_at,
+case when pg_column_size(m.payload) <= 32768 then left(m.payload::text, 1000) else '' end as beginning
 """
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_messages m"  # noqa: S608 - constants
 _DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m where m.id = %s"  # noqa: S608 - constants
@@ -50,6 +52,19 @@ class Message:
     copy_of: Annotated[str | None, COPY_OF]
     xact_id: Annotated[str, XACT_ID]
     created_at: Annotated[datetime, Doc("The time at which the transaction began that sent it.")]
+    summary: Annotated[
+        str,
+        Doc(
+            "The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at"
+            " most; empty if it has none of them early, or if it is large.",
+            "id 7, total 49.90",
+        ),
+    ]
+
+    @classmethod
+    def read(cls, *, beginning: str, **columns: Any) -> Self:
+        """The message of a row, which has the beginning of the payload."""
+        return cls(**columns, summary=summary_of(beginning))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +124,7 @@ class MessageQuery(Listing[Message]):
 
 _NEWEST: Final = Keyset(
     select=_SELECT,
-    row=Message,
+    row=Message.read,
     order=" order by m.id desc",
     beyond="m.id < %s",
     reverse_order=" order by m.id",
@@ -132,4 +147,4 @@ def matching(**wanted: Unpack[MessageFilter]) -> MessageQuery:
 def get(message_id: str) -> Query[MessageDetail]:
     """One message, with its payload. Running it raises NotFoundError."""
     key = message_key(message_id)
-    return Query(_DETAIL, (key,), MessageDetail, absent=no_message(key))
+    return Query(_DETAIL, (key,), MessageDetail.read, absent=no_message(key))

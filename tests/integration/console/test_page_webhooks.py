@@ -244,6 +244,27 @@ def test_the_pages_of_deliveries_lead_on_and_back(
     assert shown == [*newest_first, *newest_first[1::-1]]
 
 
+@pytest.mark.usefixtures("endpoint")
+@pytest.mark.parametrize(
+    ("payload", "key", "shown"),
+    [
+        ({"id": 7731, "total": "49.90"}, None, "id 7731, total 49.90"),
+        ({"lines": [1]}, "order-7732", "order-7732"),
+        ({"id": "<b>7733</b>\u202e"}, None, "id &lt;b&gt;7733&lt;/b&gt;"),
+        ({"id": 7734, "huge": "x" * 200_000}, "order-7734", "id 7734"),
+        ({"random": os.urandom(40_000).hex()}, "order-7735", "order-7735"),
+    ],
+)
+def test_the_list_says_what_each_delivery_is_about(
+    reader: Browser, installed: str, payload: Any, key: str | None, shown: str
+) -> None:
+    delivery = send(installed, payload=payload, key=key)
+    page = reader.get("/deliveries").text
+    assert_strict(page)
+    [row] = re.findall(rf'<a class="main" href="[^"]*{delivery}">(.*?)</a>', page)
+    assert row == f'<bdi>order.created</bdi> <bdi class="about">{shown}</bdi>'
+
+
 def test_nothing_is_changed_if_nothing_is_selected(writer: Browser) -> None:
     assert "Nothing is selected." in writer.get("/deliveries/change?do=cancel").text
     assert writer.post("/deliveries/change", {"do": "cancel"}).status_code == 422

@@ -35,11 +35,12 @@ Change = Literal["retry", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A delivery with its endpoint and its message for the list; None if that is gone."""
+    """A delivery with its endpoint and its message for the list; None, and no ``summary``, if these are gone."""
 
     delivery: Delivery
     endpoint: Endpoint | None
     tenant: str | None
+    summary: str
 
 
 async def deliveries_page(request: PageRequest) -> Answer:
@@ -101,7 +102,7 @@ async def change(request: PageRequest) -> Answer:
 
 
 async def rows(request: PageRequest, deliveries: Sequence[Delivery]) -> Sequence[Row]:
-    """The deliveries with their endpoints and tenants, by one call for each."""
+    """The deliveries with their endpoints and messages, by one call for each."""
     if not deliveries:
         return []
     found = await request.api.get(
@@ -111,8 +112,14 @@ async def rows(request: PageRequest, deliveries: Sequence[Delivery]) -> Sequence
         Page[Message], "webhooks", "messages", query=_ids(each.message_id for each in deliveries)
     )
     endpoints = {each.id: each for each in found}
-    tenants = {each.id: each.tenant for each in sent}
-    return [Row(each, endpoints.get(each.endpoint_id), tenants.get(each.message_id)) for each in deliveries]
+    messages = {each.id: each for each in sent}
+    return [_row(each, endpoints.get(each.endpoint_id), messages.get(each.message_id)) for each in deliveries]
+
+
+def _row(delivery: Delivery, endpoint: Endpoint | None, message: Message | None) -> Row:
+    if message is None:
+        return Row(delivery, endpoint, None, "")
+    return Row(delivery, endpoint, message.tenant, message.summary or message.key or "")
 
 
 async def _first(request: PageRequest, body: Mapping[str, object]) -> Sequence[Row]:
