@@ -1,5 +1,6 @@
 """The pages of the past: a record then and now, a transaction, and the SQL that takes changes back."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -226,6 +227,8 @@ def test_a_transaction_has_all_that_it_changed(reader: Browser, installed: str) 
     assert f"/audit/transactions/{xact_id}" in links(reader.get(f"/audit/entries/{credit}"))
     page = reader.get(f"/audit/transactions/{xact_id}")
     assert "2 changes in 2 tables by <bdi>eve</bdi>" in page.text
+    [sentence] = re.findall(r'aria-label="In a sentence">(.*?)</section>', page.text, re.DOTALL)
+    assert "<b><bdi>eve</bdi></b>" in sentence
     assert f"/audit/entries/{credit}" in links(page)
     assert f"/audit/transactions/{xact_id}/revert" in links(page)
     for unknown in ("0", "x", "1e3", "9" * 40):
