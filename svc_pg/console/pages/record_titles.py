@@ -24,6 +24,8 @@ USUAL: Final = (
     "reference",
 )
 """The columns that may name a record, the first that it has."""
+OWN: Final = {"svc.webhook_endpoints": ("description", "url"), "svc.console_sessions": ("email",)}
+"""Those of svc-pg's own tables that have none of the usual ones."""
 _MOST_KEPT: Final = 1_000
 
 
@@ -47,4 +49,4 @@ class RecordTitles:
         rules = covering(self._tables, name)
         if rules is None and self._is_of_any_schema:
             rules = covering(self._tables, name._replace(schema=DEFAULT_SCHEMA))
-        return USUAL if rules is None or rules.title is None else (rules.title,)
+        return OWN.get(table, USUAL) if rules is None or rules.title is None else (rules.title,)

@@ -154,6 +154,19 @@ def test_a_title_is_the_only_name_of_its_table() -> None:
     assert [fact[1] for fact in shown(said(entry("person", "INSERT", after=after)))] == ["name", "number"]
 
 
+@pytest.mark.parametrize(
+    ("table", "after", "name"),
+    [
+        ("svc.webhook_endpoints", {"url": "https://a.example", "description": "The ERP"}, "The ERP"),
+        ("svc.webhook_endpoints", {"url": "https://a.example", "description": ""}, "https://a.example"),
+        ("svc.console_sessions", {"email": "mara@a.example"}, "mara@a.example"),
+        ("svc.tenants", {"name": "Acme"}, "Acme"),
+    ],
+)
+def test_the_records_of_the_console_have_names(table: str, after: dict[str, str], name: str) -> None:
+    assert name_of(entry("", "INSERT", after=after, table_name=table), TITLES) == name
+
+
 def test_an_erased_or_redacted_value_is_told_to_nobody() -> None:
     hidden = entry("customer", "UPDATE", before={}, after={}, changed_fields=["card"], redacted_fields=["card"])
     [fact] = said(hidden).facts
