@@ -19,7 +19,7 @@ matches as (
 select m.id::text as entry_id, m."timestamp" as at, m.actor_id, m.tenant_id, m.db_user, m.is_match,
        m.after_data ->> 'through' as through, (m.after_data ->> 'records')::bigint as records,
        coalesce(jsonb_exists(m.after_data -> 'keys', svc.audit_read_key(%(key)s)), false) as is_certain,
-       m.after_data -> 'keys' as keys, m.after_data -> 'question' as question, m.context
+       m.after_data -> 'question' as question, m.context
   from matches m
  where m.is_match or m.place = 10000
  order by m."timestamp" desc, m.id desc

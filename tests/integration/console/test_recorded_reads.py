@@ -103,7 +103,7 @@ def first_entry(client: httpx.Client) -> dict[str, Any]:
         ("/audit/entries/{id}/diff", "entries.diff"),
         ("/audit/entries/{id}/certificate", "entries.certificate"),
         ("/audit/records/patient/1/certificate", "records.certificate"),
-        ("/audit/entries?around={id}&limit=1", "entries.list"),
+        ("/audit/entries?around={id}&limit=3", "entries.list"),
     ],
 )
 def test_each_answer_about_a_record_is_recorded_with_its_key(
@@ -176,10 +176,9 @@ def test_who_read_a_record_is_told_by_its_key(client: httpx.Client, reader: Brow
     for key in ("2", "ines@mail.example", UUID, "x" * 2_500):
         client.get("/audit/records/patient/" + key).raise_for_status()
         found = client.get(f"/audit/records/patient/{key}/reads").json()["data"]
-        assert found[0]["isCertain"] and found[0]["records"] == 1, key
-    assert client.get("/audit/records/patient/999/reads").json()["data"] == [
-        each for each in client.get("/audit/records/patient/999/reads").json()["data"] if not each["isCertain"]
-    ]
+        assert (found[0]["isCertain"], found[0]["records"]) == (True, 1), key
+    others = client.get("/audit/records/patient/999/reads").json()["data"]
+    assert {each["isCertain"] for each in others} <= {False}
     with psycopg.connect(installed) as conn:
         assert audit.reads("patient", "2").list(conn).data[0].is_certain
         every = audit.reads("patient").limit(1000).list(conn).data
@@ -194,8 +193,8 @@ def test_who_read_a_record_is_told_by_its_key(client: httpx.Client, reader: Brow
     assert "Read by" in page_text
 
 
-def test_a_tenant_sees_its_own_reads_alone(client: httpx.Client, installed: str, conn: psycopg.Connection[Any]) -> None:
-    made = api_tokens.add(conn, "acme program", permission="read", tenant="acme").token
+def test_a_tenant_sees_its_own_reads_alone(client: httpx.Client, conn: psycopg.Connection[Any]) -> None:
+    made = api_tokens.add(conn, "acme-program", permission="read", tenant="acme").token
     own = {"Authorization": f"Bearer {made}"}
     [read] = news(conn, lambda: client.get("/audit/records/patient/1", headers=own).raise_for_status())
     assert read["tenant"] == "acme"
