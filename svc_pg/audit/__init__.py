@@ -42,8 +42,8 @@ from svc_pg.audit.read.coverage import CoverageQuery, coverage
 from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
+from svc_pg.audit.read.read_list import Reads, RecordRead, reads
 from svc_pg.audit.read.transaction import transaction
-from svc_pg.audit.reads.read_list import Reads, RecordRead, reads
 from svc_pg.audit.reconciliation.findings import Difference
 from svc_pg.audit.reconciliation.report import Reconciliation, TableReport
 from svc_pg.seals.database.log_verification import Verification, averify, verify

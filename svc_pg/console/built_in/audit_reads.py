@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.audit.reads.read_list import Reads, RecordRead, reads
+from svc_pg.audit.read.read_list import Reads, RecordRead, reads
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.audit_past import past_problems

@@ -6,7 +6,7 @@ from typing import Final
 from svc_pg.audit.keep.holds import Hold
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.reads.read_list import RecordRead
+from svc_pg.audit.read.read_list import RecordRead
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
