@@ -146,7 +146,7 @@ def test_a_list_without_a_marked_record_and_counts_write_nothing(
         "/audit/records/note/1",
         "/audit/tables",
     ):
-        assert news(conn, lambda path=path: client.get(path)) == []  # type: ignore[misc]
+        assert news(conn, lambda path=path: client.get(path)) == []
 
 
 def test_to_read_the_reads_is_no_read(client: httpx.Client, conn: psycopg.Connection[Any]) -> None:
