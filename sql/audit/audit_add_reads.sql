@@ -1,7 +1,8 @@
 -- Record that somebody read records: an entry of svc.audit_reads for each member of p_reads whose "table" the
--- configuration marks; its record is the table. A member has "through", "records", "keys" and "question". A key that may
--- tell of somebody is kept as its keyed hash, and no more than 1000 keys are: "more" counts the other records. p_actor,
--- p_tenant and p_context take the place of the transaction's, unless p_actor is null. Returns the number of entries.
+-- configuration marks; its record is the table. A member has "through", "records", "keys" and "question". A key that
+-- may tell of somebody is kept as its keyed hash, and no more than 1000 keys are: "more" counts the other records.
+-- p_actor, p_tenant and p_context take the place of the transaction's, unless p_actor is null. Returns the number of
+-- entries.
 -- access: reader, admin
 create or replace function svc.audit_add_reads(p_reads jsonb, p_actor text, p_tenant text, p_context text)
 returns integer
