@@ -6,12 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from svc_pg.audit.context import current_actor
 from svc_pg.audit.reads.reading import collected, collecting, of_entries
 from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.calling import call
-from svc_pg.console.database import Database
+from svc_pg.console.database import Database, actor_of
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, explained, unavailable
 from svc_pg.errors import ReadNotRecordedError
@@ -61,8 +60,8 @@ async def write_reads(
         if database.is_read_only or not may_write:
             tell_unrecorded(documents, marks)
             return
-        async with database.acting(request) as conn:
-            wanted = adding(documents, current_actor())
+        async with database.connection() as conn:
+            wanted = adding(documents, actor_of(request))
             [entries] = await (await conn.execute(wanted.text, wanted.params)).fetchone() or [None]
         if entries is None:
             tell_unrecorded(documents, marks)
