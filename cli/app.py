@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "history": Summary("Audit", "time_travel", "Show the states of one record."),
     "as-of": Summary("Audit", "time_travel", "Show a record or a table as it was at a time."),
     "diff": Summary("Audit", "change_diff", "Show what an entry or a transaction changed."),
+    "reads": Summary("Audit", "reads", "Show who read a record, or records of a table."),
     "blame": Summary("Audit", "time_travel", "Show who last changed each field of a record."),
     "revert": Summary("Audit", "change_diff", "Print the SQL that reverts a change."),
     "export": Summary("Audit", "export", "Write the audit log as JSON, CSV or Parquet."),

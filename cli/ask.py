@@ -23,6 +23,7 @@ from .format_difference import ERASED, differences, who_text
 from .json_text import printable
 from .known_tables import tell_other_names
 from .named_record import named_record
+from .operator import reading
 from .options import After, Json, PostgresUrl
 
 app = typer.Typer()
@@ -66,7 +67,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Tell who changed a record, when and what, and who was told of it by webhooks."""
-    with connect(database_url, instead=log_instead()) as conn:
+    with reading("ask"), connect(database_url, instead=log_instead()) as conn:
         table, key = named_record(conn, " ".join(record))
         tell_other_names(conn, table)
         changes = audit.query().resource(table).record(key).limit(limit)

@@ -7,6 +7,8 @@ import typer
 
 from svc_pg import audit
 from svc_pg.audit.read.audit_query import entry as entry_of
+from svc_pg.audit.reads.reading import of_entries
+from svc_pg.audit.reads.recording import shown_at_once
 from svc_pg.database.query import fetch
 from svc_pg.errors import NotFoundError
 from svc_pg.formats import human_times
@@ -16,6 +18,7 @@ from .database import connect, log_instead
 from .format_difference import ERASED, actor_text, field_text
 from .format_entry import table_text
 from .json_text import printable
+from .operator import reading
 from .options import Json, PostgresUrl
 
 app = typer.Typer()
@@ -34,11 +37,12 @@ def diff(
     """Show the changes of an entry or a transaction; with --json as JSON Patch (RFC 6902)."""
     if (entry is None) == (transaction is None):
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
-    with connect(database_url, instead=log_instead()) as conn:
+    with reading("diff"), connect(database_url, instead=log_instead()) as conn:
         found: Sequence[audit.Entry]
         cursor = None
         if entry is not None:
             found = fetch(conn, entry_of(entry))
+            shown_at_once(conn, of_entries(found), {"entry": entry})
             what = f"entry {entry}"
         else:
             page = audit.transaction(transaction or "").limit(1000).list(conn)
@@ -71,7 +75,7 @@ def revert(
     """Print the SQL that takes an entry or a transaction back, if that is still safe."""
     if (entry is None) == (transaction is None):
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
-    with connect(database_url, instead=log_instead()) as conn:
+    with reading("revert"), connect(database_url, instead=log_instead()) as conn:
         text = audit.revert(conn, entry=entry, transaction=transaction, leave=leave or ())
     output.sql(text.rstrip("\n"))
 

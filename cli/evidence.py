@@ -13,6 +13,7 @@ from svc_pg.formats.plurals import counted
 
 from . import output
 from .database import connect
+from .operator import reading
 from .options import Between, PostgresUrl, period_of, point_in_time
 from .output_file import explained, opened_output
 from .progress import progress
@@ -32,7 +33,7 @@ def evidence(
     """Write entries, seals and a program that verifies them, for an auditor without a database."""
     period = period_of(between, since=since, until=until)
     start, end = period or (_time("--since", since), _time("--until", until))
-    with connect(database_url) as conn, progress() as show:
+    with reading("evidence"), connect(database_url) as conn, progress() as show:
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
         show("seals and entries")

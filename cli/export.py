@@ -11,6 +11,7 @@ from svc_pg.audit.exports.exporting import expected
 from svc_pg.audit.exports.exporting import export as export_entries
 from svc_pg.audit.log.export_fields import ExportReport
 from svc_pg.audit.read.audit_filters import EntryFilter
+from svc_pg.audit.reads.reading import collecting
 from svc_pg.formats.plurals import counted
 
 from . import output
@@ -18,6 +19,7 @@ from .database import open_database
 from .filter_options import filter_options
 from .known_tables import warn_of_unknown
 from .log_filters import AllDatabases, NoActor, selected
+from .operator import reading, record_export
 from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .progress import entries_so_far
@@ -79,7 +81,7 @@ def export(
     """Write entries of the audit log, the oldest first."""
     _check(form, to, which, unsettled=unsettled, follow=follow, cursor=cursor, rebind=rebind)
     wanted = selected(which, no_actor=no_actor, all_databases=all_databases)
-    with until_the_reader_leaves(), open_database(database_url) as conn:
+    with until_the_reader_leaves(), reading("export"), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))
         if follow:
             from .export_following import follow as follow_entries  # it needs a system that locks files
@@ -91,15 +93,17 @@ def export(
             output.words(f"{counted(entries, 'entry')}.")
             return
         with opened_output(to) as out, entries_so_far(lambda: expected(conn, wanted, after=after)) as progress:
-            report = export_entries(
-                conn,
-                wanted,
-                format=(form or ExportFormat.json).value,
-                out=out,
-                after=after,
-                is_settled=not unsettled,
-                progress=progress,
-            )
+            record_export(conn, wanted)
+            with collecting("export", {}):  # it is recorded already
+                report = export_entries(
+                    conn,
+                    wanted,
+                    format=(form or ExportFormat.json).value,
+                    out=out,
+                    after=after,
+                    is_settled=not unsettled,
+                    progress=progress,
+                )
     _tell(report, unsettled=unsettled)
 
 

@@ -17,6 +17,7 @@ _COLOURS: Final = {
     "TRUNCATE": "red",
     "GONE": "red",
     "DDL": "magenta",
+    "READ": "blue",
 }
 
 

@@ -19,6 +19,7 @@ from .format_entry import line
 from .json_text import printable
 from .known_tables import warn_of_unknown
 from .log_filters import AllDatabases, NoActor, selected
+from .operator import reading
 from .options import DatabaseUrl
 from .output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
 
@@ -46,7 +47,7 @@ def log(
             "what is followed has no end, so leave out --until and --between", param_hint="--follow"
         )
     show = _json_line if json else line
-    with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
+    with until_the_reader_leaves(), suppress(KeyboardInterrupt), reading("log"), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))
         found = None if follow else _newest(conn, wanted)
         for entry in follow_entries(conn, wanted) if found is None else reversed(found):

@@ -10,6 +10,10 @@ from typing import Any, Final, TypeVar
 from psycopg import Connection
 
 from svc_pg import audit
+from svc_pg.audit.context import Actor, acting_as
+from svc_pg.audit.reads.reading import reading_through
+from svc_pg.audit.reads.recording import recorded_export
+from svc_pg.database.performing import run
 from svc_pg.database.query import Query, fetch_one
 
 from . import records
@@ -38,6 +42,20 @@ def acting_as_operator(conn: Any) -> Iterator[None]:
     conn.execute(_ACT, (_operator_name(), json.dumps(_CONTEXT)))
     conn.commit()
     yield
+
+
+@contextmanager
+def reading(command: str) -> Iterator[None]:
+    """Name that actor, and the command, in the entries about what the block reads."""
+    with acting_as(Actor(_operator_name(), context=_CONTEXT)), reading_through("command", of=command):
+        yield
+
+
+def record_export(conn: Any, query: audit.AuditQuery) -> None:
+    """Record an export before it begins: if it is ended half way, it has written records all the same."""
+    if is_postgresql(conn):
+        run(conn, recorded_export(query))
+        conn.commit()
 
 
 def change(

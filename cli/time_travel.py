@@ -1,8 +1,9 @@
 """The commands ``history``, ``as-of`` and ``blame``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ from .database import connect, log_instead
 from .format_difference import ERASED, NOT_KNOWN, actor_text, differences, value_text, who_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records, warn_of_silences
+from .operator import reading
 from .options import After, Json, Limit, PostgresUrl, readable_time
 
 app = typer.Typer()
@@ -39,10 +41,7 @@ def history(
 ) -> None:
     """Show the states of one record, the newest first."""
     states = audit.history(table, key).limit(limit)
-    with connect(database_url, instead=log_instead(table, key)) as conn:
-        warn_of_no_records(conn, table)
-        tell_other_names(conn, table)
-        warn_of_silences(conn, table)
+    with _opened("history", database_url, table, key) as conn:
         page = (states if after is None else states.after(after)).list(conn)
     if json:
         records.show_json(page)
@@ -87,17 +86,16 @@ def as_of(
     when = point if isinstance(point, datetime) else _ago(point)
     if when > datetime.now(UTC):
         output.words(f"warning: {time} is in the future: these are the states of now")
-    with connect(database_url, instead=log_instead(table, key)) as conn:
-        warn_of_no_records(conn, table)
-        tell_other_names(conn, table)
-        warn_of_silences(conn, table)  # later ones too: what was then is told from the entry after it
-        if key is not None:
-            row = past.record(key).one(conn)
-            if json:
-                records.show_json(_row_json(row))
-            else:
-                _show_row(row)
-            return
+    # later silences are told too: what was then is told from the entry after it
+    if key is not None:
+        with _opened("as-of", database_url, table, key) as conn:
+            found = past.record(key).one(conn)
+        if json:
+            records.show_json(_row_json(found))
+        else:
+            _show_row(found)
+        return
+    with _opened("as-of", database_url, table) as conn:
         past = past.limit(limit)
         page = (past if after is None else past.after(after)).list(conn)
         while not page.data and page.next_cursor is not None:  # none of those that it looked at was there
@@ -116,10 +114,7 @@ def as_of(
 @app.command()
 def blame(table: Table, key: Key, *, after: After = None, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show the actor and the time of the last change of each field of a record."""
-    with connect(database_url, instead=log_instead(table, key)) as conn:
-        warn_of_no_records(conn, table)
-        tell_other_names(conn, table)
-        warn_of_silences(conn, table)
+    with _opened("blame", database_url, table, key) as conn:
         origins = audit.blame(conn, table, key, after=after)
     if json:
         records.show_json(origins)
@@ -141,6 +136,16 @@ def blame(table: Table, key: Key, *, after: After = None, database_url: Postgres
         _line(printable(origin.field).ljust(width), value, *who)
     if origins.next_cursor is not None:
         output.words(f"Older entries may tell of fields not changed since then: --after {origins.next_cursor}")
+
+
+@contextmanager
+def _opened(command: str, database_url: str | None, table: str, key: str | None = None) -> Iterator[Any]:
+    """A connection to PostgreSQL, when it is told what the log knows of the table."""
+    with reading(command), connect(database_url, instead=log_instead(table, key)) as conn:
+        warn_of_no_records(conn, table)
+        tell_other_names(conn, table)
+        warn_of_silences(conn, table)
+        yield conn
 
 
 def _ago(age: str) -> datetime:

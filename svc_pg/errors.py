@@ -17,6 +17,7 @@ SvcError
 ├── QueryError                   a filter, a cursor or a text is not acceptable
 │   └── UnsupportedQueryError    the database of the log cannot answer this
 ├── AccessError                  the database's role may not use schema svc, or something in it
+├── ReadNotRecordedError         the read of a record cannot be recorded, and so is refused
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
 ├── EndpointError                a field of an endpoint is not acceptable
@@ -120,6 +121,10 @@ class UnsupportedQueryError(QueryError):
 
 class AccessError(SvcError):
     """The database's role may not use schema svc, or something in it."""
+
+
+class ReadNotRecordedError(SvcError):
+    """The read of a record cannot be recorded, and the configuration refuses it then."""
 
 
 class UnknownEventError(SvcError):

@@ -16,11 +16,12 @@ begin
             using errcode = 'SV004',
             hint = 'Use a name without a dot, which no table has, such as "files".';
     end if;
-    if operation in ('GONE', 'DDL') then
+    if operation in ('GONE', 'DDL', 'READ') then
         raise exception '% is not an operation of such an entry', operation
             using errcode = 'SV003',
             hint = case operation
                 when 'GONE' then 'Only a comparison of a table with the log finds a record gone: write DELETE.'
+                when 'READ' then 'Only what reads the log records that: see record_reads.'
                 else 'Only the event trigger records DDL.' end;
     end if;
     return (svc.audit_add_entry(

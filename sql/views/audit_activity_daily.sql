@@ -19,7 +19,8 @@ comment on view svc.audit_activity_daily is
     'The number of entries by day, table, operation, actor and tenant.';
 comment on column svc.audit_activity_daily.day is 'The day in UTC.';
 comment on column svc.audit_activity_daily.table_name is 'The table, with its schema: public.customer.';
-comment on column svc.audit_activity_daily.operation is 'INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE or DDL.';
+comment on column svc.audit_activity_daily.operation is
+    'INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL or READ.';
 comment on column svc.audit_activity_daily.actor_id is 'The actor, as the application set it.';
 comment on column svc.audit_activity_daily.tenant_id is 'The tenant, as the application set it.';
 comment on column svc.audit_activity_daily.entries is 'The number of entries.';

@@ -10,7 +10,7 @@ select l.id as entry_id, l."timestamp", l.actor_id, l.tenant_id, l.table_name, l
                                               and jsonb_typeof(coalesce(l.after_data, l.before_data)) = 'object'
                                          then coalesce(l.after_data, l.before_data) else '{}' end)
        ))) c(field)
- where l.operation::text <> 'DDL' and (l.operation <> 'SNAPSHOT' or l.before_data is not null);
+ where l.operation::text not in ('DDL', 'READ') and (l.operation <> 'SNAPSHOT' or l.before_data is not null);
 comment on view svc.audit_changes is
     'The audit log by field: a row for each field that an UPDATE changed, and for each of an INSERT and a DELETE. '
     'Erased entries have no values.';

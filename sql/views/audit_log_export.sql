@@ -31,7 +31,7 @@ comment on column svc.audit_log_export.id is 'The entry''s id.';
 comment on column svc.audit_log_export."timestamp" is
     'When the entry was written: ISO 8601, UTC. For conditions use recorded_at.';
 comment on column svc.audit_log_export."tableName" is 'The table, with its schema: public.customer.';
-comment on column svc.audit_log_export.operation is 'INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE or DDL.';
+comment on column svc.audit_log_export.operation is 'INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL or READ.';
 comment on column svc.audit_log_export."recordId" is
     'The key of the record: the text of one column, or a JSON array of several.';
 comment on column svc.audit_log_export."actorId" is 'The actor, as the application set it.';

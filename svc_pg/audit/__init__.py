@@ -42,6 +42,7 @@ from svc_pg.audit.read.coverage import CoverageQuery, coverage
 from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
+from svc_pg.audit.read.read_list import Reads, RecordRead, reads
 from svc_pg.audit.read.transaction import transaction
 from svc_pg.audit.reconciliation.findings import Difference
 from svc_pg.audit.reconciliation.report import Reconciliation, TableReport
@@ -87,7 +88,9 @@ __all__ = [
     "ProvenEntry",
     "PublicKeys",
     "PurgeReport",
+    "Reads",
     "Reconciliation",
+    "RecordRead",
     "RecordState",
     "Seal",
     "SealKey",
@@ -143,6 +146,7 @@ __all__ = [
     "prove",
     "purge",
     "query",
+    "reads",
     "reconcile",
     "revert",
     "seal",

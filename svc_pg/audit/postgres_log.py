@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
+from psycopg import Connection
 from psycopg.abc import Buffer
 
 from svc_pg.audit.actors import postgres as postgres_actor
@@ -25,6 +26,7 @@ from svc_pg.audit.read.horizon import Horizon, horizon, horizon_after
 from svc_pg.audit.read.listing import filter_of, listing, times_of
 from svc_pg.audit.read.settled_stretch import settled
 from svc_pg.audit.read.stretch import TIMES, Reach, Times, stretch
+from svc_pg.audit.reads.recording import recorded, recorded_entries, recorded_export
 from svc_pg.database import performing
 from svc_pg.database.connections import psycopg_connection
 from svc_pg.database.dialects import Dialect
@@ -89,11 +91,15 @@ class PostgresLog:
 
     def page(self, selection: Selection, *, max_bytes: int | None = None) -> Effects[Page[Entry]]:
         """A page of entries."""
-        return listing(selection).page(max_bytes=max_bytes)
+        found = yield from listing(selection).page(max_bytes=max_bytes)
+        yield from recorded_entries(found.data, selection)
+        return found
 
     def last_changes(self, table: TableName, record: str, limit: int) -> Effects[list[Change]]:
         """The last changes of one record, newest first."""
-        return record_changes.changes_of(table, record, limit)
+        found = yield from record_changes.changes_of(table, record, limit)
+        yield from recorded({str(table): [record]} if found else {})
+        return found
 
     def knows(self, table: TableName) -> Effects[bool]:
         """True if the table exists, or has entries."""
@@ -101,7 +107,8 @@ class PostgresLog:
 
     def change(self, entry_id: int) -> Effects[Change | None]:
         """One entry as a change, if there is one with this id."""
-        return record_changes.change_of_entry(entry_id)
+        found = yield from record_changes.change_of_entry(entry_id)
+        return found
 
     def write_entry(self, entry: ManualEntry) -> Effects[str]:
         """Write an entry, and return its id."""
@@ -152,6 +159,7 @@ class PostgresLog:
         stretches = CopyStretches(form, wanted, reach)
         while (copy := (yield from stretches.next())) is not None:
             number += yield ByIndexes(Copy(*copy, take))
+        yield from recorded_export(selection, number)
         return ExportReport(number, held_back, start.position)
 
     def expected(self, selection: Selection, *, after: str | None) -> Effects[int | None]:
@@ -185,11 +193,19 @@ class PostgresLog:
 
     def follow(self, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
         """The newest page, then endlessly the new entries."""
-        return settled_entries.follow(psycopg_connection(self.conn), selection, pause=pause)
+        return settled_entries.follow(self._followed(selection), selection, pause=pause)
 
     def lines(self, selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Lines]:
         """All entries after a cursor as lines of JSON, then endlessly the new ones."""
-        return settled_lines.lines(psycopg_connection(self.conn), selection, cursor, pause=pause)
+        return settled_lines.lines(self._followed(selection), selection, cursor, pause=pause)
+
+    def _followed(self, selection: Selection) -> Connection[Any]:
+        """The connection, when it is recorded that somebody follows these entries."""
+        conn = psycopg_connection(self.conn)
+        check_idle(conn)
+        with conn.transaction():
+            self.run(recorded_export(selection))
+        return conn
 
     def identity(self, known: str | None) -> str:
         """The epoch of the log."""

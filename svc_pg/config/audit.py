@@ -23,6 +23,7 @@ from svc_pg.formats import durations
 Search = Literal["contains", "text"]
 LogIndex = Literal["record", "time", "severity", "table", "actor", "tenant"]
 Unattributed = Literal["record", "refuse"]
+UnrecordedReads = Literal["refuse", "allow"]
 Partitions = Literal["month", "day"]
 
 
@@ -39,11 +40,14 @@ class AuditConfig(StrictModel):
       ``actor``, of one ``tenant``, and by ``severity``. ``record`` and ``time`` are always there.
     - ``reconcile``: the time after which maintenance compares the tables with the log again: ``7d``. Default: never.
     - ``unattributed``: ``record`` changes whose program names no actor, or ``refuse`` them.
+    - ``unrecorded_reads``: ``refuse`` to show records of tables with ``record_reads`` if the read cannot be recorded,
+      as on a standby, or ``allow`` it.
     - ``ddl``: also record statements that change the audited tables themselves, such as ALTER TABLE and DROP TABLE.
       Needs the right to make event triggers, which superusers have and most managed servers give.
     """
 
     unattributed: Unattributed = "record"
+    unrecorded_reads: UnrecordedReads = "refuse"
     ddl: bool = False
     retention_days: RetentionDays | None = None
     partitions: Partitions = "month"

@@ -90,6 +90,8 @@ class AuditedTable(StrictModel):
       way that no trigger can tell. Other databases record such changes always.
     - ``replica``: also record the writes of logical replication and under ``session_replication_role = replica``. Not
       at level ``statement``.
+    - ``record_reads``: also record who reads the table's records in the log: on pages, by the HTTP API, by commands,
+      in Python and in exports. On PostgreSQL.
     - ``retention_days``: the days for which a purge keeps the table's entries. Default: those of the whole log.
     """
 
@@ -107,6 +109,7 @@ class AuditedTable(StrictModel):
     on_error: Literal["raise", "warn"] = "raise"
     cascades: Literal["recorded", "unrecorded"] = "recorded"
     replica: bool = False
+    record_reads: bool = False
     retention_days: RetentionDays | None = None
     enrich: list[EnrichmentRule] = []
 

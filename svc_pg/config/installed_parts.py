@@ -26,7 +26,17 @@ _PRODUCTS: Final[KeyPath] = ("products",)
 _FEW: Final = 10
 _INSTALLED: Final[Mapping[str, Any]] = {
     "products": True,
-    "audit": {"unattributed", "ddl", "retention_days", "partitions", "search", "indexes", "tables", "erasure"},
+    "audit": {
+        "unattributed",
+        "unrecorded_reads",
+        "ddl",
+        "retention_days",
+        "partitions",
+        "search",
+        "indexes",
+        "tables",
+        "erasure",
+    },
     "webhooks": {"retry", "events", "change_events"},
     "grants": {"send", "read", "admin"},
 }

@@ -15,6 +15,7 @@ from svc_pg.config import AuditedTable, Config
 from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.audit_log.address import log_at
+from svc_pg.console.audit_log.read_recording import recording
 from svc_pg.console.bearer import Authenticate, SessionOf, bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
@@ -120,14 +121,14 @@ class Console:
         self.tenants = KnownTenants()
         """The tenants that links to the portal and tokens may be for."""
         account = account_product(self._database, log, config=desired, tenants=self.tenants)
-        self._core.add_product(account, is_built_in=True)
+        self._core.add_product(recording(account, log), is_built_in=True)
         self.webhooks = webhooks_product(
             self._database, settings=settings, config=desired.webhooks, tenants=self.tenants
         )
         """The built-in product, for ``webhooks_app``."""
         cursors = TenantCursors(signing_keys(settings))
         audit = audit_product(self._database, log, settings=settings, config=desired.audit, cursors=cursors)
-        for product in (audit, self.webhooks, *products):
+        for product in (recording(audit, log), self.webhooks, *products):
             self.register_product(product)
         self.app = asgi_app(
             self._core,

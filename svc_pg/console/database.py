@@ -46,6 +46,11 @@ _READ_ONLY: Final = _SETTINGS + ", set_config('transaction_read_only', 'on', tru
 logger = logging.getLogger("svc_pg.console")
 
 
+def actor_of(request: AuthenticatedRequest) -> Actor:
+    """The session of a request as an actor; its context names the session, the request and the address."""
+    return Actor(request.session.email, request.session.tenant, request.audit_context(request.session.session_id))
+
+
 class Database:
     """The source of the console's connections: at most half of a given pool. Without one, ``opened`` makes one.
 
@@ -113,8 +118,7 @@ class Database:
 
         The entries' context names the session, the request and the address it came from; their tenant is the session's.
         """
-        context = request.audit_context(request.session.session_id)
-        actor = Actor(request.session.email, request.session.tenant, context)
+        actor = actor_of(request)
         with acting_as(actor):
             async with self.once(request) as conn:
                 await conn.execute(SET_ACTOR, parameters(actor))

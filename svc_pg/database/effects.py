@@ -30,6 +30,13 @@ class Statement:
     params: tuple[object, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A statement whose rows a connection remembers for a minute: of what changes with an install alone."""
+
+    statement: Statement
+
+
 def run(effects: Effects[Result], perform: Callable[[Any], Any]) -> Result:
     """The result of the effects, each answered by ``perform``. The generator receives its errors too, and may go on."""
     go_on: Callable[[Any], Any] = effects.send

@@ -13,7 +13,8 @@ from svc_pg.database import effects
 from svc_pg.database.by_indexes import aby_indexes, by_indexes
 from svc_pg.database.connections import apsycopg_connection, is_asyncpg, numbered, psycopg_connection
 from svc_pg.database.dbapi import rows, values_of
-from svc_pg.database.effects import Effects, Result, Statement
+from svc_pg.database.effects import Effects, Remembered, Result, Statement
+from svc_pg.database.memory import memory_of
 from svc_pg.database.query import Query, Row, afetch, afetch_within, fetch
 from svc_pg.database.sqlstates import translating
 from svc_pg.errors import TransactionError
@@ -103,6 +104,11 @@ def _perform(conn: Any, effect: Any) -> Any:
             return fetch(conn, effect)
         case Statement(text, params):
             return rows(conn, text, params)
+        case Remembered(Statement(text, params)):
+            memory = memory_of(conn)
+            if (found := memory.get(text)) is None:
+                found = memory.keep(text, rows(conn, text, params))
+            return found
         case Apart(query):
             return _apart(psycopg_connection(conn), query)
         case Together(script, together):
@@ -129,6 +135,11 @@ async def _aperform(conn: Any, effect: Any) -> Any:
             return await afetch_within(conn, query, max_bytes=max_bytes)
         case Statement(text, params):
             return await _arows(conn, text, params)
+        case Remembered(Statement(text, params)):
+            memory = memory_of(conn)
+            if (found := memory.get(text)) is None:
+                found = memory.keep(text, await _arows(conn, text, params))
+            return found
         case Apart(query):
             return await _aapart(await apsycopg_connection(conn), query)
         case Together(script, together):

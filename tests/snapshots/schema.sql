@@ -1,6 +1,6 @@
 -- Types
 
-create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE', 'DDL');
+create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT', 'GONE', 'DDL', 'READ');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
 create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 
@@ -891,6 +891,10 @@ create function svc.audit_add_entry(table_name text, operation text, record_id t
     returns svc.audit_logs language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_add_reads(p_reads jsonb, p_actor text, p_tenant text, p_context text)
+    returns integer language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_reconciliation(p_table text, p_facts jsonb, p_description text, p_has_differences boolean)
     returns bigint language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
@@ -1348,6 +1352,14 @@ create function svc.audit_purge_tables(p_partition oid, p_before timestamp with 
 
 create function svc.audit_purge_whole(p_partition oid, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[])
     returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_read_key(p_key text)
+    returns text language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_read_tables()
+    returns TABLE(table_name text, of_table text, is_required boolean) language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_record_all(p_relations oid[], p_tag text)
@@ -2186,6 +2198,8 @@ grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_add_entry to svc_admin;
+grant execute on function svc.audit_add_reads to svc_admin;
+grant execute on function svc.audit_add_reads to svc_reader;
 grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
@@ -2356,6 +2370,11 @@ grant execute on function svc.audit_purge_tables to svc_admin;
 grant execute on function svc.audit_purge_tables to svc_writer;
 grant execute on function svc.audit_purge_whole to svc_admin;
 grant execute on function svc.audit_purge_whole to svc_writer;
+grant execute on function svc.audit_read_key to svc_admin;
+grant execute on function svc.audit_read_key to svc_reader;
+grant execute on function svc.audit_read_tables to svc_admin;
+grant execute on function svc.audit_read_tables to svc_reader;
+grant execute on function svc.audit_read_tables to svc_writer;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
 grant execute on function svc.audit_refuse_copy to svc_admin;

@@ -150,6 +150,9 @@ def _annotated(name: str, kind: str) -> Iterator[str]:
     if len(line := f"    {name}: {kind}") <= WIDTH:
         yield line
         return
+    if len(inner := f"        {kind}") <= WIDTH:
+        yield from [f"    {name}: (", inner, "    )"]
+        return
     choices = kind.removeprefix("Literal[").removesuffix("] | None").split(", ")
     yield from [f"    {name}: (", "        Literal["]
     yield from (f"            {each}," for each in choices)

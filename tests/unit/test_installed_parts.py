@@ -121,11 +121,13 @@ def test_the_defaults_that_a_revision_leaves_out_stay() -> None:
         "on_error": "raise",
         "cascades": "recorded",
         "replica": False,
+        "record_reads": False,
         "retention_days": None,
         "enrich": [],
     }
     assert Config().audit.model_dump(mode="json", by_alias=True) == {
         "unattributed": "record",
+        "unrecorded_reads": "refuse",
         "ddl": False,
         "reconcile": None,
         "retention_days": None,

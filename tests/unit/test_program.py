@@ -58,6 +58,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             "history",
             "as-of",
             "diff",
+            "reads",
             "blame",
             "revert",
             "export",

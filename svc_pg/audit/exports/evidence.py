@@ -11,6 +11,8 @@ from psycopg.abc import Buffer
 from svc_pg.audit.exports.export_copy import copy_of_objects
 from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.log.export_fields import FIELDS
+from svc_pg.audit.read.audit_query import query
+from svc_pg.audit.reads.recording import recorded_export
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Filter, PointInTime
 from svc_pg.database.performing import Copy, arun, check_idle, run
@@ -62,6 +64,8 @@ def evidence(
     check_idle(conn)
     wanted = _selected(since, until)
     with conn.transaction():
+        run(conn, recorded_export(query()))
+    with conn.transaction():
         conn.execute(_SNAPSHOT)
         return run(conn, _writing(wanted, export, seals))
 
@@ -78,6 +82,8 @@ async def aevidence(
     require_sealable(conn)
     check_idle(conn)
     wanted = _selected(since, until)
+    async with conn.transaction():
+        await arun(conn, recorded_export(query()))
     async with conn.transaction():
         await conn.execute(_SNAPSHOT)
         return await arun(conn, _writing(wanted, export, seals))

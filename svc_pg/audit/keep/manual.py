@@ -14,8 +14,9 @@ from svc_pg.errors import QueryError
 from svc_pg.formats.json_errors import NotJsonError
 from svc_pg.formats.json_writer import write_ascii
 
-_OPERATIONS: Final = tuple(operation for operation in OPERATIONS if operation not in ("GONE", "DDL"))
-"""The operations of such an entry: a comparison finds a record gone, and an event trigger records DDL."""
+_OPERATIONS: Final = tuple(operation for operation in OPERATIONS if operation not in ("GONE", "DDL", "READ"))
+"""The operations of such an entry: a comparison finds a record gone, an event trigger records DDL, and what reads the
+log READ."""
 
 
 def capture_log(

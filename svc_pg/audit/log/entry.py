@@ -13,7 +13,7 @@ from svc_pg.database.pagination import Keyset, aware_time, decode
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
 
-Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]
+Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]
 Order = Literal["newest", "oldest"]
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
@@ -32,6 +32,7 @@ OPERATION: Final = Doc(
     " and a SNAPSHOT labelled `found by ...`, a row that the log lacked or knew otherwise, were found by a comparison:"
     " nobody knows who made the change and when. DDL is a statement that changed the table itself, such as ALTER TABLE:"
     " the label is its tag, and before and after have what differs, such as `column email`."
+    " READ tells who read records of the table that is its record: after has their keys."
 )
 RECORD: Final = Doc("The key of the record, of several columns as a JSON array; null without a key.", "42")
 ACTOR: Final = Doc("The actor, as the application set it; null if it set none.", "ann@corp.example")

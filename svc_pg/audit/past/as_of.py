@@ -13,6 +13,7 @@ from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.reads.recording import recorded
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, aware_time, decode, encode, time_or_age
@@ -148,7 +149,10 @@ class AsOf(Listing[PastRow]):
         """As any list's, but first of an age the time that it is."""
         time = yield from self._fixed_time()
         keyset = replace(self.keyset, key=lambda row: (row.record_id, time.isoformat()))
-        return (yield from Listing.page(replace(self, time=time, keyset=keyset), max_bytes=max_bytes))
+        found = yield from Listing.page(replace(self, time=time, keyset=keyset), max_bytes=max_bytes)
+        keys = [row.record_id for row in found]
+        yield from recorded({str(self.table): keys} if keys else {}, {"of": "as of", "time": time.isoformat()})
+        return found
 
     def _fixed_time(self) -> Effects[datetime]:
         if isinstance(self.time, datetime):

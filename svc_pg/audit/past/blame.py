@@ -21,6 +21,7 @@ from svc_pg.audit.log.entry import (
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.reads.recording import recorded
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Page, aware_time, decode, encode
@@ -135,6 +136,7 @@ def _page(table: str, record: object, after: str | None) -> Effects[Page[FieldOr
         place = newest, newest_id, then, until, until_id, json.dumps(left)
     rows: Sequence[_Found]
     rows = yield Query(_BLAME, (str(TableName.parse(table)), key, MOST_ENTRIES, *place), _found)
+    yield from recorded({str(TableName.parse(table)): [key]} if rows else {}, {"of": "blame"})
     return _page_of(rows)
 
 

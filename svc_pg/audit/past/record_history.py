@@ -28,7 +28,9 @@ from svc_pg.audit.log.numbers import HIGHEST
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot, read_snapshots
 from svc_pg.audit.read.bounded_ids import bounded
+from svc_pg.audit.reads.recording import recorded
 from svc_pg.database.dialects import require_postgres
+from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Keyset, Listing, Page, aware_time, decode
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
@@ -143,6 +145,12 @@ class History(Listing[RecordState]):
         """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
         require_postgres(conn, _FEATURE)
         return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[RecordState]]:
+        """As any list's; the read is recorded, if reads of the table are."""
+        found = yield from Listing.page(self, max_bytes=max_bytes)
+        yield from recorded({str(self.table): [self.record]}, {"of": "history"})
+        return found
 
     def _query(self) -> Query[RecordState]:
         direction = _REVERSE[self.first] if self.is_backward else self.first

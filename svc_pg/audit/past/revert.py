@@ -13,6 +13,8 @@ from svc_pg.audit.past.diff import document
 from svc_pg.audit.past.net_changes import NetChange, TableFacts, facts_of, net_changes
 from svc_pg.audit.past.revert_sql import revert_sql
 from svc_pg.audit.past.reverted_row import RevertedRow, is_marker
+from svc_pg.audit.reads.reading import Shown
+from svc_pg.audit.reads.recording import ashown_at_once, shown_at_once
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.query import RawJson, afetch, afetch_within, fetch
 from svc_pg.database.storable_texts import check_texts
@@ -45,7 +47,9 @@ def revert(
     what, query = _asked(transaction, entry, leave)
     changes = fetch(conn, query)
     facts = fetch(conn, facts_of(_tables(changes)))
-    return _reverted(what, changes, facts, leave)
+    text = _reverted(what, changes, facts, leave)
+    shown_at_once(conn, _shown(changes), {"of": "revert"})
+    return text
 
 
 async def arevert(
@@ -69,7 +73,16 @@ async def arevert(
         if not is_all or sum(len(each.before_data or "") + len(each.after_data or "") for each in changes) > max_bytes:
             raise QueryError(f"{what} has more than {max_bytes} bytes of values", hint="svc-pg revert prints its SQL.")
     facts = await afetch(conn, facts_of(_tables(changes)))
-    return _reverted(what, changes, facts, leave)
+    text = _reverted(what, changes, facts, leave)
+    await ashown_at_once(conn, _shown(changes), {"of": "revert"})
+    return text
+
+
+def _shown(changes: Iterable[NetChange]) -> Shown:
+    found: dict[str, list[str | None]] = {}
+    for change in changes:
+        found.setdefault(change.table_name, []).append(change.record_id)
+    return found
 
 
 def _asked(transaction: str | int | None, entry: str | int | None, leave: Sequence[str]) -> tuple[str, Any]:

@@ -68,7 +68,7 @@ class AuditQuery(Selection):
         return self._among("tenant_id", [str(tenant_id) for tenant_id in tenant_ids])
 
     def operation(self, *operations: str) -> Self:
-        """Entries of one of these operations: INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL."""
+        """Entries of one of these operations: INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL, READ."""
         _check_one_of("an operation", operations, OPERATIONS)
         return self._among("operation", operations)
 

@@ -77,6 +77,7 @@ class CaptureRules:
         Literal["raise", "warn"], Doc("The reaction if an entry cannot be written: it raises, or only warns.")
     ]
     replica: Annotated[bool, Doc("True if the writes of logical replication are recorded too.")]
+    record_reads: Annotated[bool, Doc("True if it is recorded who reads its records in the log.")]
     enrich: Annotated[list[EnrichmentRule], Doc("The rules of enrichment.")]
 
 
@@ -133,6 +134,7 @@ def _rules(table: AuditedTable) -> CaptureRules:
         on_drift=table.on_drift,
         on_error=table.on_error,
         replica=table.replica,
+        record_reads=table.record_reads,
         enrich=[
             EnrichmentRule(
                 operation=rule.operation,

@@ -7,7 +7,9 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.log.entry import COLUMNS, Entry, keyset
 from svc_pg.audit.log.numbers import transaction_number
+from svc_pg.audit.reads.recording import recorded_entries
 from svc_pg.database.dialects import require_postgres
+from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Listing, Page
 from svc_pg.database.query import Query
 
@@ -39,6 +41,12 @@ class Transaction(Listing[Entry]):
         """As ``list``, on an async connection; ``max_bytes`` is that of ``Listing.alist``."""
         require_postgres(conn, _FEATURE)
         return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[Entry]]:
+        """As any list's; the read is recorded, if reads of a table are."""
+        found = yield from Listing.page(self, max_bytes=max_bytes)
+        yield from recorded_entries(found.data)
+        return found
 
     def _query(self) -> Query[Entry]:
         place = _BEGINNING if self.position is None else self.position[1:]

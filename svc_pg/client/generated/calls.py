@@ -533,6 +533,17 @@ class Records:
         """
         return self._api.answer(ops.RECORDS_TRACKS, Arguments(path=[table, id], query=query))
 
+    def reads(self, table: str, id: str, **query: Unpack[requests.RecordsReadsPage]) -> Page[models.RecordRead]:
+        """Who read one record, the newest first, if reads of its table are recorded.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_READS, Arguments(path=[table, id], query=query))
+
+    def iterate_reads(self, table: str, id: str, *, page_size: int | None = None) -> Iterator[models.RecordRead]:
+        """As ``reads``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.RECORDS_READS, Arguments(path=[table, id]), page_size)
+
     def certificate(self, table: str, id: str) -> models.Certificate:
         """The newest entries of one record with what proves them, 20 at most.
 
@@ -595,6 +606,17 @@ class Tables:
         Needs the permission read.
         """
         return self._api.answer(ops.TABLES_SILENCES, Arguments(path=[table]))
+
+    def reads(self, table: str, **query: Unpack[requests.TablesReadsPage]) -> Page[models.RecordRead]:
+        """Who read records of a table, the newest first, if that is recorded.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.TABLES_READS, Arguments(path=[table], query=query))
+
+    def iterate_reads(self, table: str, *, page_size: int | None = None) -> Iterator[models.RecordRead]:
+        """As ``reads``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.TABLES_READS, Arguments(path=[table]), page_size)
 
     def list(self, **query: Unpack[requests.TablesListPage]) -> Page[models.CapturedTable]:
         """The audited tables by name, with their rules and the state of capture.

@@ -77,6 +77,7 @@ __all__ = [
     "QueueState",
     "ReadinessReport",
     "ReconciledTables",
+    "RecordRead",
     "RecordState",
     "RecordTracks",
     "RecordedComparison",
@@ -623,8 +624,9 @@ class Entry(Answer):
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
     comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
-    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
-    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys. One of INSERT, UPDATE, DELETE, TRUNCATE,
+    SNAPSHOT, GONE, DDL, READ; later versions may have others.
     """
     record_id: str | None = None
     """The key of the record, of several columns as a JSON array; None without a key."""
@@ -669,8 +671,9 @@ class ChangeCount(Answer):
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
     comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
-    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
-    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys. One of INSERT, UPDATE, DELETE, TRUNCATE,
+    SNAPSHOT, GONE, DDL, READ; later versions may have others.
     """
     table_name: str
     """The table, with its schema."""
@@ -707,8 +710,9 @@ class RecordState(Answer):
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
     comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
-    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
-    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys. One of INSERT, UPDATE, DELETE, TRUNCATE,
+    SNAPSHOT, GONE, DDL, READ; later versions may have others.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
@@ -765,7 +769,8 @@ class FieldOrigin(Answer):
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
     comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
-    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``.
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
@@ -795,7 +800,8 @@ class PastRow(Answer):
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
     comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
-    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``.
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys.
     """
     actor_id: str | None
     """The actor, as the application set it; None if it set none."""
@@ -863,8 +869,9 @@ class TrackChange(Answer):
     """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
     had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
     comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
-    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. One of INSERT,
-    UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL; later versions may have others.
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys. One of INSERT, UPDATE, DELETE, TRUNCATE,
+    SNAPSHOT, GONE, DDL, READ; later versions may have others.
     """
     actor: int
     """The position of its actor in ``actors``, from 0."""
@@ -938,6 +945,31 @@ class RecordTracks(Answer):
     """The cursor for older changes; None if there are none."""
     prev_cursor: str | None
     """That for newer changes; None if there are none."""
+
+
+class RecordRead(Answer):
+    """One answer, page or file that showed records of a table, and who got it."""
+
+    entry_id: str
+    """The id of the entry in the audit log."""
+    timestamp: datetime
+    """The time of the read."""
+    actor_id: str | None
+    """The actor, as the application set it; None if it set none."""
+    tenant_id: str | None
+    """The tenant, as the application set it; None if it set none."""
+    db_user: str
+    """The role that connected to PostgreSQL; None on databases that do not tell."""
+    through: str
+    """The way: page or api of the console, command, python, export of a file, or admin of Django."""
+    records: int | None
+    """The number of records that were shown; None of a file, which may have any."""
+    is_certain: bool
+    """True if the record that was asked for was shown; false if it may have been, as one of a file."""
+    question: Any
+    """The question, without values of searches."""
+    context: Any
+    """Facts about the request, as the console sets them."""
 
 
 class FieldDiff(Answer):
@@ -1208,6 +1240,8 @@ class CaptureRules(Answer):
     """
     replica: bool
     """True if the writes of logical replication are recorded too."""
+    record_reads: bool
+    """True if it is recorded who reads its records in the log."""
     enrich: Sequence[EnrichmentRule]
     """The rules of enrichment."""
 

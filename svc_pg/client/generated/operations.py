@@ -83,6 +83,12 @@ TABLES_SILENCES: Final = Operation("GET", "/audit/tables/{table}/silences", Page
 RECORDS_TRACKS: Final = Operation(
     "GET", "/audit/records/{table}/{id}/tracks", models.RecordTracks, query=requests.RecordsTracksPage
 )
+RECORDS_READS: Final = Operation(
+    "GET", "/audit/records/{table}/{id}/reads", Page[models.RecordRead], query=requests.RecordsReadsPage
+)
+TABLES_READS: Final = Operation(
+    "GET", "/audit/tables/{table}/reads", Page[models.RecordRead], query=requests.TablesReadsPage
+)
 ENTRIES_DIFF: Final = Operation("GET", "/audit/entries/{id}/diff", models.EntryDiff)
 ENTRIES_REVERT: Final = Operation("GET", "/audit/entries/{id}/revert", models.Revert, query=requests.EntriesRevertQuery)
 TRANSACTIONS_REVERT: Final = Operation(

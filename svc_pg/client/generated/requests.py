@@ -66,6 +66,7 @@ __all__ = [
     "RecordsBlamePage",
     "RecordsEntriesPage",
     "RecordsEntriesQuery",
+    "RecordsReadsPage",
     "RecordsStatesPage",
     "RecordsStatesQuery",
     "RecordsTracksPage",
@@ -83,6 +84,7 @@ __all__ = [
     "TablesAsOfPage",
     "TablesAsOfQuery",
     "TablesListPage",
+    "TablesReadsPage",
     "TenantsListPage",
     "TenantsListQuery",
     "TenantsUseQuery",
@@ -263,9 +265,11 @@ class EntriesListQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    not_operation: (
+        OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
+    )
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -374,9 +378,11 @@ class TransactionsListQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    not_operation: (
+        OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
+    )
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -483,6 +489,24 @@ class RecordsTracksPage(RecordsTracksQuery, total=False):
     """PrevCursor of a page, for the page before it."""
 
 
+class RecordsReadsPage(TypedDict, total=False):
+    """Those of a page of ``records.reads``."""
+
+    limit: int | None
+    """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
+
+
+class TablesReadsPage(TypedDict, total=False):
+    """Those of a page of ``tables.reads``."""
+
+    limit: int | None
+    """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
+
+
 class EntriesRevertQuery(TypedDict, total=False):
     """The parameters of ``entries.revert``."""
 
@@ -551,9 +575,11 @@ class EntriesStatsQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    not_operation: (
+        OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
+    )
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -602,9 +628,11 @@ class EntriesFacetsQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    not_operation: (
+        OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
+    )
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""
@@ -702,9 +730,11 @@ class EntriesExportQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
-    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
-    not_operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]] | None
+    not_operation: (
+        OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
+    )
     """Entries but for those of this operation; repeat it for several."""
     label: OneOrMore[str] | None
     """Entries with this label; repeat it for several."""

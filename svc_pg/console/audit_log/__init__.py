@@ -14,6 +14,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.audit.reads.reading import Reading
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Listing, Page
@@ -74,6 +75,15 @@ class ConsoleLog(Protocol):
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """A connection that reads the past of the session's entries. Raises Problem 422 on other databases."""
+
+    async def has_reads(self, table: str) -> bool:
+        """True if reads of the table are recorded."""
+
+    async def note_entry(self, entry_id: str) -> None:
+        """Note that the answer shows an entry which was read by other ways, if any reads are recorded."""
+
+    async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
+        """Record what an answer shows, before it goes out. Raises Problem 503 if that is needed and not possible."""
 
     async def newest(self) -> str | None:
         """A text that changes when the log grows; None if the console finds that out for itself."""

@@ -21,6 +21,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.known_values import KnownValues, Named, of_facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.audit.reads.reading import Reading
 from svc_pg.config import Config
 from svc_pg.console.audit_log.log_connections import Address, new_connection, problem_of
 from svc_pg.console.audit_log.table_list import page_of_tables
@@ -158,6 +159,16 @@ class OtherDatabaseLog:
         except (ConfigError, InstallError) as error:
             raise Problem(503, "not_supported", explained(error)) from error
         return page_of_tables(found, self._config.audit, wanted)
+
+    async def has_reads(self, table: str) -> bool:  # noqa: ARG002 - as of any log
+        """False: an install refuses it."""
+        return False
+
+    async def note_entry(self, entry_id: str) -> None:
+        """There is nothing to note."""
+
+    async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
+        """There are no marked tables, which an install refuses on these databases."""
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:  # noqa: ARG002
         """Nothing: such a log does not record the order of changes inside a statement, and has no seals."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -22,8 +22,10 @@ from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.search import check_words, search
 from svc_pg.audit.read.stats import AuditStats, Bucket, astats
 from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.audit.reads.reading import Reading
 from svc_pg.console.audit_log.newest import NEWEST
 from svc_pg.console.audit_log.postgres_purge import purge
+from svc_pg.console.audit_log.read_recording import KnownMarks, noted, write_reads
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
@@ -46,6 +48,7 @@ class PostgresLog:
 
     database: Database
     is_here: bool = True
+    marks: KnownMarks = field(default_factory=KnownMarks)
     has_past: Final = True
 
     def opened(self) -> AbstractAsyncContextManager[None]:
@@ -57,22 +60,22 @@ class PostgresLog:
         async with self.database.connection() as conn:
             if query.searches:
                 await check_words(conn, query)
-                return await search(conn, listing(query), max_bytes=PAGE_BYTES)
+                return noted(await search(conn, listing(query), max_bytes=PAGE_BYTES))
             return await query.alist(conn, max_bytes=PAGE_BYTES)
 
     async def entry(self, entry_id: str) -> Entry | None:
         """The entry with this id."""
         async with self.database.connection() as conn:
-            return next(iter(await afetch(conn, audit_query.entry(entry_id))), None)
+            return next(iter(noted(await afetch(conn, audit_query.entry(entry_id)))), None)
 
     async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
         """An entry between those before and after it."""
-        return await around(self.database.connection, query, entry_id, max_bytes=PAGE_BYTES)
+        return noted(await around(self.database.connection, query, entry_id, max_bytes=PAGE_BYTES))
 
     async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
         """The entries after a cursor."""
         async with self.database.connection() as conn:
-            return await following(conn, query, cursor, max_bytes=PAGE_BYTES)
+            return noted(await following(conn, query, cursor, max_bytes=PAGE_BYTES))
 
     async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
         """The values of each filter."""
@@ -124,6 +127,24 @@ class PostgresLog:
         async with self.database.connection() as conn:
             await conn.execute(_OF_TENANT, (session.tenant or "",))  # an application may have set one for its pool
             yield conn
+
+    async def has_reads(self, table: str) -> bool:
+        """True if reads of the table are recorded."""
+        return table in await self.marks.of(self.database)
+
+    async def note_entry(self, entry_id: str) -> None:
+        """Read the table and the record of an entry, if reads of any table are recorded."""
+        if await self.marks.of(self.database):
+            await self.entry(entry_id)
+
+    async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
+        """Record what an answer shows, in the name of its session."""
+        if reading.is_empty:
+            return
+        marks = await self.marks.of(self.database)
+        documents = reading.documents(marks)
+        if documents:
+            await write_reads(request, self.database, documents, marks, may_write=self.is_here)
 
     async def newest(self) -> str | None:
         """The last settled transaction of another database; the console looks at its own in one query."""

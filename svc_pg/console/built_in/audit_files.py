@@ -8,6 +8,7 @@ from typing import Final, get_args
 from svc_pg.audit.log.export_fields import TextFormat
 from svc_pg.audit.log.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport, ages_of
 from svc_pg.audit.read.audit_query import query
+from svc_pg.audit.reads.reading import collected
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
@@ -121,6 +122,8 @@ class FileRoutes:
         if wanted.query.searches:  # a file that has begun cannot say that its search is refused
             await page_of(self.log, wanted.query.only("id").limit(1))
         await record_export(self.database, request)
+        if (reading := collected()) is not None:
+            reading.add_export(wanted.query)
         headers = {
             "Content-Type": _MEDIA_TYPES[wanted.format],
             "Content-Disposition": f'attachment; filename="audit-log.{wanted.format}"',

@@ -37,6 +37,11 @@ SHOWN_SECONDS: Final = 300
 _SHOWN: Final = "secret"
 
 
+async def no_reads(_table: str) -> bool:
+    """The answer where there is no log whose reads are recorded."""
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class PageRequest:
     """A request for a page. ``params`` are the ``:param`` segments of its path.
@@ -60,6 +65,8 @@ class PageRequest:
     """True if the console refuses all changes."""
     titles: RecordTitles = field(default_factory=RecordTitles)
     """The columns that name the records of a table."""
+    has_reads: Callable[[str], Awaitable[bool]] = no_reads
+    """True of a table whose reads are recorded."""
     nav_items: Sequence[NavItem] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     alarms: Mapping[str, int] = field(default_factory=dict)

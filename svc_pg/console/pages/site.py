@@ -12,7 +12,9 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders
 
+from svc_pg.audit.reads.reading import collecting
 from svc_pg.console.audit_log import ConsoleLog
+from svc_pg.console.audit_log.read_recording import question_of
 from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
@@ -24,7 +26,7 @@ from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.forms import read_form
-from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.page_request import PageRequest, no_reads
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.page_sessions import PageSessionOf
 from svc_pg.console.pages.problems import headers_of, problem_page
@@ -142,6 +144,7 @@ class Site:
             has_past=self._log is not None and self._log.has_past,
             is_read_only=self._is_read_only,
             titles=self._titles,
+            has_reads=no_reads if self._log is None else self._log.has_reads,
             nav_items=[item for item in self._nav_items if item.product in (None, *offered)],
         )
         try:
@@ -185,8 +188,11 @@ class Site:
             request = with_refusal(request)
             found.target.check(request.query)
             is_form = http.method != "GET"
-            view = found.target.view
-            answer = await answered(request, view, self._once_of) if is_form else carried(request, await view(request))
+            answer = (
+                await answered(request, found.target.view, self._once_of)
+                if is_form
+                else carried(request, await self._viewed(request, found.target))
+            )
             if isinstance(answer, Html) and request.session is not None and self._brand is None:
                 request = replace(request, alarms=await self._alarms.of(request))
             if isinstance(answer, File) and not found.target.is_open:
@@ -201,6 +207,18 @@ class Site:
         except Problem as problem:
             _log(problem, http)
             return await self._encoded(problem_page(problem, request), request)
+
+    async def _viewed(self, request: PageRequest, page: PageRoute) -> Answer:
+        """The answer of a page, when it is recorded which records it shows."""
+        if self._log is None or request.session is None:
+            return await page.view(request)
+        with collecting("page", {}) as reading:
+            answer = await page.view(request)
+        if not reading.is_empty:
+            asked = request.http.authenticated(request.session, request.params)
+            reading.question = question_of(asked, page.path.removeprefix("/"))
+            await self._log.record_reads(asked, reading)
+        return answer
 
     async def _encoded(self, answer: Answer, request: PageRequest) -> EncodedResponse:
         match answer:

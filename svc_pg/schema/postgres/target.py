@@ -94,7 +94,7 @@ def target_of(
     refuse_left_out(config, products)
     config = config.model_copy(update={"products": products})
     partitions.check_number(conn, config.audit)
-    facts, tables, covered = _of_tables(conn, installation, config, products)
+    facts, tables, covered, read_tables = _of_tables(conn, installation, config, products)
     made = [
         *_rendered(
             "function",
@@ -104,6 +104,8 @@ def target_of(
             partitions=config.audit.partitions,
             has_webhooks="webhooks" in products,
             patterns=_patterns(config),
+            read_tables=read_tables,
+            requires_reads=config.audit.unrecorded_reads == "refuse",
         ),
         *_rendered("view", _VIEWS),
     ]
@@ -217,8 +219,9 @@ def _is_recorded(installation: Installation, own_table: str, products: Sequence[
 
 def _of_tables(
     conn: Connection[Any], installation: Installation, config: Config, products: Sequence[ProductId]
-) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The tables; for each the objects that record its changes, then the objects that send them; and the partitions.
+) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]], tuple[str, ...]]:
+    """The tables; for each the objects that record its changes, then the objects that send them; the partitions; and
+    the tables whose reads are recorded.
 
     Of our own tables, those of webhooks that are left out are recorded as long as they are there; legal holds, which
     nobody can place or lift without the audit trail, are not.
@@ -249,4 +252,5 @@ def _of_tables(
         ]
     parts = [(names, sends) for names, sends in ((recorded, False), (sent, True))]
     covered = {(str(part), sends) for names, sends in parts for name in names for part in tables[name].partitions}
-    return {str(name): table for name, table in tables.items()}, objects, frozenset(covered)
+    read = sorted(str(name) for name, fitted in recorded.items() if fitted.audited.record_reads)
+    return {str(name): table for name, table in tables.items()}, objects, frozenset(covered), tuple(read)

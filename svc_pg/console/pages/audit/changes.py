@@ -42,6 +42,7 @@ OPERATIONS: Final[dict[Operation, OperationWords]] = {
     "SNAPSHOT": OperationWords("Recorded", "copy", "", "recorded as it was"),
     "GONE": OperationWords("Found gone", "minus", "bad", "no longer found"),
     "DDL": OperationWords("Altered", "edit", "bad", "altered"),
+    "READ": OperationWords("Read", "search", "", "read"),
 }
 
 
@@ -76,7 +77,7 @@ def _fields(entry: Entry) -> str:
             return field_names(entry.changed_fields or [])
         case "TRUNCATE":
             return short(entry.partition or entry.table_name)
-        case "INSERT" | "DELETE" | "SNAPSHOT" | "GONE" | "DDL":
+        case "INSERT" | "DELETE" | "SNAPSHOT" | "GONE" | "DDL" | "READ":
             return short(entry.table_name)
         case _:
             assert_never(entry.operation)

@@ -6,6 +6,7 @@ from typing import Final
 from svc_pg.audit.keep.holds import Hold
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.read_list import RecordRead
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, related
@@ -14,10 +15,12 @@ from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.integrity import proof_of, silences_of
 from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.database.pagination import Page
+from svc_pg.database.table_names import TableName
 
 _CHANGES: Final = 12
 """The entries on one page: each shows its fields, its transaction and its webhooks."""
 _HOLDS: Final = "5"
+_READS: Final = {"limit": "5"}
 
 
 async def record_page(request: PageRequest) -> Answer:
@@ -45,10 +48,18 @@ async def record_page(request: PageRequest) -> Answer:
         "work": Work(most=MOST_IN_A_LIST),
         "filters": filters,
         "silences": await silences_of(request, table),
+        "reads": await _reads(request, table, record_id) if page.data else None,
         "holds": await _holds(request, filters) if page.data else [],
         "export": request.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
     return Html("record", values, 200 if page.data or position else 404)
+
+
+async def _reads(request: PageRequest, table: str, record_id: str) -> Page[RecordRead] | None:
+    """The newest reads of the record; None if they are not recorded."""
+    if not await request.has_reads(str(TableName.parse(table))):
+        return None
+    return await request.api.get(Page[RecordRead], "audit", "records", table, record_id, "reads", query=_READS)
 
 
 async def _holds(request: PageRequest, filters: Mapping[str, str]) -> Sequence[Hold]:

@@ -34,6 +34,7 @@ def audited_tables(conn: DbApiConnection, server: Server, config: Config) -> tup
     Raises ConfigError, and UnknownTableError that names every missing table.
     """
     others = ['audit.unattributed = "refuse"'] if config.audit.unattributed == "refuse" else []
+    others += [f'table "{table.name}": record_reads = true' for table in config.audit.tables if table.record_reads]
     refuse_unsupported(config, "MariaDB" if server.is_mariadb else "MySQL", others)
     audited = resolve(config.audit.tables, table_names(conn, server.database), default_schema=server.database)
     ways = roots(audited, read_foreign_keys(conn))

@@ -34,7 +34,8 @@ def audited_tables(cursor: sqlite3.Cursor, config: Config) -> Mapping[TableName,
             f'table "{table.name}": on_error = "warn" needs a handler of errors'
             for table in config.audit.tables
             if table.on_error == "warn"
-        ],
+        ]
+        + [f'table "{table.name}": record_reads = true' for table in config.audit.tables if table.record_reads],
     )
     wanted = resolve(config.audit.tables, table_names(cursor), default_schema=SCHEMA)
     found = read_tables(cursor, wanted)

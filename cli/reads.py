@@ -1,0 +1,61 @@
+"""The command ``reads``."""
+
+from typing import Annotated
+
+import typer
+
+from svc_pg import audit
+from svc_pg.formats import human_times
+
+from . import output, records
+from .database import connect, log_instead
+from .format_difference import actor_text
+from .json_text import printable
+from .options import After, Json, Limit, PostgresUrl
+
+app = typer.Typer()
+
+
+@app.command()
+def reads(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")],
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="The record's key. Default: all records of the table.")
+    ] = None,
+    *,
+    limit: Limit = 20,
+    after: After = None,
+    database_url: PostgresUrl = None,
+    json: Json = False,
+) -> None:
+    """Show who read a record, or records of a table, the newest first; tables with record_reads have that."""
+    wanted = audit.reads(table, key).limit(limit)
+    with connect(database_url, instead=log_instead(table, key)) as conn:
+        page = (wanted if after is None else wanted.after(after)).list(conn)
+        while not page.data and page.next_cursor is not None:  # none of those that it looked at was of this record
+            page = wanted.after(page.next_cursor).list(conn)
+    if json:
+        records.show_json(page)
+        return
+    for read in page:
+        output.data(_line(read, is_of_record=key is not None))
+    if not page.data:
+        output.words("No reads are on record. They are of tables with record_reads = true in the configuration.")
+    output.more(page.next_cursor)
+
+
+def _line(read: audit.RecordRead, *, is_of_record: bool) -> str:
+    number = "any records" if read.records is None else "1 record" if read.records == 1 else f"{read.records} records"
+    return "  ".join(
+        part
+        for part in (
+            human_times.second(read.timestamp),
+            actor_text(read.actor_id, read.db_user),
+            read.through.ljust(7),
+            number,
+            "" if read.is_certain or not is_of_record else "perhaps this one",
+            "" if read.question is None else printable(str(read.question)),
+            f"[entry {read.entry_id}]",
+        )
+        if part
+    )

@@ -1,0 +1,106 @@
+"""Record who reads records of marked tables in the console, before the answer goes out."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from svc_pg.audit.reads.reading import collected, collecting, of_entries
+from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
+from svc_pg.console.audit_log import ConsoleLog
+from svc_pg.console.calling import call
+from svc_pg.console.database import Database, actor_of
+from svc_pg.console.products import Product, ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, explained, unavailable
+from svc_pg.errors import ReadNotRecordedError
+
+MARKS_SECONDS: Final = 15
+_UNSAID: Final = frozenset({"contains", "text", "context", "record", "cursor", "before", "after", "q", "where"})
+"""The parameters whose values may be those of a person, or are long."""
+
+Found = TypeVar("Found", bound=Iterable[Any])
+
+logger = logging.getLogger("svc_pg.console")
+
+
+class KnownMarks:
+    """The tables whose reads are recorded, as the database last told: an install changes them."""
+
+    def __init__(self) -> None:
+        self._marks: Marks = {}
+        self._until = 0.0
+
+    async def of(self, database: Database) -> Marks:
+        """The marks, at most 15 seconds old."""
+        if time.monotonic() >= self._until:
+            async with database.connection() as conn:
+                self._marks = marks_of(await (await conn.execute(MARKED)).fetchall())
+            self._until = time.monotonic() + MARKS_SECONDS
+        return self._marks
+
+
+def noted(entries: Found) -> Found:
+    """The same entries, which the answer under way shows."""
+    if (reading := collected()) is not None:
+        reading.add(of_entries(entries))
+    return entries
+
+
+async def write_reads(
+    request: AuthenticatedRequest,
+    database: Database,
+    documents: Sequence[dict[str, object]],
+    marks: Marks,
+    *,
+    may_write: bool,
+) -> None:
+    """Write the entries of an answer. Raises Problem 503 if that is not possible and some must be written."""
+    try:
+        if database.is_read_only or not may_write:
+            tell_unrecorded(documents, marks)
+            return
+        async with database.connection() as conn:
+            wanted = adding(documents, actor_of(request))
+            [entries] = await (await conn.execute(wanted.text, wanted.params)).fetchone() or [None]
+        if entries is None:
+            tell_unrecorded(documents, marks)
+    except ReadNotRecordedError as error:
+        raise unavailable("read_not_recorded", _sentences(error)) from error
+
+
+def _sentences(error: ReadNotRecordedError) -> str:
+    text = explained(error)
+    return text[:1].upper() + text[1:]
+
+
+def question_of(request: AuthenticatedRequest, of: str) -> dict[str, object]:
+    """The question of a call: its route, the permission of its session, and its filters, without values of searches."""
+    filters: dict[str, object] = {
+        name: "*" if name in _UNSAID else request.query.getlist(name) for name in request.query
+    }
+    return {"of": of, "permission": " ".join(request.session.permissions), **filters}
+
+
+def recording(product: Product, log: ConsoleLog) -> Product:
+    """The product, whose answers go out when it is recorded what they show."""
+    return replace(product, endpoints=[_recording(endpoint, log) for endpoint in product.endpoints])
+
+
+def _recording(endpoint: ProductEndpoint, log: ConsoleLog) -> ProductEndpoint:
+    if endpoint.method != "GET":
+        return endpoint
+    handler: Callable[[AuthenticatedRequest], ConsoleResponse | Awaitable[ConsoleResponse]] = endpoint.handler
+    of = endpoint.operation_id or endpoint.path
+
+    async def answer(request: AuthenticatedRequest) -> ConsoleResponse:
+        if collected() is not None:  # a page, which records all that it shows at once
+            return await call(handler, request)
+        with collecting("api", {}) as reading:
+            response = await call(handler, request)
+        if not reading.is_empty:
+            reading.question = question_of(request, of)
+            await log.record_reads(request, reading)
+        return response
+
+    return replace(endpoint, handler=answer)
