@@ -1,6 +1,5 @@
--- Tenants with some letters, those that begin with them first: of messages, one step in their index each, first from the
--- letters on and then from the first tenant on; and of the newest endpoints. `looked_at` is the number of steps or
--- endpoints, whichever is greater
+-- Tenants with some letters, those that begin with them first: of messages, one step in their index each, from the
+-- letters on and then from the first tenant on; and of the newest endpoints
 with recursive beginning(tenant, step) as (
     (select m.tenant, 1 from svc.webhook_messages m where m.tenant >= %(text)s order by m.tenant limit 1)
     union all
