@@ -105,7 +105,8 @@ def _filter(words: Vocabulary, key: str, *, is_excluded: bool) -> ListFilter:
     if is_excluded and words.find(key, is_excluded=False):
         raise QuestionError(f"{key} has no “not”. These have: {_known(words, '-')}.")
     name = _shown(key)
-    raise QuestionError(f'There is no key {name}. Known are {_known(words)}. To search for it, write "{name}:…".')
+    search = f' To search for it, write "{name}:…".' if words.has_words else ""
+    raise QuestionError(f"There is no key {name}. Known are {_known(words)}.{search}")
 
 
 def _values(text: str, at: int, wanted: ListFilter) -> tuple[tuple[str, ...], int]:
