@@ -25,7 +25,7 @@ class Selects:
     ``words`` say which rows it selects, and ``example`` is one of its texts. ``word`` stands before its value on pages.
     Its name in the API is its key in camelCase unless ``api`` is another, and its ``option`` has hyphens. The query has
     a method of its key, which gets the value, or all values of a list of texts; or ``apply`` is called with the query
-    and the value.
+    and the value. A text that ``is_search`` has words of its own language, such as ``-without`` and ``"a phrase"``.
     """
 
     words: str
@@ -34,6 +34,7 @@ class Selects:
     option: str = ""
     example: str = ""
     is_id: bool = False
+    is_search: bool = False
     apply: Callable[[Any, Any], Any] | None = None
 
 
@@ -49,6 +50,7 @@ class ListFilter:
     api: str
     option: str
     example: str
+    is_search: bool
     apply: Callable[[Any, Any], Any] | None
 
     def add(self, query: Any, value: Any) -> Any:
@@ -114,6 +116,7 @@ def _filter(name: str, hint: Any) -> ListFilter:
         selects.api or _camel(name),
         selects.option or name.replace("_", "-"),
         selects.example or _EXAMPLES.get(kind, ""),
+        selects.is_search,
         selects.apply,
     )
 

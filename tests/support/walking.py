@@ -37,7 +37,7 @@ class Parsed:
 class Walk:
     """A walk through a site, from its ``start``. It opens ``each`` pages of a path, more for new parameters.
 
-    It sends only search forms, with ``term`` in their fields.
+    It sends only search forms, with ``term`` in their fields; a bar for questions with its own example.
     """
 
     start: str
@@ -125,6 +125,7 @@ class _Reader(HTMLParser):
         self.found = Parsed()
         self._address = address
         self._form: Form | None = None
+        self._is_bar = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -132,10 +133,12 @@ class _Reader(HTMLParser):
             self.found.links.append(urljoin(self._address, given["href"]))
         elif tag == "form":
             action = urljoin(self._address, given.get("action") or self._address)
+            self._is_bar = given.get("class") == "ask"
             self._form = Form(self._address, given.get("method", "get").upper(), action)
             self.found.forms.append(self._form)
         elif self._form is not None and tag in ("input", "button") and given.get("name"):
-            example = given.get("placeholder", "") if self._form.method == "POST" else ""
+            has_example = self._form.method == "POST" or (self._is_bar and given["name"] == "q")
+            example = given.get("placeholder", "") if has_example else ""
             fields = (*self._form.fields, (given["name"], given.get("value") or example))
             is_typed = given.get("type", "text") in ("search", "text") and tag == "input"
             self._form = replace(self._form, fields=fields, is_question=self._form.is_question or is_typed)

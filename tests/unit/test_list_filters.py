@@ -70,7 +70,7 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "replays": Surfaces(webhooks.deliveries.replay, "post /webhooks/endpoints/{id}/replay", "webhooks replay", None),
     "endpoints": Surfaces(webhooks.endpoints.list, "get /webhooks/endpoints", "webhooks list", "/endpoints"),
     "health": Surfaces(webhooks.endpoints.health, "get /webhooks/endpoints/health", "webhooks health", None),
-    "messages": Surfaces(webhooks.messages.list, "get /webhooks/messages", "webhooks messages", None),
+    "messages": Surfaces(webhooks.messages.list, "get /webhooks/messages", "webhooks messages", "/messages"),
     "traffic": Surfaces(webhooks.traffic.read, "get /webhooks/stats", "webhooks traffic", None),
     "entries": Surfaces(AuditQuery, "get /audit/entries", "log", "/audit"),
     "entries by transaction": Surfaces(None, "get /audit/transactions", None, None),

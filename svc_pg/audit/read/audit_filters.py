@@ -133,6 +133,7 @@ class SearchFilter(TypedDict, total=False):
             words='entries with these words in their snapshots or description; "of a phrase", or, -without',
             example="refund -test",
             word="Words",
+            is_search=True,
             apply=search.with_text,
         ),
     ]

@@ -946,6 +946,13 @@ class AsyncDeliveries:
         """
         return await self._api.answer(ops.DELIVERIES_REQUEST, Arguments(path=[id]))
 
+    async def values(self, **query: Unpack[requests.DeliveriesValuesQuery]) -> models.FilterValues:
+        """Values of a filter that have some letters, for example endpoints by their description.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.DELIVERIES_VALUES, Arguments(query=query))
+
 
 class AsyncMessages:
     """The operations ``messages``."""

@@ -944,6 +944,13 @@ class Deliveries:
         """
         return self._api.answer(ops.DELIVERIES_REQUEST, Arguments(path=[id]))
 
+    def values(self, **query: Unpack[requests.DeliveriesValuesQuery]) -> models.FilterValues:
+        """Values of a filter that have some letters, for example endpoints by their description.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.DELIVERIES_VALUES, Arguments(query=query))
+
 
 class Messages:
     """The operations ``messages``."""

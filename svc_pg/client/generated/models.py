@@ -54,6 +54,8 @@ __all__ = [
     "Facets",
     "FieldDiff",
     "FieldOrigin",
+    "FilterValue",
+    "FilterValues",
     "Health",
     "Hold",
     "HorizonHolder",
@@ -2160,6 +2162,26 @@ class EndpointActivity(Answer):
     """Its traffic hour by hour, oldest first."""
     is_estimate: bool
     """True if the numbers come from a sample."""
+
+
+class FilterValue(Answer):
+    """A value of a filter, and what people call it."""
+
+    value: str
+    """The value, as the filter takes it."""
+    name: str
+    """Its name; the value itself, unless that is an id."""
+    about: str
+    """A note, or an empty text."""
+
+
+class FilterValues(Answer):
+    """Values of a filter that have a text in them."""
+
+    data: Sequence[FilterValue]
+    """The values, 10 at most."""
+    is_complete: bool
+    """False if only a part was looked at: the newest 10,000 endpoints, or the first 1,000 tenants of messages."""
 
 
 class PendingPortalLink(Answer):

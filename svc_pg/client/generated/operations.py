@@ -203,6 +203,9 @@ ENDPOINTS_ACTIVITY: Final = Operation(
     query=requests.EndpointsActivityQuery,
     with_commas=("ids",),
 )
+DELIVERIES_VALUES: Final = Operation(
+    "GET", "/webhooks/values", models.FilterValues, query=requests.DeliveriesValuesQuery
+)
 PORTAL_SESSIONS_LIST: Final = Operation("GET", "/webhooks/portal-sessions", models.PendingPortalLinks)
 PORTAL_SESSIONS_CREATE: Final = Operation(
     "POST",

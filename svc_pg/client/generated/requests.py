@@ -34,6 +34,7 @@ __all__ = [
     "DeliveriesCountsQuery",
     "DeliveriesListPage",
     "DeliveriesListQuery",
+    "DeliveriesValuesQuery",
     "DisableEndpointRequest",
     "Duration",
     "EndpointsActivityQuery",
@@ -978,6 +979,15 @@ class EndpointsActivityQuery(TypedDict, total=False):
     """The ids of up to 100 endpoints, with commas between them."""
     hours: int | None
     """How many hours back."""
+
+
+class DeliveriesValuesQuery(TypedDict, total=False):
+    """The parameters of ``deliveries.values``."""
+
+    of: Required[Literal["endpoint", "event", "tenant"]]
+    """The filter whose values are wanted."""
+    text: str | None
+    """Letters that the values have, in whatever case; of an endpoint its description, or its URL without the query."""
 
 
 class TenantsListQuery(TypedDict, total=False):

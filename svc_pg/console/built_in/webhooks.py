@@ -12,6 +12,7 @@ from svc_pg.console.built_in.webhook_messages import MessageRoutes
 from svc_pg.console.built_in.webhook_portal import PortalRoutes
 from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
 from svc_pg.console.built_in.webhook_transactions import TransactionDeliveryRoutes
+from svc_pg.console.built_in.webhook_values import WebhookValueRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.console.sign_in.known_tenants import KnownTenants
@@ -36,6 +37,7 @@ def webhooks_product(
         FilterTrialRoutes(database),
         EventRoutes(database),
         TrafficRoutes(database),
+        WebhookValueRoutes(database),
         PortalRoutes(database, settings.console_public_url, tenants),
     )
     return Product(

@@ -27,6 +27,11 @@ def used(request: PageRequest, words: Collection[str]) -> dict[str, str]:
     return {name: request.query[name] for name in words if request.query.get(name)}
 
 
+def in_lists(filters: Mapping[str, str]) -> dict[str, list[str]]:
+    """The same filters as a question has them, which may have several values of one."""
+    return {name: [value] for name, value in filters.items()}
+
+
 def chips(
     filters: Mapping[str, str],
     words: Mapping[str, str],

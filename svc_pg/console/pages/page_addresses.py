@@ -75,6 +75,10 @@ class Addresses:
         """One delivery."""
         return self._url("deliveries", delivery_id)
 
+    def messages(self, **filters: str | Sequence[str]) -> str:
+        """The messages of webhooks."""
+        return self._url("messages", query=filters)
+
     def endpoints(self, **filters: str | Sequence[str]) -> str:
         """The endpoints of webhooks."""
         return self._url("endpoints", query=filters)

@@ -23,6 +23,9 @@ PERMISSIONS: Sequence[Permission] = ("admin", "write", "read")
 FILES = {
     "/audit/export",
     "/audit/offers",
+    "/deliveries/offers",
+    "/endpoints/offers",
+    "/messages/offers",
     "/search/suggestions",
     "/audit/entries/:id/:side",
     "/audit/entries/:id/revert.sql",

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
-from svc_pg.console.pages.questions import completion
-from svc_pg.console.pages.questions.completion import Unfinished, unfinished
-from svc_pg.console.pages.questions.reading import MOST_CHARACTERS, terms
-from svc_pg.console.pages.questions.words import vocabulary
+from svc_pg.questions import completion
+from svc_pg.questions.completion import Known, Unfinished, unfinished
+from svc_pg.questions.reading import MOST_CHARACTERS, terms
+from svc_pg.questions.words import vocabulary
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from tests.unit.console.test_questions import TEXTS
 
 WORDS = vocabulary(EntryFilter, SearchFilter)
@@ -55,7 +56,7 @@ def test_an_offer_is_the_whole_text_with_it(text: str, offers: list[str]) -> Non
 def test_a_value_is_looked_up_by_what_is_typed_of_it(text: str, before: str, typed: str) -> None:
     part = part_of(text)
     assert (part.before, part.typed) == (before, typed)
-    [first, *_] = completion.offers(part, ["<b>, x"])
+    [first, *_] = completion.offers(part, [Known("<b>, x")])
     assert first.text == before + '"<b>, x" '
 
 
@@ -63,13 +64,23 @@ def test_nothing_is_offered_for_what_is_no_key_or_too_long() -> None:
     for text in ("aktor:m", '"tent', "10:3", "x" * (MOST_CHARACTERS + 1)):
         assert unfinished(text, WORDS) is None
     part = part_of("x " * (MOST_CHARACTERS // 2 - 4) + "actor:")
-    assert completion.offers(part, ["a" * 20]) == []
+    assert completion.offers(part, [Known("a" * 20)]) == []
+
+
+def test_a_list_without_times_offers_none_and_a_flag_has_two_values() -> None:
+    words = vocabulary(EndpointFilter)
+    part = unfinished("t", words)
+    assert part is not None
+    assert [each.shown for each in completion.keys(part, words)] == ["tenant:", "text:"]
+    part = unfinished("needs-attention:t", words)
+    assert part is not None
+    assert [each.text for each in completion.choices(part)] == ["needs-attention:true "]
 
 
 @given(TEXTS, st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9))
 def test_an_offer_is_read_as_the_value_that_it_shows(text: str, value: str) -> None:
     part = unfinished(f"{text} actor:", WORDS)
     if part is not None and part.filter is not None and part.filter.api == "actor" and part.before.endswith(" actor:"):
-        [made] = completion.offers(part, [value])
+        [made] = completion.offers(part, [Known(value)])
         *_, last = terms(made.text[len(text) :], WORDS)
         assert last.values == (value,)

@@ -8,14 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
-from svc_pg.console.pages.questions.reading import MOST_TERMS, QuestionError, read
-from svc_pg.console.pages.questions.words import takes_several, vocabulary
-from svc_pg.console.pages.questions.writing import written
 from svc_pg.database.filters import MAX_VALUES, filters_of
+from svc_pg.questions.reading import MOST_TERMS, QuestionError, read
+from svc_pg.questions.words import Vocabulary, vocabulary
+from svc_pg.questions.writing import written
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
+from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
+from svc_pg.webhooks.messages.message_queries import MessageFilter
 
 NOW: Final = datetime(2026, 11, 28, 8, 30, tzinfo=UTC)
 WORDS: Final = vocabulary(EntryFilter, SearchFilter)
 UNSEARCHED: Final = vocabulary(EntryFilter)
+OTHERS: Final = {each.__name__: vocabulary(each) for each in (DeliveryFilter, MessageFilter, EndpointFilter)}
+ID: Final = "0190c0de-7a11-7c01-8000-000000000001"
+YESTERDAY: Final = {"since": ["2026-11-27"], "until": ["2026-11-28"]}
 PIECES: Final = [
     *("actor:", "-actor:", "table:", "severity:", "min-severity:", "since:", "until:", "text:", "record:", "Actor:"),
     *("mara", "critical", "today", "yesterday", "1h", "2026-11-27", "2026-13-45", "9999-12-31", "or", "-tent", "é"),
@@ -135,6 +141,58 @@ def test_every_filter_of_the_log_has_a_key() -> None:
     assert len(WORDS.filters) == len(declared)
 
 
+@pytest.mark.parametrize(
+    ("list_", "text", "filters"),
+    [
+        ("DeliveryFilter", "status:FAILED 24h", {"status": ["failed"], "since": ["24h"]}),
+        ("DeliveryFilter", f"endpoint:{ID} finished-since:1h", {"endpointId": [ID], "finishedSince": ["1h"]}),
+        ("DeliveryFilter", f"ids:{ID},b", {"ids": [f"{ID},b"]}),
+        ("MessageFilter", "event:order.paid yesterday", {"event": ["order.paid"], **YESTERDAY}),
+        ("EndpointFilter", "needs-attention:true", {"needsAttention": ["true"]}),
+        ("EndpointFilter", "north wind status:active", {"status": ["active"], "text": ["north wind"]}),
+        ("EndpointFilter", '"north  wind"', {"text": ["north  wind"]}),
+        ("EndpointFilter", "today", {"text": ["today"]}),
+        ("EndpointFilter", 'text:"say \\"no\\""', {"text": ['say "no"']}),
+    ],
+)
+def test_other_lists_are_asked_by_their_own_filters(list_: str, text: str, filters: dict[str, list[str]]) -> None:
+    words = OTHERS[list_]
+    assert read(text, words, now=NOW) == filters
+    assert read(written(filters, words), words, now=NOW) == filters
+
+
+@pytest.mark.parametrize(
+    ("list_", "text", "said"),
+    [
+        ("DeliveryFilter", "tent", "This list cannot be searched for words. It knows the keys since, until, status"),
+        ("DeliveryFilter", "-status:failed", "status has no “not”. These have: none."),
+        ("DeliveryFilter", "status:failed status:pending", "status: is given twice."),
+        ("DeliveryFilter", "aktor:mara", "finished-since, finished-until."),
+        ("EndpointFilter", "since:1h", "There is no key since. Known are status, tenant, event, text, "),
+        ("EndpointFilter", "needs-attention:maybe", "needs-attention: cannot be “maybe”: write true or false."),
+        ("EndpointFilter", '-"north wind"', "Words have no “not” in this list"),
+        ("EndpointFilter", 'shop "north wind"', "The text to search for is given twice."),
+    ],
+)
+def test_other_lists_say_what_they_cannot_be_asked(list_: str, text: str, said: str) -> None:
+    with pytest.raises(QuestionError) as error:
+        read(text, OTHERS[list_], now=NOW)
+    assert said in str(error.value)
+
+
+@given(TEXTS, st.sampled_from([*OTHERS]))
+def test_no_text_makes_anything_else_in_other_lists(text: str, list_: str) -> None:
+    words = OTHERS[list_]
+    try:
+        found = read(text, words, now=NOW)
+    except QuestionError as error:
+        found, text = {}, str(error)
+    assert len(text) < 600
+    again = written(found, words)
+    assert read(again, words, now=NOW) == found
+    assert written(read(again, words, now=NOW), words) == again
+
+
 @given(TEXTS)
 def test_no_text_makes_anything_but_a_question_or_a_plain_error(text: str) -> None:
     found = answered(text)
@@ -147,18 +205,23 @@ def test_no_text_makes_anything_but_a_question_or_a_plain_error(text: str) -> No
     assert written(asked(again), WORDS) == again
 
 
-@given(st.data())
-def test_filters_of_an_address_are_the_same_after_the_text(data: st.DataObject) -> None:
+@pytest.mark.parametrize("words", [WORDS, *OTHERS.values()], ids=["EntryFilter", *OTHERS])
+@given(data=st.data())
+def test_filters_of_an_address_are_the_same_after_the_text(words: Vocabulary, data: st.DataObject) -> None:
     filters: dict[str, list[str]] = {}
-    for each in data.draw(st.lists(st.sampled_from([*WORDS.filters.values()]), unique_by=lambda f: f.api)):
+    for each in data.draw(st.lists(st.sampled_from([*words.filters.values()]), unique_by=lambda f: f.api)):
         if each.choices:
             values = st.sampled_from(each.choices)
         elif each.kind == "time":
             values = st.sampled_from(["1h", "7d", "2026-11-27", "2026-11-28", "2026-11-27T10:00:00+01:00", "P1D"])
         elif each.kind == "number":
             values = st.integers(0, 10**17).map(str)
+        elif each.kind == "flag":
+            values = st.sampled_from(["true", "false"])
+        elif each.kind == "ids":
+            values = st.lists(VALUES.filter(lambda v: "," not in v), min_size=1, max_size=30, unique=True).map(",".join)
         else:
             values = VALUES
-        most = 3 if takes_several(each) else 1
+        most = 3 if each.kind == "texts" else 1
         filters[each.api] = data.draw(st.lists(values, min_size=1, max_size=most, unique=True))
-    assert asked(written(filters, WORDS)) == filters
+    assert read(written(filters, words), words, now=NOW) == filters

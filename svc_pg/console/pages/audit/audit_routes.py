@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from svc_pg.console.pages import asking
 from svc_pg.console.pages.audit import (
     as_of_page,
-    asking,
     coverage_page,
     entry,
     log,

@@ -7,7 +7,7 @@ from typing import Final
 
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.console.pages import charts
-from svc_pg.console.pages.audit.selection import FROM_START
+from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.page_request import PageRequest
 
 MOST_BARS: Final = 60

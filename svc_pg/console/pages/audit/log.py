@@ -9,11 +9,12 @@ from svc_pg.audit.read import stats
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
+from svc_pg.console.pages import asking
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
-from svc_pg.console.pages.audit import asking, changes, record_names, related, selection
+from svc_pg.console.pages.asking import FROM_START
+from svc_pg.console.pages.audit import changes, record_names, related, selection
 from svc_pg.console.pages.audit.histogram import Histogram, histogram
-from svc_pg.console.pages.audit.selection import FROM_START
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
 from svc_pg.console.pages.problems import headers_of
@@ -45,7 +46,7 @@ class _Shown:
 
 async def log_page(request: PageRequest) -> Answer:
     """A page of transactions or entries; an invalid filter stays in the form, with its problem."""
-    filters = selection.used(request)
+    filters, words = selection.used(request), selection.words_of(request)
     position = {name: request.query[name] for name in POSITIONS if request.query.get(name)}
     has_rows = _has_rows(request, position)
     problem: Problem | None = None
@@ -53,7 +54,7 @@ async def log_page(request: PageRequest) -> Answer:
     facets: Facets | None = None
     by_time: Histogram | None = None
     try:
-        if (leads_to := asking.answered(request)) is not None:
+        if (leads_to := asking.answered(request, words, filters)) is not None:
             return leads_to
         shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
         which = selection.without_search(filters)
@@ -61,13 +62,7 @@ async def log_page(request: PageRequest) -> Answer:
         counted = await request.api.get(AuditStats, "audit", "stats", query={**which, "newest": "true"})
         by_time = histogram(request, counted, which)
     except Problem as error:
-        if error.code not in (
-            "invalid_parameter",
-            "invalid_value",
-            "unknown_entry",
-            "not_supported",
-            "database_timeout",
-        ):
+        if error.code not in (*asking.SAID, "unknown_entry", "not_supported"):
             raise
         problem = error
     values = {
@@ -86,7 +81,7 @@ async def log_page(request: PageRequest) -> Answer:
         "is_search": selection.is_search(filters),
         "most_searched": selection.most_searched(filters),
         "problem": problem,
-        "bar": asking.bar(request),
+        "bar": asking.bar(request, words, filters),
         "periods": _PERIODS,
         "changes": changes,
         "cleared": request.to.entries(),

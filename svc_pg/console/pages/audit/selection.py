@@ -8,16 +8,17 @@ from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.console.pages import charts
+from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.database.filters import filters_of
-
-FROM_START: Final = {"cursor": None, "before": None, "around": None}
-"""The parameters that a changed filter takes out of the address: those of a position in the list."""
+from svc_pg.questions.words import Vocabulary, vocabulary
 
 _SEARCH: Final = {each.api: each.word for each in filters_of(SearchFilter).values()}
 WORDS: Final[Mapping[str, str]] = {each.api: each.word for each in filters_of(EntryFilter).values()} | _SEARCH
+_ALL: Final = vocabulary(EntryFilter, SearchFilter)
+_WITHOUT_SEARCH: Final = vocabulary(EntryFilter)
 _AGO: Final = {"1h": "1 hour ago", "24h": "24 hours ago", "7d": "7 days ago", "30d": "30 days ago"}
 _SHOWN: Final = 8
 _LONGEST: Final = 60
@@ -48,6 +49,11 @@ def used(request: PageRequest) -> dict[str, list[str]]:
     """The filters in the address, by the names of the API, without the empty fields of a form."""
     found = {name: [value for value in request.query.getlist(name) if value] for name in WORDS}
     return {name: values for name, values in found.items() if values}
+
+
+def words_of(request: PageRequest) -> Vocabulary:
+    """The keys of a question to the log that the console shows."""
+    return _ALL if request.has_past else _WITHOUT_SEARCH
 
 
 def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

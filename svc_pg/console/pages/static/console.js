@@ -345,7 +345,7 @@ function step(by) {
 }
 const acts = {
   g: () => { going = Date.now() },
-  "/": () => $("input[type=search]")?.focus(),
+  "/": () => $(".find input, .ask input, input[type=search]")?.focus(),
   "?": () => $("#keys")?.showModal(),
   j: () => step(1),
   k: () => step(-1),

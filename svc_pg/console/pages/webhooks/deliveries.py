@@ -3,21 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Final, Literal
 
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
+from svc_pg.console.pages import asking
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.list_filters import chips, used, words_of
+from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.problems import needs_write
+from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import exact
+from svc_pg.questions.words import vocabulary
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -26,6 +27,7 @@ from svc_pg.webhooks.messages.message_queries import Message
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 
 WORDS: Final = words_of(DeliveryFilter)
+KEYS: Final = vocabulary(DeliveryFilter)
 _IN_FORM: Final = ("status", "event", "tenant", "since")
 _SHOWN: Final = 5
 _EMPTY: Final[Page[Delivery]] = Page([], None)
@@ -50,10 +52,12 @@ async def deliveries_page(request: PageRequest) -> Answer:
     problem: Problem | None = None
     page, counts = _EMPTY, list[StatusCount]()
     try:
+        if (leads_to := asking.answered(request, KEYS, in_lists(wanted))) is not None:
+            return leads_to
         page = await request.api.get(Page[Delivery], "webhooks", "deliveries", query=request.list_query(**wanted))
         counts = await request.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=filters)
     except Problem as refused:
-        if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+        if refused.code not in asking.SAID:
             raise
         problem = refused
     shown = await rows(request, page.data)
@@ -67,10 +71,13 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "chips": chips(
             filters, WORDS, without=_IN_FORM, shown={"endpointId": endpoint_names[0]} if endpoint_names else {}
         ),
+        "bar": asking.bar(request, KEYS, in_lists(wanted)),
         "periods": PERIODS,
         "problem": problem,
     }
-    return Html("deliveries", values, 200 if problem is None else problem.status)
+    if problem is None:
+        return Html("deliveries", values)
+    return Html("deliveries", values, problem.status, headers_of(problem))
 
 
 async def confirm(request: PageRequest) -> Answer:

@@ -7,17 +7,18 @@ from typing import Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
 from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
-from svc_pg.console.pages import charts
+from svc_pg.console.pages import asking, charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
-from svc_pg.console.pages.list_filters import chips, used, words_of
+from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.problems import needs_write
+from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
+from svc_pg.questions.words import vocabulary
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -27,6 +28,7 @@ from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
 WORDS: Final = words_of(EndpointFilter)
+KEYS: Final = vocabulary(EndpointFilter)
 _TABS: Final = ("status", "needsAttention")
 _TRIED: Final = "filter_tried"
 
@@ -44,11 +46,19 @@ class Row:
 
 
 async def endpoints_page(request: PageRequest) -> Answer:
-    """Endpoints, newest first: those that the filters select."""
+    """Endpoints, newest first: those that the filters select; an invalid one stays in the form, with its problem."""
     wanted = used(request, WORDS)
-    page = await request.api.get(
-        Page[Endpoint], "webhooks", "endpoints", query={**request.list_query(**wanted), "limit": _SIZE}
-    )
+    problem: Problem | None = None
+    page: Page[Endpoint] = Page([], None)
+    query = {**request.list_query(**wanted), "limit": _SIZE}
+    try:
+        if (leads_to := asking.answered(request, KEYS, in_lists(wanted))) is not None:
+            return leads_to
+        page = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
+    except Problem as refused:
+        if refused.code not in asking.SAID:
+            raise
+        problem = refused
     filters = {name: value for name, value in wanted.items() if name not in _TABS}
     values = {
         "page": page,
@@ -56,9 +66,13 @@ async def endpoints_page(request: PageRequest) -> Answer:
         "wanted": wanted,
         "filters": filters,
         "chips": chips(filters, WORDS, without=_TABS),
+        "bar": asking.bar(request, KEYS, in_lists(wanted)),
+        "problem": problem,
         "hours": HOURS,
     }
-    return Html("endpoints", values)
+    if problem is None:
+        return Html("endpoints", values)
+    return Html("endpoints", values, problem.status, headers_of(problem))
 
 
 async def new(request: PageRequest) -> Answer:

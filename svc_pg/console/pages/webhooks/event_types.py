@@ -13,6 +13,7 @@ from svc_pg.webhooks.events.own_events import OWN_EVENTS
 
 _LONGEST: Final = 64 * 1024
 _OF_AUDIT_TRAIL: Final = "audit."
+_OWN: Final = frozenset(event.name for event in OWN_EVENTS)
 
 
 async def event_types_page(request: PageRequest) -> Answer:
@@ -26,14 +27,14 @@ def divided(request: PageRequest, types: Iterable[EventType]) -> Mapping[str, Se
 
     Events of the audit trail are for those alone who are shown it.
     """
-    names = {event.name for event in OWN_EVENTS}
-    every = [
-        each
-        for each in types
-        if each.name not in names or request.has("audit") or not each.name.startswith(_OF_AUDIT_TRAIL)
-    ]
-    own = [each for each in every if each.name in names]
+    every = [each for each in types if is_shown(request, each.name)]
+    own = [each for each in every if each.name in _OWN]
     return {"types": [each for each in every if each not in own], "own_types": own}
+
+
+def is_shown(request: PageRequest, event: str) -> bool:
+    """True if the person is shown this event."""
+    return event not in _OWN or request.has("audit") or not event.startswith(_OF_AUDIT_TRAIL)
 
 
 async def event_type_page(request: PageRequest) -> Answer:

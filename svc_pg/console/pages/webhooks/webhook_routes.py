@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import navigation
+from svc_pg.console.pages.asking import QUESTION
 from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types, outage
+from svc_pg.console.pages.webhooks import (
+    deliveries,
+    delivery,
+    endpoint,
+    endpoints,
+    event_types,
+    messages,
+    offers,
+    outage,
+)
 
 WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute(
@@ -16,8 +26,9 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         deliveries.deliveries_page,
         is_compressed=True,
         nav_item=NavItem(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
-        filters=[*deliveries.WORDS, *PAGES],
+        filters=[*deliveries.WORDS, *PAGES, QUESTION],
     ),
+    PageRoute("GET", "/deliveries/offers", offers.of_deliveries, is_compressed=True, filters=[QUESTION]),
     PageRoute(
         "GET",
         "/deliveries/change",
@@ -32,11 +43,21 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/deliveries/:id/cancel", delivery.cancel, page="/deliveries/:id"),
     PageRoute(
         "GET",
+        "/messages",
+        messages.messages_page,
+        is_compressed=True,
+        nav_item=NavItem(word="Messages", icon="mail", group=navigation.WEBHOOKS, key="m", product="webhooks"),
+        filters=[*messages.WORDS, *PAGES, QUESTION],
+    ),
+    PageRoute("GET", "/messages/offers", offers.of_messages, is_compressed=True, filters=[QUESTION]),
+    PageRoute(
+        "GET",
         "/endpoints",
         endpoints.endpoints_page,
         nav_item=NavItem(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
-        filters=[*endpoints.WORDS, *PAGES],
+        filters=[*endpoints.WORDS, *PAGES, QUESTION],
     ),
+    PageRoute("GET", "/endpoints/offers", offers.of_endpoints, is_compressed=True, filters=[QUESTION]),
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=["tenant", "event"], leads_to_change=True),
     PageRoute("POST", "/endpoints", endpoints.add, page="/endpoints/new"),
     PageRoute("GET", "/endpoints/:id", endpoint.endpoint_page),

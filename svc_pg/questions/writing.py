@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from svc_pg.console.pages.questions import times
-from svc_pg.console.pages.questions.reading import Term, terms
-from svc_pg.console.pages.questions.words import SINCE, TEXT, UNTIL, Vocabulary, takes_several, written_key
 from svc_pg.database.filters import ListFilter
+from svc_pg.questions import times
+from svc_pg.questions.reading import Term, terms
+from svc_pg.questions.words import SINCE, TEXT, UNTIL, Vocabulary, takes_several, written_key
 
 _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 
 def written(filters: Mapping[str, Sequence[str]], words: Vocabulary) -> str:
     """The question of filters, by their names in an address: keys in the order of the list, then times, then words."""
-    period = times.period_word(filters)
+    period = times.period_word(filters) if words.has_times else None
     parts = [
         term_of(wanted, filters[wanted.api])
         for wanted in words.filters.values()
@@ -31,6 +31,8 @@ def written(filters: Mapping[str, Sequence[str]], words: Vocabulary) -> str:
 def term_of(wanted: ListFilter, values: Sequence[str]) -> str:
     """A key with its values. An address may have several values of a filter that takes one: each is a term."""
     key = written_key(wanted.option)
+    if wanted.kind == "ids":  # an address has all ids in one value
+        values = [each for value in values for each in value.split(",")]
     quoted = [value_of(wanted, value) for value in dict.fromkeys(values)]
     return f"{key}:{','.join(quoted)}" if takes_several(wanted) else " ".join(f"{key}:{value}" for value in quoted)
 
@@ -46,7 +48,7 @@ def _spoken(texts: Sequence[str], words: Vocabulary) -> str:
     [text, *others] = texts
     try:
         found = list(terms(text, words))
-        are_words = all(_is_word(term) for term in found)
+        are_words = all(_is_word(term, words) for term in found)
     except ValueError:
         are_words = False
     if not others and are_words and " ".join(term.values[0] for term in found) == text:
@@ -54,5 +56,5 @@ def _spoken(texts: Sequence[str], words: Vocabulary) -> str:
     return term_of(words.filters[TEXT], texts)
 
 
-def _is_word(term: Term) -> bool:
-    return term.filter is None and not times.is_period(term.values[0])
+def _is_word(term: Term, words: Vocabulary) -> bool:
+    return term.filter is None and not (words.has_times and times.is_period(term.values[0]))

@@ -16,7 +16,7 @@ _NOT: Final = "not-"
 class Vocabulary:
     """The filters of a list by their keys, which are their options on the command line.
 
-    If one of them is ``text``, words without a key are its value.
+    If one of them is ``text``, words without a key are its value: a search, or letters as they are.
     """
 
     filters: Mapping[str, ListFilter]
@@ -25,6 +25,16 @@ class Vocabulary:
     def has_words(self) -> bool:
         """True if words without a key are searched for."""
         return TEXT in self.filters
+
+    @property
+    def has_search(self) -> bool:
+        """True if quotes and a minus before words are those of the search."""
+        return self.has_words and self.filters[TEXT].is_search
+
+    @property
+    def has_times(self) -> bool:
+        """True if a word such as ``yesterday`` says which rows are wanted."""
+        return SINCE in self.filters and UNTIL in self.filters
 
     @property
     def keys(self) -> list[str]:

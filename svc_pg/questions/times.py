@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from svc_pg.console.pages.questions.words import SINCE, UNTIL
 from svc_pg.formats import durations
+from svc_pg.questions.words import SINCE, UNTIL
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DURATION: Final = re.compile(r"[0-9][0-9a-z]{1,40}")

@@ -1,16 +1,17 @@
 """Complete a question: the part at the end of its text that is not finished, and the texts that could finish it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.console.pages.questions.reading import MOST_CHARACTERS
-from svc_pg.console.pages.questions.words import Vocabulary, takes_several
-from svc_pg.console.pages.questions.writing import value_of
 from svc_pg.database.filters import ListFilter
+from svc_pg.questions.reading import MOST_CHARACTERS
+from svc_pg.questions.words import Vocabulary, takes_several
+from svc_pg.questions.writing import value_of
 
 TIMES: Final = ("1h", "24h", "7d", "30d", "today", "yesterday")
+FLAGS: Final = ("true", "false")
 MOST_OFFERED: Final = 10
 
 _KEYED: Final = re.compile(r"(-?)([A-Za-z][A-Za-z_-]*):(.*)\Z", re.DOTALL)
@@ -32,10 +33,20 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An offer as it is shown, and the whole text with it."""
+    """An offer as it is shown, the whole text with it, and what is said about it."""
 
     shown: str
     text: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value of a filter. If it is an id, ``name`` is what people call it."""
+
+    value: str
+    name: str = ""
+    about: str = ""
 
 
 def unfinished(text: str, words: Vocabulary) -> Unfinished | None:
@@ -56,13 +67,13 @@ def unfinished(text: str, words: Vocabulary) -> Unfinished | None:
 
 
 def keys(part: Unfinished, words: Vocabulary) -> list[Offer]:
-    """The keys that begin with what is typed, and times."""
+    """The keys that begin with what is typed, and times if the list has some."""
     typed = part.typed.casefold()
     found = [f"{key}:" for key in words.keys if key.startswith(typed)]
     if not typed:
         found = [key for key in found if not key.startswith("-")]
     offers = [Offer(key, part.before + key) for key in found]
-    if typed:
+    if typed and words.has_times:
         offers += [Offer(time, f"{part.before}{time} ") for time in TIMES if time.startswith(typed)]
     return offers
 
@@ -71,15 +82,19 @@ def choices(part: Unfinished) -> list[Offer]:
     """The values that begin with what is typed, of a filter that has few, or of a time."""
     if part.filter is None:
         return []
-    known: Sequence[str] = TIMES if part.filter.kind == "time" else part.filter.choices
-    return offers(part, [each for each in known if each.casefold().startswith(part.typed.casefold())])
+    few: Mapping[str, Sequence[str]] = {"time": TIMES, "flag": FLAGS}
+    known = few.get(part.filter.kind, part.filter.choices)
+    return offers(part, [Known(each) for each in known if each.casefold().startswith(part.typed.casefold())])
 
 
-def offers(part: Unfinished, values: Iterable[str]) -> list[Offer]:
+def offers(part: Unfinished, values: Iterable[Known]) -> list[Offer]:
     """An offer for each value of the filter, as far as the question stays short enough."""
     if part.filter is None:
         return []
-    made = [Offer(value, f"{part.before}{value_of(part.filter, value)} ") for value in values]
+    made = [
+        Offer(each.name or each.value, f"{part.before}{value_of(part.filter, each.value)} ", each.about)
+        for each in values
+    ]
     return [each for each in made if len(each.text) <= MOST_CHARACTERS][:MOST_OFFERED]
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from svc_pg.console.pages.questions import times
-from svc_pg.console.pages.questions.words import TEXT, Vocabulary, takes_several, written_key
 from svc_pg.database.filters import MAX_VALUES, ListFilter
 from svc_pg.formats.unseen import marked
+from svc_pg.questions import times
+from svc_pg.questions.words import TEXT, Vocabulary, takes_several, written_key
 
 MOST_CHARACTERS: Final = 2000
 MOST_TERMS: Final = 60
@@ -51,8 +51,9 @@ def read(text: str, words: Vocabulary, *, now: datetime) -> dict[str, list[str]]
             raise QuestionError(f"A question has up to {MOST_TERMS} keys and words. Ask for less at once.")
         if term.filter is not None:
             _add(found, term.filter, [_value(term.filter, value, now) for value in term.values])
-        elif (named := _period(term.values[0], now)) is not None:
-            _add_times(found, named, words)
+        elif words.has_times and (named := _period(term.values[0], now)) is not None:
+            for name, value in named.items():
+                _add(found, words.filters[name], [value])
         else:
             spoken += term.values
     if spoken:
@@ -80,6 +81,12 @@ def terms(text: str, words: Vocabulary) -> Iterator[Term]:
             wanted = _filter(words, key[2], is_excluded=bool(key[1]))
             values, at = _values(text, key.end(), wanted)
             yield Term(values, wanted)
+        elif words.has_words and not words.has_search and text.startswith(('"', '-"'), at):
+            wanted = words.filters[TEXT]
+            if text[at] == "-":
+                raise QuestionError("Words have no “not” in this list, which is searched for letters as they are.")
+            values, at = _values(text, at, wanted)
+            yield Term(values, wanted)
         else:
             is_phrase = text.startswith(('"', '-"'), at)
             word = (_PHRASE if is_phrase else _BARE).match(text, at)
@@ -98,7 +105,8 @@ def _filter(words: Vocabulary, key: str, *, is_excluded: bool) -> ListFilter:
     if is_excluded and words.find(key, is_excluded=False):
         raise QuestionError(f"{key} has no “not”. These have: {_known(words, '-')}.")
     name = _shown(key)
-    raise QuestionError(f'There is no key {name}. Known are {_known(words)}. To search for it, write "{name}:…".')
+    search = f' To search for it, write "{name}:…".' if words.has_words else ""
+    raise QuestionError(f"There is no key {name}. Known are {_known(words)}.{search}")
 
 
 def _values(text: str, at: int, wanted: ListFilter) -> tuple[tuple[str, ...], int]:
@@ -146,16 +154,10 @@ def _add(found: dict[str, list[str]], wanted: ListFilter, values: list[str]) -> 
     if wanted.api in found:
         several = f" Write its values with commas: {key}:one,two." if takes_several(wanted) else ""
         raise QuestionError(f"{_said(wanted)} is given twice.{several}")
-    if len(values) > MAX_VALUES:
+    if len(values) > MAX_VALUES and wanted.kind != "ids":
         raise QuestionError(f"{key}: has {len(values)} values. It may have up to {MAX_VALUES}.")
-    found[wanted.api] = list(dict.fromkeys(values))
-
-
-def _add_times(found: dict[str, list[str]], named: dict[str, str], words: Vocabulary) -> None:
-    for name, value in named.items():
-        if name not in words.filters:
-            raise QuestionError("This list has no times to choose.")
-        _add(found, words.filters[name], [value])
+    values = list(dict.fromkeys(values))
+    found[wanted.api] = [",".join(values)] if wanted.kind == "ids" else values
 
 
 def _period(word: str, now: datetime) -> dict[str, str] | None:

@@ -1,0 +1,57 @@
+"""The bar above a list: a question as text leads to the address that has its filters, and these are its text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.console.pages.answers import SeeOther
+from svc_pg.console.pages.page_request import PAGES, PageRequest
+from svc_pg.console.requests import Problem
+from svc_pg.questions.reading import MOST_CHARACTERS, QuestionError, read
+from svc_pg.questions.words import Vocabulary
+from svc_pg.questions.writing import written
+
+QUESTION: Final = "q"
+"""The parameter of an address that has a question as text."""
+FROM_START: Final = dict.fromkeys((*PAGES, "around"))
+"""The parameters that a changed filter takes out of the address: those of a position in the list."""
+SAID: Final = frozenset({"invalid_parameter", "invalid_value", "database_timeout"})
+"""The problems of a question, which a list says above its rows: what it cannot be, and what takes too long."""
+
+Filters = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The text in the bar, the keys that a question can have, and the most characters that it takes."""
+
+    text: str
+    keys: Sequence[str]
+    longest: int = MOST_CHARACTERS
+
+
+def bar(request: PageRequest, words: Vocabulary, filters: Filters) -> Bar:
+    """The bar with the question of the address: as it was typed if it was refused, else its ``filters``."""
+    text = request.query.get(QUESTION)
+    shown = written(filters, words) if text is None else text[:MOST_CHARACTERS].replace("\0", "")
+    return Bar(shown, words.keys)
+
+
+def answered(request: PageRequest, words: Vocabulary, filters: Filters) -> SeeOther | None:
+    """The way to the address with the filters of the question; None if the address has no question.
+
+    Raises Problem 422 for a question that cannot be read, or that has one of ``filters``, which the address has beside
+    it.
+    """
+    text = request.query.get(QUESTION)
+    if text is None:
+        return None
+    try:
+        found = read(text, words, now=request.now)
+    except QuestionError as error:
+        raise Problem(422, "invalid_parameter", str(error), parameter=QUESTION) from error
+    for name in found:
+        if name in filters:
+            detail = f"The address has the filter {name} and the question has it too. Keep one of them."
+            raise Problem(422, "invalid_parameter", detail, parameter=name)
+    return SeeOther(request.same_page(**{QUESTION: None}, **FROM_START, **found))

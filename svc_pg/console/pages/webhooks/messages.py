@@ -1,0 +1,50 @@
+"""The page Messages: the events that were sent, each with the way to its deliveries."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from svc_pg.console.pages import asking
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
+from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.problems import headers_of
+from svc_pg.console.pages.webhooks.deliveries import PERIODS
+from svc_pg.console.requests import Problem
+from svc_pg.database.pagination import Page
+from svc_pg.questions.words import vocabulary
+from svc_pg.webhooks.messages.message_queries import Message, MessageFilter
+
+WORDS: Final = words_of(MessageFilter)
+KEYS: Final = vocabulary(MessageFilter)
+_IN_FORM: Final = ("event", "tenant", "since")
+
+
+async def messages_page(request: PageRequest) -> Answer:
+    """Messages, newest first; an invalid filter stays in the form, with its problem."""
+    filters = used(request, WORDS)
+    problem: Problem | None = None
+    page: Page[Message] = Page([], None)
+    try:
+        if (leads_to := asking.answered(request, KEYS, in_lists(filters))) is not None:
+            return leads_to
+        page = await request.api.get(Page[Message], "webhooks", "messages", query=request.list_query(**filters))
+    except Problem as refused:
+        if refused.code not in asking.SAID:
+            raise
+        problem = refused
+    values = {
+        "page": page,
+        "filters": filters,
+        "chips": chips(filters, WORDS, without=_shown_in_form(request, filters)),
+        "bar": asking.bar(request, KEYS, in_lists(filters)),
+        "periods": PERIODS,
+        "problem": problem,
+    }
+    if problem is None:
+        return Html("messages", values)
+    return Html("messages", values, problem.status, headers_of(problem))
+
+
+def _shown_in_form(request: PageRequest, filters: Mapping[str, str]) -> list[str]:
+    """The filters that are fields; the tenant is none for its own session, which has nothing else."""
+    return [name for name in _IN_FORM if name in filters and (name != "tenant" or request.person.tenant is None)]
