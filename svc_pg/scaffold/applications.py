@@ -113,6 +113,17 @@ def assigned_at(tree: ast.Module, name: str) -> int | None:
     return found
 
 
+def is_tuple(tree: ast.Module, name: str) -> bool:
+    """True if the module assigns a tuple to the name, to which no list can be added."""
+    return any(
+        isinstance(node.value, ast.Tuple)
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and target.id == name
+    )
+
+
 def _calls(file: Path, tree: ast.Module) -> Iterator[tuple[str, Place]]:
     """The calls of imported names, each by the whole name."""
     names = imported(tree)

@@ -62,7 +62,9 @@ _PAIRS: Final[Mapping[str, Sensitive]] = {
 _OF_NUMBERS: Final = frozenset({Sensitive.card, Sensitive.national_id, Sensitive.phone, Sensitive.iban})
 
 
-_UNNAMED: Final = frozenset(("key", "hash", "hashed", "digest", "value", "code", "key_hash", "hashed_key", "key_digest"))
+_UNNAMED: Final = frozenset(
+    ("key", "hash", "hashed", "digest", "value", "code", "key_hash", "hashed_key", "key_digest")
+)
 """The columns that hold the secrets in a table of secrets, whose name says which."""
 
 

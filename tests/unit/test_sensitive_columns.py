@@ -66,7 +66,19 @@ def test_the_name_of_a_table_of_secrets_tells_what_its_plain_columns_hold(table:
 
 
 @pytest.mark.parametrize(
-    "table", ["", "orders", "password_policy", "secret_santa", "token_types", "keys", "email", "phone", "coupon", "country_codes"]
+    "table",
+    [
+        "",
+        "orders",
+        "password_policy",
+        "secret_santa",
+        "token_types",
+        "keys",
+        "email",
+        "phone",
+        "coupon",
+        "country_codes",
+    ],
 )
 def test_the_columns_of_other_tables_hold_no_secret(table: str) -> None:
     assert by_name("key", table=table) is None
