@@ -131,11 +131,11 @@ def test_settings_in_a_folder_are_found_where_middleware_is_set(tmp_path: Path) 
 
 
 def test_a_tuple_of_djangos_settings_gets_a_tuple_and_the_lines_come_after_both_settings(tmp_path: Path) -> None:
-    settings = "INSTALLED_APPS: tuple = ('shop',)\nMIDDLEWARE = []\nINSTALLED_APPS += ('extra',)\n"
+    settings = "INSTALLED_APPS: tuple = ('shop',)\nMIDDLEWARE = ()\nMIDDLEWARE = []\nINSTALLED_APPS += ('extra',)\n"
     write(tmp_path, **{"manage.py": MANAGE, "shop/settings.py": settings})
     [step] = [step for step in next_steps(read_project(tmp_path)) if step.place]
     assert step.place is not None
-    assert step.place.line == 3
+    assert step.place.line == 4
     values: dict[str, object] = {}
     exec(settings + "\n".join(step.lines), values)
     assert values["INSTALLED_APPS"] == ("shop", "extra", "svc_pg.integrations.django")
