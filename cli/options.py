@@ -42,8 +42,8 @@ Between = Annotated[
     typer.Option(
         "--between",
         metavar="PERIOD",
-        help="In place of --since and --until: '10:00 to 11:00' of today, '2026-01-31 10:00 to 11:00' or "
-        "'2026-01-31 to 2026-02-01'. UTC, unless the times have zones.",
+        help="In place of --since and --until: '10:00 to 11:00' of today, '2026-01-31 10:00 to 11:00', "
+        "'2026-01-31 to 2026-02-01', or a day: yesterday. UTC, unless the times have zones.",
     ),
 ]
 

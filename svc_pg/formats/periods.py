@@ -1,7 +1,7 @@
-"""Periods as people write them, from one time to another: ``10:00 to 11:00``, ``2026-01-31 to 2026-02-01``."""
+"""Periods as people write them: ``10:00 to 11:00``, ``2026-01-31 to 2026-02-01``, or a day, ``yesterday``."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
 _TIME: Final = re.compile(
@@ -9,7 +9,11 @@ _TIME: Final = re.compile(
     r"(?:(?(date)(?:T| +))(?P<time>[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 _TO: Final = re.compile(r"\s+to\s+", re.IGNORECASE)
-_FORMS: Final = "write 10:00 to 11:00, 2026-01-31 10:00 to 11:00, 2026-01-31 to 2026-02-01, or times with their zones"
+_DAY: Final = re.compile(r"(?P<words>today|yesterday)|[0-9]{4}-[0-9]{2}-[0-9]{2}", re.IGNORECASE)
+_FORMS: Final = (
+    "write 10:00 to 11:00, 2026-01-31 10:00 to 11:00, 2026-01-31 to 2026-02-01, a day such as yesterday or 2026-01-31,"
+    " or times with their zones"
+)
 
 
 class Period(NamedTuple):
@@ -24,8 +28,10 @@ def period(text: str, *, today: date | None = None) -> Period:
 
     Times without a zone are in UTC, in which commands show times; either both have one, or none. A date is its
     beginning. A time without a date is of the same date as the beginning, or of ``today``, which by default is today in
-    the zone of the beginning.
+    the zone of the beginning. A day alone, also ``today`` and ``yesterday``, is from its midnight to the next, in UTC.
     """
+    if day_alone := _DAY.fullmatch(text.strip()):
+        return _of_day(day_alone, today or datetime.now(UTC).date())
     first, last = (_TIME.fullmatch(each) for each in [*_TO.split(text.strip(), maxsplit=1), ""][:2])
     if not first or not first[0] or not last or not last[0]:
         raise ValueError(f"{text!r} is not a period; {_FORMS}")
@@ -42,6 +48,21 @@ def period(text: str, *, today: date | None = None) -> Period:
     if until <= since:
         raise ValueError(f"{text!r} does not end after it begins; {_FORMS}")
     return Period(since, until)
+
+
+def _of_day(found: re.Match[str], today: date) -> Period:
+    try:
+        match (found["words"] or "").lower():
+            case "today":
+                day = today
+            case "yesterday":
+                day = today - timedelta(days=1)
+            case _:
+                day = date.fromisoformat(found[0])
+        since = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        return Period(since, since + timedelta(days=1))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{found[0]!r} is not a period: {error}; {_FORMS}") from error
 
 
 def _read(found: re.Match[str], day: str) -> datetime:

@@ -113,6 +113,18 @@ def assigned_at(tree: ast.Module, name: str) -> int | None:
     return found
 
 
+def is_tuple(tree: ast.Module, name: str) -> bool:
+    """True if the module's last assignment to the name is a tuple, to which no list can be added."""
+    values = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and target.id == name
+    ]
+    return bool(values) and isinstance(values[-1], ast.Tuple)
+
+
 def _calls(file: Path, tree: ast.Module) -> Iterator[tuple[str, Place]]:
     """The calls of imported names, each by the whole name."""
     names = imported(tree)

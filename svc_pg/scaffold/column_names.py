@@ -9,11 +9,11 @@ from svc_pg.scaffold.sensitive import Sensitive
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+")
 _ABOUT_TEXT: Final = """
-    active age algorithm at attempts by changed clicked confirmed content count created date days domain enabled
-    expires expiry fk format hint hours id is kind label language last length lifetime limit minutes model name
-    on opened per policy prefix primary provider required reset scope scopes seconds sent set state status
-    subject subscribed template text title total ttl type updated uri url usage used valid validated verified
-    version visible
+    active age algorithm at attempts by changed clicked confirmed content count created date days dir directory
+    domain enabled expires expiry fk folder format hint host hours id interval is kind label language last length
+    lifetime limit minutes model name on opened per policy port prefix primary provider required reset scope scopes
+    seconds sent server set state status subject subscribed template text title total ttl type updated uri url
+    usage used valid validated verified version visible
 """
 _ABOUT: Final = frozenset(_ABOUT_TEXT.split())
 """Last words of names that tell something about such a value: token_type, email_verified_at."""
@@ -31,14 +31,19 @@ _WHOLE: Final[Mapping[str, Sensitive]] = {
     **dict.fromkeys(("phone", "telephone", "mobile", "cellphone", "fax", "msisdn", "tel"), Sensitive.phone),
 }
 """Words that say it anywhere in a name."""
+_LOGINS: Final = "admin box database db email ftp imap ldap login mail pop3 proxy root smtp user"
+"""Words before a pass that is a password; a boarding pass is none."""
+_CODES: Final = "activation authorization backup login oauth recovery reset share verification"
+"""Words before a code with which somebody signs in or gets a right."""
 _PAIRS: Final[Mapping[str, Sensitive]] = {
     **dict.fromkeys(("hashed_pass", "pass_hash"), Sensitive.password),
+    **dict.fromkeys((f"{word}_pass" for word in _LOGINS.split()), Sensitive.password),
     **dict.fromkeys(
         (
             *(f"{word}_key" for word in ("api", "access", "private", "secret", "signing", "encryption", "auth")),
             *(f"{word}_key" for word in ("session", "license", "ssh")),
-            *(f"{word}_codes" for word in ("recovery", "backup")),
-            *(f"{word}_code" for word in ("recovery", "backup")),
+            *(f"{word}_{code}" for word in _CODES.split() for code in ("code", "codes")),
+            *("cookie_id", "auth_state"),
         ),
         Sensitive.token,
     ),
@@ -57,7 +62,9 @@ _PAIRS: Final[Mapping[str, Sensitive]] = {
 _OF_NUMBERS: Final = frozenset({Sensitive.card, Sensitive.national_id, Sensitive.phone, Sensitive.iban})
 
 
-_UNNAMED: Final = frozenset(("key", "hash", "digest", "value", "code", "key_hash", "hashed_key", "key_digest"))
+_UNNAMED: Final = frozenset(
+    ("key", "hash", "hashed", "digest", "value", "code", "key_hash", "hashed_key", "key_digest")
+)
 """The columns that hold the secrets in a table of secrets, whose name says which."""
 
 

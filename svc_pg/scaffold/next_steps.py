@@ -65,7 +65,9 @@ def lacking_lines(project: Project) -> list[Step]:
     steps += [_lines(each) for each in lacking]
     if lacking:
         steps.append(Step(TRUST))
-    return [*steps, *_engines(project)] if project.applications else steps
+    if project.applications:
+        return [*steps, *_engines(project)]
+    return steps if project.has_django else [*_engines(project), *_without_framework(project)]
 
 
 def _database(project: Project) -> Iterator[Step]:
@@ -85,9 +87,14 @@ def _django(project: Project) -> Iterator[Step]:
         return
     names_actor = "MIDDLEWARE" in lacking
     words = "Name the actor of each request of Django" if names_actor else "Complete the settings of Django"
-    yield Step(words, [_DJANGO[setting] for setting in lacking], project.settings)
+    lines = [_of_tuple(_DJANGO[setting]) if setting in project.tuples else _DJANGO[setting] for setting in lacking]
+    yield Step(words, lines, project.settings)
     if names_actor:
         yield Step(ACTOR_OF_DJANGO)
+
+
+def _of_tuple(line: str) -> str:
+    return line.replace("[", "(").replace("]", ",)")
 
 
 def _migrate(project: Project) -> Iterator[Step]:
@@ -112,7 +119,8 @@ def _engines(project: Project) -> Iterator[Step]:
             continue
         lines = tuple(_engine(each, project.applications))
         if each.is_flasks:  # its engine is made later, with the application
-            yield Step(f"{words}: after the application has its {each.place.target or 'db'}", lines)
+            made = f"{each.place.target or 'db'} ({each.place.file}:{each.place.line})"
+            yield Step(f"{words}: after the application has its {made}", lines)
         else:
             places.setdefault(lines, []).append(each.place)
     for lines, found in places.items():
@@ -126,6 +134,13 @@ def _engines(project: Project) -> Iterator[Step]:
         yield Step(
             f"{words}: where an engine is made, or with svc_pg.integrations.psycopg a pool or connection", example
         )
+
+
+def _without_framework(project: Project) -> Iterator[Step]:
+    """The actor of a script, a job or a framework that svc-pg has no middleware for."""
+    if project.connections and not all(each.is_prepared for each in project.connections):
+        words = "Name the actor around what a request or a job does (docs/howto/actors.md)"
+        yield Step(words, ["from svc_pg import audit", 'with audit.acting("nightly-import"):'])
 
 
 def _engine(found: Connections, applications: Sequence[Application]) -> Iterator[str]:

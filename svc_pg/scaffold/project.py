@@ -18,6 +18,7 @@ from svc_pg.scaffold.applications import (
     applications,
     assigned_at,
     connections,
+    is_tuple,
 )
 from svc_pg.scaffold.prepared import DjangoSetting, Prepared, is_among
 from svc_pg.scaffold.source_files import MAX_FILES, SourceFiles, parsed, read_text
@@ -26,6 +27,7 @@ from svc_pg.schema.export.orm_migrations import alembic_ini
 Migrations = Literal["alembic", "flask-migrate", "django"]
 
 _SETTINGS: Final = "DJANGO_SETTINGS_MODULE"
+_EXTENDED: Final[Sequence[DjangoSetting]] = ("INSTALLED_APPS", "MIDDLEWARE")
 _REQUIREMENT: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _FRAMEWORKS: Final = {each.lower(): each for each in (*dict.fromkeys(APPLICATIONS.values()), "Django")}
 
@@ -34,8 +36,9 @@ _FRAMEWORKS: Final = {each.lower(): each for each in (*dict.fromkeys(APPLICATION
 class Project:
     """The facts of a project.
 
-    ``settings`` is the place of Django's MIDDLEWARE, and ``prepared`` are the settings that svc-pg has there already.
-    ``required`` are the frameworks among the requirements. ``problems`` are sentences for people.
+    ``settings`` is the place after Django's MIDDLEWARE and INSTALLED_APPS, ``tuples`` are those that are tuples, and
+    ``prepared`` are the settings that svc-pg has there already. ``required`` are the frameworks among the requirements.
+    ``problems`` are sentences for people.
     """
 
     migrations: Sequence[Migrations]
@@ -43,6 +46,7 @@ class Project:
     connections: Sequence[Connections]
     settings: Place | None
     has_django: bool
+    tuples: Set[DjangoSetting]
     prepared: Set[DjangoSetting]
     required: Sequence[str]
     problems: Sequence[str]
@@ -58,6 +62,8 @@ def read_project(folder: Path) -> Project:
     if has_django:
         settings = _django_settings(folder, sources, problems)
         migrations.append("django")
+    tree = sources.trees.get(settings.file) if settings else None
+    tuples = {name for name in _EXTENDED if tree and is_tuple(tree, name)}
     required = sorted(_required(folder, problems))
     prepared = Prepared.read(sources.trees)
     found, engines = _with_prepared(applications(sources.trees), connections(sources.trees), prepared)
@@ -69,7 +75,7 @@ def read_project(folder: Path) -> Project:
     if len(lacking) > 1:
         places = ", ".join(f"{each.place.file}:{each.place.line}" for each in lacking)
         problems.append(f"there are {len(lacking)} applications ({places}): each that writes needs the lines below")
-    return Project(migrations, found, engines, settings, has_django, prepared.django, required, problems)
+    return Project(migrations, found, engines, settings, has_django, tuples, prepared.django, required, problems)
 
 
 def _with_prepared(
@@ -141,9 +147,9 @@ def _toml_location(folder: Path) -> str:
 
 
 def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) -> Place | None:
-    tree = parsed(read_text(folder / "manage.py") or "")
+    program = parsed(read_text(folder / "manage.py") or "")
     elsewhere = {found for each in sources.trees.values() if (found := _settings_module(each))}
-    named = (_settings_module(tree) if tree else None) or (elsewhere.pop() if len(elsewhere) == 1 else None)
+    named = (_settings_module(program) if program else None) or (elsewhere.pop() if len(elsewhere) == 1 else None)
     if named is None:
         problems.append(f"manage.py names no settings ({_SETTINGS}), so add the lines below to yours")
         return None
@@ -155,8 +161,10 @@ def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) ->
         problems.append(f"the settings of manage.py are {named}, and there is no such file here")
         return None
     for file in known:
-        if line := assigned_at(sources.trees[file], "MIDDLEWARE"):
-            return Place(file, line, "MIDDLEWARE", is_in_function=False)
+        tree = sources.trees[file]
+        if line := assigned_at(tree, "MIDDLEWARE"):
+            last = max(line, assigned_at(tree, "INSTALLED_APPS") or 0)
+            return Place(file, last, "MIDDLEWARE", is_in_function=False)
     problems.append(f"{known[0]} sets no MIDDLEWARE, so add the lines below where it is set")
     return Place(known[0], 0, None, is_in_function=False)
 

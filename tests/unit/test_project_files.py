@@ -130,6 +130,31 @@ def test_settings_in_a_folder_are_found_where_middleware_is_set(tmp_path: Path) 
     assert (str(place.file), place.line) == ("shop/settings/base.py", 4)
 
 
+def test_a_tuple_of_djangos_settings_gets_a_tuple_and_the_lines_come_after_both_settings(tmp_path: Path) -> None:
+    settings = "INSTALLED_APPS: tuple = ('shop',)\nMIDDLEWARE = ()\nMIDDLEWARE = []\nINSTALLED_APPS += ('extra',)\n"
+    write(tmp_path, **{"manage.py": MANAGE, "shop/settings.py": settings})
+    [step] = [step for step in next_steps(read_project(tmp_path)) if step.place]
+    assert step.place is not None
+    assert step.place.line == 4
+    values: dict[str, object] = {}
+    exec(settings + "\n".join(step.lines), values)
+    assert values["INSTALLED_APPS"] == ("shop", "extra", "svc_pg.integrations.django")
+    assert values["MIDDLEWARE"] == ["svc_pg.integrations.django.actor_middleware"]
+
+
+def test_a_project_without_a_known_framework_gets_the_lines_of_its_engine_and_of_an_actor(tmp_path: Path) -> None:
+    engine = "from sqlalchemy import create_engine\nengine = create_engine('x')\n"
+    write(tmp_path, **{"hub/orm.py": engine})
+    lines = [line for step in next_steps(read_project(tmp_path)) for line in step.lines]
+    assert "with_audit(engine)" in lines
+    assert 'with audit.acting("nightly-import"):' in lines
+    assert 'with audit.acting("nightly-import", context' in "\n".join(
+        examples("howto/actors.md", "Jobs, scripts and tasks")
+    )
+    write(tmp_path, **{"hub/orm.py": f"from svc_pg.integrations.sqlalchemy import with_audit\n{engine}"})
+    assert not any(step.words.startswith("Name the actor") for step in next_steps(read_project(tmp_path)))
+
+
 def test_lines_that_are_there_already_are_not_proposed_again(tmp_path: Path) -> None:
     text = "from fastapi import FastAPI\nfrom svc_pg.integrations.asgi import ActorMiddleware\napp = FastAPI()\n"
     write(tmp_path, **{"app.py": text})
@@ -232,7 +257,7 @@ def test_engines_with_the_same_lines_are_one_step_and_that_of_flask_sqlalchemy_c
     write(tmp_path, **{"a.py": engine, "b.py": engine, "c.py": flask})
     steps = [step for step in next_steps(read_project(tmp_path)) if "tell the database its actor" in step.words]
     assert [step.words.partition(": ")[2] for step in steps] == [
-        "after the application has its db",
+        "after the application has its db (c.py:3)",
         "after each of these that the application uses (a.py:2, b.py:2)",
     ]
     assert list(steps[0].lines)[1:] == ["with app.app_context():", "    with_audit(db.engine)"]

@@ -20,6 +20,11 @@ from svc_pg.scaffold.sensitive import Sensitive
         ("refresh_token", "token"),
         ("totp_secret", "token"),
         ("sign_jwk", "token"),
+        ("email_box_pass", "password"),
+        ("user_pass", "password"),
+        ("cookie_id", "token"),
+        ("encrypted_auth_state", "token"),
+        ("emailVerificationCode", "token"),
         ("card_number", "card"),
         ("CreditCard", "card"),
         ("cvv", "card_code"),
@@ -41,7 +46,8 @@ def test_the_name_of_a_column_tells_what_it_holds(column: str, kind: str) -> Non
     "column",
     ["", "_", "42", "name", "token_type", "email_verified", "password_changed_at", "card_count", "token_id",
      "api_key_id", "phone_model", "email_subject", "description", "mailbox", "discard", "author", "hash",
-     "tokenizer", "é", "refresh_token_lifetime_seconds"],
+     "tokenizer", "é", "refresh_token_lifetime_seconds", "email_box_host", "email_box_port", "email_box_imap_folder",
+     "email_box_local_dir", "boarding_pass", "pass", "country_code", "discount_code", "state", "cookie_name"],
 )  # fmt: skip
 def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
     assert by_name(column) is None
@@ -50,7 +56,8 @@ def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
 @pytest.mark.parametrize(
     ("table", "column"),
     [("authtoken_token", "key"), ("knox_authtoken", "digest"), ("wagtailcore_apitoken", "key_hash"),
-     ("api_keys", "hash"), ("RecoveryCode", "code"), ("client_secrets", "value"), ("tokens", "key")],
+     ("api_keys", "hash"), ("RecoveryCode", "code"), ("client_secrets", "value"), ("tokens", "key"),
+     ("api_tokens", "hashed"), ("share_codes", "hashed"), ("oauth_codes", "code")],
 )  # fmt: skip
 def test_the_name_of_a_table_of_secrets_tells_what_its_plain_columns_hold(table: str, column: str) -> None:
     assert by_name(column, table=table) is Sensitive.token
@@ -59,7 +66,19 @@ def test_the_name_of_a_table_of_secrets_tells_what_its_plain_columns_hold(table:
 
 
 @pytest.mark.parametrize(
-    "table", ["", "orders", "password_policy", "secret_santa", "token_types", "keys", "email", "phone", "coupon"]
+    "table",
+    [
+        "",
+        "orders",
+        "password_policy",
+        "secret_santa",
+        "token_types",
+        "keys",
+        "email",
+        "phone",
+        "coupon",
+        "country_codes",
+    ],
 )
 def test_the_columns_of_other_tables_hold_no_secret(table: str) -> None:
     assert by_name("key", table=table) is None
