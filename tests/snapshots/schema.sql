@@ -153,6 +153,17 @@ create table svc.audit_seal_leaves (
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seal_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seal_leaves FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
+create table svc.audit_seal_timestamps (
+    seal bigint not null,
+    answer bytea not null,
+    added_at timestamp with time zone default clock_timestamp() not null,
+    constraint audit_seal_timestamps_answer_check CHECK (((octet_length(answer) >= 1) AND (octet_length(answer) <= 16384))),
+    constraint audit_seal_timestamps_pkey PRIMARY KEY (seal),
+    constraint audit_seal_timestamps_seal_fkey FOREIGN KEY (seal) REFERENCES svc.audit_seals(number)
+);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seal_timestamps FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seal_timestamps FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
 create table svc.audit_seals (
     number bigint not null,
     epoch text not null,
@@ -428,6 +439,9 @@ create table svc.seal_destinations (
     copied_at timestamp with time zone,
     problem text,
     seen_at timestamp with time zone default clock_timestamp() not null,
+    kind text default 'copies'::text not null,
+    next_at timestamp with time zone,
+    constraint seal_destinations_kind_check CHECK ((kind = ANY (ARRAY['copies'::text, 'timestamps'::text]))),
     constraint seal_destinations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 500))),
     constraint seal_destinations_pkey PRIMARY KEY (name)
 );
@@ -900,6 +914,10 @@ create function svc.audit_add_removal(p_removal bigint, p_operation text, p_labe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_at timestamp with time zone, p_epoch_ended_at timestamp with time zone, p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_entries integer, p_erased integer, p_root bytea, p_previous bytea, p_sealed_at timestamp with time zone, p_key_id text, p_signature bytea, p_leaves bytea)
+    returns boolean language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_add_seal_timestamp(p_seal bigint, p_answer bytea)
     returns boolean language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
@@ -2189,6 +2207,7 @@ grant execute on function svc.audit_add_entry to svc_admin;
 grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
+grant execute on function svc.audit_add_seal_timestamp to svc_admin;
 grant execute on function svc.audit_add_silence to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
@@ -2378,6 +2397,8 @@ grant select on table svc.audit_seal_leaves to svc_admin;
 grant select on table svc.audit_seal_leaves to svc_reader;
 grant select on table svc.audit_seal_lock to svc_admin;
 grant select on table svc.audit_seal_lock to svc_reader;
+grant select on table svc.audit_seal_timestamps to svc_admin;
+grant select on table svc.audit_seal_timestamps to svc_reader;
 grant select on table svc.audit_seals to svc_admin;
 grant select on table svc.audit_seals to svc_reader;
 grant execute on function svc.audit_state_before to svc_admin;

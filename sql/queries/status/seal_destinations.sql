@@ -1,5 +1,5 @@
 -- The destinations of copies that a writer told of lately, with the number of seals that each lacks behind its last.
-select 'copies' as kind, d.name, d.last_seal, greatest(l.number - coalesce(d.last_seal, 0), 0) as waiting, d.copied_at,
+select d.kind, d.name, d.last_seal, greatest(l.number - coalesce(d.last_seal, 0), 0) as waiting, d.copied_at,
        d.problem
   from svc.seal_destinations d
   left join lateral (

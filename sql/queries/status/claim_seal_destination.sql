@@ -1,0 +1,6 @@
+-- A row if an authority may be asked for a timestamp now: then nobody else may for a while, also if this one is killed.
+insert into svc.seal_destinations as d (name, kind, next_at)
+values (%(name)s, 'timestamps', clock_timestamp() + %(again)s::interval)
+    on conflict (name) do update set next_at = excluded.next_at, seen_at = clock_timestamp()
+          where d.next_at is null or d.next_at <= clock_timestamp()
+returning true as is_claimed
