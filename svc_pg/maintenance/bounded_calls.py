@@ -36,7 +36,7 @@ class Patience:
             except BaseException as error:  # noqa: BLE001 - it is raised below
                 errors.append(error)
 
-        self._thread = threading.Thread(target=run, daemon=True, name="seal copies")
+        self._thread = threading.Thread(target=run, daemon=True, name="patience")
         self._thread.start()
         self._thread.join(self._longest.total_seconds())
         if self._thread.is_alive():

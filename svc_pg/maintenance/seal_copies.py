@@ -5,18 +5,21 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from psycopg import Connection
 
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.maintenance.bounded_calls import Patience
+from svc_pg.seals.database.stored_timestamps import last_stamped
 from svc_pg.seals.verification.seal import Seal
-from svc_pg.seals.writing.copying import Copies, appending, check_copies, lacking, naming
+from svc_pg.seals.writing.copying import Copies, appending, check_copies, lacking, lacking_timestamps, naming
 from svc_pg.status.last_runs import stored_problem
 from svc_pg.status.seal_destinations import last_seal_at, note_destination
 
 _log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
 
 _LONGEST_RUN: Final = 20.0  # seconds of a run; the next one goes on
 
@@ -37,6 +40,7 @@ class SealCopies:
         self._patience = Patience(str(path))
         self._found: Copies | None = None
         self._told: str | None = None
+        self._stamped: int | None = None  # the last seal whose timestamp is there, and those of all before
 
     def look(self, conn: Connection[Any]) -> None:
         """Read the last copy, if that is possible now. Raises ProofError if the log lacks it, or it is damaged."""
@@ -68,7 +72,7 @@ class SealCopies:
             )
 
     def write(self, conn: Connection[Any]) -> None:
-        """Add the seals that the copies lack, for some seconds, and note how far that came.
+        """Add the seals and timestamps that the copies lack, for some seconds, and note how far that came.
 
         Raises ProofError if there is another copy of one.
         """
@@ -81,6 +85,8 @@ class SealCopies:
                 found = self._call(partial(self._appended, found, page))
                 if not (is_whole := time.monotonic() < end):
                     break
+            if is_whole:
+                self._write_timestamps(conn, found, end)
         except ProofError as error:
             self._note(conn, str(error))
             raise
@@ -89,7 +95,27 @@ class SealCopies:
         self._found = found if problem is None else None
         self._note(conn, problem, last=found.last, is_whole=is_whole)
 
-    def _call(self, work: Callable[[], Copies]) -> Copies:
+    def _write_timestamps(self, conn: Connection[Any], found: Copies, end: float) -> None:
+        """Add the timestamps that the copies lack, until ``end``, if there is a newer one."""
+        last = last_stamped(conn)
+        if last is None or last == self._stamped:
+            return
+        present = self._call(partial(self._stamps, found))
+        for page in lacking_timestamps(conn, present):
+            self._call(partial(self._appended_timestamps, found, page))
+            if time.monotonic() > end:
+                return
+        self._stamped = last
+
+    def _stamps(self, before: Copies) -> set[int] | None:
+        with naming(self.path), appending(self.path, before=before) as copies:
+            return copies.timestamps()
+
+    def _appended_timestamps(self, before: Copies, stamps: list[tuple[int, bytes]]) -> None:
+        with naming(self.path), appending(self.path, before=before) as copies:
+            copies.append_timestamps(stamps)
+
+    def _call(self, work: Callable[[], Value]) -> Value:
         """The value of a call of the destination. Raises SvcError if that fails in any way."""
         try:
             return self._patience.call(work)

@@ -16,6 +16,7 @@ from svc_pg.errors import ProofError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.maintenance.seal_copies import SealCopies
+from svc_pg.maintenance.seal_timestamps import SealTimestamps
 from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.last_runs import note_failure, note_success
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -33,15 +34,23 @@ class Sealer:
 
     It remembers the last seal that it made or saw, and compares with the last of the file or folder ``copies``, to
     which it adds the new ones. If the log no longer has these seals, it refuses to seal until it is started anew, and
-    as long as the copies have them. Copies that cannot be read or written hold up nothing.
+    as long as the copies have them. Copies that cannot be read or written hold up nothing. With ``timestamps`` the
+    newest seal gets one each hour, after the copies; an authority that fails is waited for 20 seconds in ten minutes.
     """
 
     def __init__(
-        self, conninfo: str | Conninfo, *, key: SealKey, copies: Path | None = None, every: timedelta = _EVERY
+        self,
+        conninfo: str | Conninfo,
+        *,
+        key: SealKey,
+        copies: Path | None = None,
+        timestamps: SealTimestamps | None = None,
+        every: timedelta = _EVERY,
     ) -> None:
         self.statistics = Statistics()
         self._key = key
         self._copies = None if copies is None else SealCopies(copies)
+        self._timestamps = timestamps
         self._known: Seal | None = None
         self._told: str | None = None
         self._repeating = Repeating(Conninfo.parse(conninfo), self._seal, name="sealing the audit log", every=every)
@@ -95,6 +104,8 @@ class Sealer:
         if self._copies is not None:
             self._copies.write(conn)
         self._known = newest[0] if newest else None
+        if self._timestamps is not None:
+            self._timestamps.take(conn)
         if made:
             entries = counted(sum(seal.entries for seal in made), "entry")
             _log.debug("sealed %s, up to seal %d", entries, made[-1].number)

@@ -19,6 +19,11 @@ FindingKind = Literal[
     "seals_swapped",
     "seal_of_unknown_key",
     "copy_changed",
+    "timestamp_forged",
+    "timestamp_exchanged",
+    "timestamp_early",
+    "timestamp_missing",
+    "timestamp_foreign",
     "leaves_changed",
     "entries_differ",
 ]
