@@ -83,9 +83,8 @@ def tell(status: SealStatus) -> None:
         age = f"; the oldest entry without one is {durations.rounded(seconds)} old" if seconds else ""
         output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
     for each in status.destinations:
-        behind = f"lacks {counted(each.waiting, 'seal')}" if each.waiting else "has all seals"
         problem = f": {records.text(each.problem)}" if each.problem else ""
-        output.words(f"{records.text(each.name)} ({each.kind}) {behind}{problem}.")
+        output.words(f"{records.text(each.name)} ({each.kind}) {_behind(each)}{problem}.")
     if last is not None:
         output.words(
             f"{_seals(last)} verified at {records.minute(last.verified_at)} by {records.text(last.verified_by)}"
@@ -93,6 +92,13 @@ def tell(status: SealStatus) -> None:
         )
     elif lag is not None:
         output.words("No verification of it is recorded: svc-pg verify.")
+
+
+def _behind(each: SealDestination) -> str:
+    if each.kind != "timestamps":
+        return f"lacks {counted(each.waiting, 'seal')}" if each.waiting else "has all seals"
+    covered = "has stamped no seal" if each.last_seal is None else f"has stamped the seals up to {each.last_seal}"
+    return f"{covered}; {counted(each.waiting, 'newer one')} to come" if each.waiting else covered
 
 
 def _seals(last: LastVerification) -> str:

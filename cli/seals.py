@@ -7,15 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from svc_pg import audit
+from svc_pg import Config, audit
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.seal_copies import destination_name
+from svc_pg.maintenance.seal_timestamps import SealTimestamps
 from svc_pg.seals.keys import PublicKeys, SealKey
-from svc_pg.seals.verification.copies import read_copies
+from svc_pg.seals.timestamps import TimestampAuthority
+from svc_pg.seals.verification.copies import read_copies, read_timestamps
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_line import line_of
-from svc_pg.seals.writing.copying import append_new, appending, check_copies, naming
+from svc_pg.seals.writing.copying import append_new, appending, check_copies, lacking_timestamps, naming
 from svc_pg.settings import Settings
 from svc_pg.status.seal_destinations import note_destination
 
@@ -25,6 +27,7 @@ from .json_text import printable
 from .options import DatabaseUrl, Json
 from .output_file import STANDARD_OUTPUT
 from .progress import progress
+from .seal_timestamps import seal_timestamps
 
 app = typer.Typer()
 
@@ -44,10 +47,16 @@ def seal(
 ) -> None:
     """Seal the entries of the audit log that no seal has yet. SVC_SEAL_KEY signs."""
     with connect(database_url) as conn, progress() as show:  # where there can be no seals, no key is asked for
-        key = SealKey.of(Settings.load())
+        settings = Settings.load()
+        key = SealKey.of(settings)
+        timestamps = _timestamps(settings)
 
         def sealed(known: Seal | None = None) -> list[Seal]:
-            return audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
+            made = audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
+            if timestamps is not None:
+                show("a timestamp")
+                timestamps.take(conn)
+            return made
 
         copied, problem = 0, None
         if to is None or to == STANDARD_OUTPUT:
@@ -58,11 +67,24 @@ def seal(
         for new in made:
             output.data(line_of(new).decode().rstrip())
     if json and to != STANDARD_OUTPUT:
-        records.show_json({"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied})
+        stamped = timestamps and timestamps.taken
+        records.show_json(
+            {"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied, "stamped": stamped}
+        )
     else:
         _tell(made, copied, to)
+        if timestamps is not None and timestamps.taken is not None:
+            output.words(f"Seal {timestamps.taken} got a timestamp of {timestamps.name}.")
+    if problem is None and timestamps is not None:
+        problem = timestamps.problem
     if problem is not None:
         raise problem
+
+
+def _timestamps(settings: Settings) -> SealTimestamps | None:
+    if settings.seal_timestamp_url is None:
+        return None
+    return seal_timestamps(settings, proxy=Config.find().webhooks.proxy)
 
 
 def _sealed_with_copies(
@@ -78,6 +100,8 @@ def _sealed_with_copies(
             made = sealed(copies.last)
             copied = append_new(conn, copies)
             last = copies.last
+            for page in lacking_timestamps(conn, copies.timestamps()):
+                copies.append_timestamps(page)
     except ProofError:
         raise
     except SvcError as error:
@@ -115,12 +139,15 @@ def verify(
     """Compare the audit log with its seals. SVC_SEAL_PUBLIC_KEYS verifies; exit code 3 if something differs."""
     with connect(database_url) as conn, progress() as show, naming(seals):
         products.require_audit(conn)
-        public_keys = PublicKeys.of(Settings.load())
+        settings = Settings.load()
+        public_keys = PublicKeys.of(settings)
         copies: Iterable[Seal] = () if seals is None else read_copies(seals)
         found = audit.verify(
             conn,
             public_keys=public_keys,
             copies=copies,
+            authority=TimestampAuthority.of(settings),
+            timestamps=() if seals is None else read_timestamps(seals),
             progress=lambda entries: show(counted(entries, "entry")),
         )
     if json:
@@ -135,6 +162,9 @@ def verify(
                 "purged": found.purged,
                 "erased": found.erased,
                 "isRecorded": found.is_recorded,
+                "timestamps": found.timestamps,
+                "stampedSeal": found.stamped_seal and found.stamped_seal.number,
+                "stampedAt": found.stamped_at,
                 "lastSealedAt": found.last_seal and found.last_seal.sealed_at,
                 "findings": found.findings,
             }
@@ -151,6 +181,11 @@ def verify(
             )
         if found.purged or found.erased:
             output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")
+        if found.stamped_seal is not None and found.stamped_at is not None:
+            output.words(
+                f"{counted(found.timestamps or 0, 'timestamp')}; by the last one, the seals up to"
+                f" {found.stamped_seal.number} were there at {records.minute(found.stamped_at)}."
+            )
         if not found.is_complete:
             output.words("There are too many differences; the rest was not compared.")
         if not found.is_recorded:

@@ -420,13 +420,13 @@ class SealDestination(Answer):
     """A place outside of the database to which copies of the seals go."""
 
     kind: str
-    """Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed. One of copies,
-    endpoint; later versions may have others.
+    """Copies in a file or a folder, an endpoint of webhooks that gets the event audit.sealed, or an authority that
+    gives timestamps. One of copies, endpoint, timestamps; later versions may have others.
     """
     name: str
-    """Its path, or the host and the id of the endpoint."""
+    """Its path, its host, or the host and the id of the endpoint."""
     last_seal: int | None
-    """The last seal that is there; None if none is."""
+    """The last seal that is there, or has a timestamp; None if none."""
     waiting: int
     """The number of seals that it lacks; of an endpoint among the last thousand."""
     copied_at: datetime | None

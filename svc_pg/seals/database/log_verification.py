@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
@@ -24,7 +25,9 @@ from svc_pg.seals.database.stored_seals import (
     kept_leaves,
     require_sealable,
 )
+from svc_pg.seals.database.timestamp_verification import Timestamps
 from svc_pg.seals.keys import PublicKeys
+from svc_pg.seals.timestamps import TimestampAuthority
 from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.comparison import Comparison, compare
 from svc_pg.seals.verification.finding import Finding
@@ -44,6 +47,8 @@ class Verification:
     - ``entries``: the number of entries found as they were sealed
     - ``unsealed``: the number of entries newer than the last seal, which are not verified
     - ``purged``, ``erased``: the numbers of entries that were purged, or erased, as the log's own entries say
+    - ``timestamps``: the number of good timestamps; None if none was to be verified
+    - ``stamped_seal``, ``stamped_at``: the last seal that has one, and its time: this seal and all before are older
     - ``findings``: the differences in the order of the seals
     - ``is_complete``: false if the verification ended early, after a thousand findings
     - ``is_recorded``: false if the role may only read, or the database is read-only: then ``last_verification`` does
@@ -57,6 +62,9 @@ class Verification:
     purged: int = 0
     erased: int = 0
     last_seal: Seal | None = None
+    timestamps: int | None = None
+    stamped_seal: Seal | None = None
+    stamped_at: datetime | None = None
     findings: list[Finding] = field(default_factory=list)
     is_complete: bool = True
     is_recorded: bool = False
@@ -72,19 +80,23 @@ def verify(
     *,
     public_keys: PublicKeys | None = None,
     copies: Iterable[Seal] = (),
+    authority: TimestampAuthority | None = None,
+    timestamps: Iterable[tuple[int, bytes]] = (),
     progress: Progress = lambda _: None,
 ) -> Verification:
     """Compare the whole log with its seals, and these with ``copies`` that were kept outside, in their order.
 
     ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. ``progress`` is called with the
-    number of entries so far. Changes nothing, but records the result for ``last_verification`` if the role may. Outside
-    a transaction each query has one of its own.
+    number of entries so far. With an ``authority`` the timestamps of seals are verified too, and compared with the
+    copies ``timestamps``: the numbers of seals and their timestamps, in that order. Changes nothing, but records the
+    result for ``last_verification`` if the role may. Outside a transaction each query has one of its own.
 
     Raises EncryptionKeyError without a public key, ConflictError if the log has no seals, ConfigError on other
     databases and NotInstalledError.
     """
     require_sealable(conn)
-    return take(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+    stamps = None if authority is None else Timestamps(authority, timestamps)
+    return take(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, stamps, progress))
 
 
 async def averify(
@@ -92,14 +104,19 @@ async def averify(
     *,
     public_keys: PublicKeys | None = None,
     copies: Iterable[Seal] = (),
+    authority: TimestampAuthority | None = None,
+    timestamps: Iterable[tuple[int, bytes]] = (),
     progress: Progress = lambda _: None,
 ) -> Verification:
     """As ``verify``, on an async connection."""
     require_sealable(conn)
-    return await atake(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+    stamps = None if authority is None else Timestamps(authority, timestamps)
+    return await atake(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, stamps, progress))
 
 
-def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Effects[Verification]:
+def _verifying(
+    public_keys: PublicKeys, copies: Iterable[Seal], stamps: Timestamps | None, progress: Progress
+) -> Effects[Verification]:
     chain = Chain(public_keys.keys, copies)
     entries = SealedEntries(progress)
     epochs: list[Epoch] = yield EPOCHS
@@ -117,10 +134,14 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
                 for future in waiting:
                     yield from entries.take((yield future))
                 waiting = [pool.submit(_compared, group, found, kept)]
-            if len(entries) + len(chain.findings) > MOST_FINDINGS:
+            if stamps is not None:
+                yield from stamps.take(page)
+            if len(entries) + len(chain.findings) > MOST_FINDINGS or (stamps is not None and stamps.is_full):
                 break
         else:
             chain.end()
+            if stamps is not None:
+                yield from stamps.end()
             is_complete = True
         for future in waiting:
             yield from entries.take((yield future))
@@ -137,7 +158,9 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         )
     last_seal = chain.last.number if chain.last and is_complete else None
     found_in_entries = yield from entries.findings(last_seal=last_seal)
-    findings = sorted([*chain.findings, *found_in_entries], key=lambda finding: finding.seal)
+    findings = sorted(
+        [*chain.findings, *found_in_entries, *(stamps.findings if stamps else ())], key=lambda finding: finding.seal
+    )
     result = Verification(
         seals=chain.taken,
         entries=entries.verified,
@@ -146,6 +169,9 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         purged=entries.purged,
         erased=entries.erased,
         last_seal=last,
+        timestamps=None if stamps is None else stamps.number,
+        stamped_seal=None if stamps is None else stamps.last,
+        stamped_at=None if stamps is None else stamps.last_time,
         findings=findings[:MOST_FINDINGS],
         is_complete=is_complete and len(findings) <= MOST_FINDINGS,
     )

@@ -16,6 +16,7 @@ from tests.support.commands import program, svc_pg
 from tests.support.documents import examples
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
+from tests.support.timestamp_authority import TimestampAuthority, granted, root, serving
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -64,7 +65,7 @@ def test_a_sealed_log_is_verified_and_a_forged_one_is_named(run: Run, database: 
     assert "No verification" not in run("status").stderr
     assert run("seal").stderr == "Sealed 3 entries; the last seal is 1.\n"
     assert "No verification of it is recorded: svc-pg verify.\n" in run("status").stderr
-    assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0}
+    assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0, "stamped": None}
     done = run("verify")
     assert (done.returncode, done.stderr) == (0, "3 entries as sealed by 1 seal; 0 without a seal.\n")
     told = run("status").stderr
@@ -247,3 +248,66 @@ def test_evidence_is_a_folder_with_a_program_that_verifies_it(run: Run, tmp_path
     assert done.stderr.startswith("Wrote 0 entries and 1 seal to none.")
     assert done.stderr.endswith(" KEY --since 2099-01-01T00:00:00Z --until 2099-02-01T00:00:00Z\n")
     assert "write a time, because the auditor" in run("evidence", "none", "--since", "7d").stderr
+
+
+def test_seals_get_timestamps_that_go_with_copies_and_evidence_and_are_verified(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    tsa = TimestampAuthority.new(tmp_path / "tsa", root())
+    copies, ca = tmp_path / "seals", {"SVC_SEAL_TIMESTAMP_CA": str(tsa.ca_file)}
+    copies.mkdir()
+    with serving(granted(tsa)) as server:
+        variables = {**ca, "SVC_SEAL_TIMESTAMP_URL": server.url}
+        lacking = run("seal", SVC_SEAL_TIMESTAMP_URL=server.url)
+        assert lacking.returncode == 1
+        assert "SVC_SEAL_TIMESTAMP_CA is not set" in lacking.stderr
+        done = run("seal", "--to", str(copies), **variables)
+        assert (done.returncode, done.stderr) == (
+            0,
+            "Sealed 3 entries; the last seal is 1.\n"
+            f"Copied 1 seal to {copies}.\n"
+            f"Seal 1 got a timestamp of {server.url[7:].partition('/')[0]}.\n",
+        )
+        again = json.loads(run("seal", "--json", **variables).stdout)
+        assert (again["seals"], again["stamped"]) == (0, None)
+        assert len(server.queries) == 1
+    assert "(timestamps) has stamped the seals up to 1." in run("status").stderr
+    done = run("verify", "--seals", str(copies), **ca)
+    assert done.returncode == 0
+    assert "1 timestamp; by the last one, the seals up to 1 were there at 20" in done.stderr
+    found = json.loads(run("verify", "--json", **ca).stdout)
+    assert (found["timestamps"], found["stampedSeal"], found["isIntact"]) == (1, 1, True)
+    assert json.loads(run("verify", "--json").stdout)["timestamps"] is None
+
+    assert "1 timestamp of seals" in run("evidence", "evidence").stderr
+    name = "0000000000000000001.tsr"
+    taken = [(tmp_path / folder / name).read_bytes() for folder in ("seals", "evidence/timestamps")]
+    assert taken[0] == taken[1]
+    verified = verified_as_documented(tmp_path)
+    assert (verified.returncode, verified.stdout) == (0, "Verification: OK\n")
+
+    with psycopg.connect(database) as conn:
+        conn.execute("alter table svc.audit_seal_timestamps disable trigger all")
+        conn.execute("delete from svc.audit_seal_timestamps")
+    done = run("verify", "--seals", str(copies), **ca)
+    assert (done.returncode, done.stdout) == (3, "the timestamp of seal 1 is missing: the copies have it\n")
+
+
+def verified_as_documented(folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the lines of docs/proof.md that verify a timestamp with openssl."""
+    [block] = [each for each in examples("proof.md", "Timestamps", "sh") if "openssl ts -verify" in each]
+    lines = block.replace("/mnt/elsewhere/", "").replace("ca.pem", "../tsa/ca.pem").replace("0012", "0001")
+    lines = lines.replace("/tmp/", "../")
+    return subprocess.run(["sh", "-e", "-c", lines], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_an_authority_that_fails_fails_the_command_after_all_was_sealed(run: Run, tmp_path: Path) -> None:
+    tsa = TimestampAuthority.new(tmp_path / "tsa", root())
+    with serving(lambda _: (503, {}, b"")) as server:
+        variables = {"SVC_SEAL_TIMESTAMP_URL": server.url, "SVC_SEAL_TIMESTAMP_CA": str(tsa.ca_file)}
+        done = run("seal", "--to", "copies", **variables)
+    name = server.url[7:].partition("/")[0]
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"error: no timestamp of {name}: it answered 503"
+    assert tmp_path.joinpath("copies").read_text().count("\n") == 1
+    assert f"{name} (timestamps) has stamped no seal; 1 newer one to come: it answered 503." in run("status").stderr
