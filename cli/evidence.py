@@ -10,7 +10,7 @@ from svc_pg import audit
 from svc_pg.audit.exports.evidence import EvidenceReport, verifier
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
-from svc_pg.seals.verification.copies import timestamp_name_of
+from svc_pg.seals.timestamp_files import timestamp_name_of
 
 from . import output
 from .database import connect

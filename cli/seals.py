@@ -13,8 +13,9 @@ from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.seal_copies import destination_name
 from svc_pg.maintenance.seal_timestamps import SealTimestamps
 from svc_pg.seals.keys import PublicKeys, SealKey
+from svc_pg.seals.timestamp_files import read_timestamps
 from svc_pg.seals.timestamps import TimestampAuthority
-from svc_pg.seals.verification.copies import read_copies, read_timestamps
+from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_line import line_of
 from svc_pg.seals.writing.copying import append_new, appending, check_copies, lacking_timestamps, naming

@@ -7,7 +7,8 @@ create table svc.audit_seal_timestamps (
 
 comment on table svc.audit_seal_timestamps is 'Timestamps of seals by an authority outside (RFC 3161).';
 comment on column svc.audit_seal_timestamps.seal is 'The seal; its predecessors are covered as well.';
-comment on column svc.audit_seal_timestamps.answer is 'The authority''s answer in DER: a TimeStampResp of the seal''s text.';
+comment on column svc.audit_seal_timestamps.answer is
+    'The authority''s answer in DER: a TimeStampResp of the seal''s text.';
 comment on column svc.audit_seal_timestamps.added_at is 'When it came, by the clock of this server.';
 
 alter table svc.seal_destinations

@@ -14,48 +14,12 @@ from svc_pg.seals.verification.seal import Seal
 
 _LONGEST_LINE: Final = 16_384
 _NAME: Final = re.compile(r"([0-9]{19})\.json")
-_TIMESTAMP_NAME: Final = re.compile(r"([0-9]{19})\.tsr")
-_LONGEST_TIMESTAMP: Final = 16_384
 _NUMBERS: Final = range(1, 2**63)
 
 
 def name_of(number: int) -> str:
     """The name of a seal's file in a folder of copies: names are in the order of the seals."""
     return f"{number:019d}.json"
-
-
-def timestamp_name_of(number: int) -> str:
-    """The name of the file in a folder of copies that has the timestamp of a seal."""
-    return f"{number:019d}.tsr"
-
-
-def read_timestamps(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The timestamps of a folder of copies, each after the number of its seal, in their order; a file has none.
-
-    Raises ProofError that names what is no file or too long, and OSError.
-    """
-    if not path.is_dir():
-        return
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for number in timestamp_numbers_in(folder):
-            yield number, timestamp_in(folder, number, str(path))
-    finally:
-        os.close(folder)
-
-
-def timestamp_numbers_in(folder: int) -> "array[int]":
-    """The numbers of the seals that an open folder has timestamps of, in their order. Raises OSError."""
-    return _numbers_in(folder, _TIMESTAMP_NAME)
-
-
-def timestamp_in(folder: int, number: int, name: str) -> bytes:
-    """The timestamp of a seal in an open folder of this name. Raises ProofError and OSError."""
-    file = timestamp_name_of(number)
-    answer = _content_of(folder, file, _LONGEST_TIMESTAMP + 1)
-    if not 0 < len(answer) <= _LONGEST_TIMESTAMP:
-        raise ProofError(f"{name}/{file} is damaged: it is no timestamp", hint="Restore the file.")
-    return answer
 
 
 def read_copies(path: Path) -> Iterator[Seal]:
@@ -78,12 +42,8 @@ def read_copies(path: Path) -> Iterator[Seal]:
         os.close(folder)
 
 
-def numbers_in(folder: int) -> "array[int]":
-    """The numbers of the seals that an open folder has files of, in their order. Raises OSError."""
-    return _numbers_in(folder, _NAME)
-
-
-def _numbers_in(folder: int, names: "re.Pattern[str]") -> "array[int]":
+def numbers_in(folder: int, names: "re.Pattern[str]" = _NAME) -> "array[int]":
+    """The numbers in such names of files in an open folder, by default of seals, in their order. Raises OSError."""
     with os.scandir(folder) as files:
         numbers = (int(name[1]) for file in files if (name := names.fullmatch(file.name)))
         return array("q", sorted(number for number in numbers if number in _NUMBERS))
@@ -92,15 +52,15 @@ def _numbers_in(folder: int, names: "re.Pattern[str]") -> "array[int]":
 def copy_in(folder: int, number: int, name: str) -> Seal:
     """The seal of a number in an open folder of this name. Raises ProofError that names a bad file, and OSError."""
     file = name_of(number)
-    line = _content_of(folder, file, _LONGEST_LINE)
+    line = content_of(folder, file, _LONGEST_LINE)
     seal = _seal_of(line, f"{name}/{file} is damaged: it is no seal")
     if seal.number != number or not line.endswith(b"\n"):
         raise ProofError(f"{name}/{file} is damaged: it is not the line of seal {number}", hint="Restore the file.")
     return seal
 
 
-def _content_of(folder: int, file: str, most: int) -> bytes:
-    """The first bytes of a file in an open folder; none of what is no file."""
+def content_of(folder: int, file: str, most: int) -> bytes:
+    """The first bytes of a file in an open folder; none of what is no file. Raises OSError."""
     opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     try:
         return os.read(opened, most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""

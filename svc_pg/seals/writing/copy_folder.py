@@ -13,14 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from svc_pg.errors import ProofError
-from svc_pg.seals.verification.copies import (
-    copy_in,
-    name_of,
-    numbers_in,
-    timestamp_in,
-    timestamp_name_of,
-    timestamp_numbers_in,
-)
+from svc_pg.seals.timestamp_files import timestamp_in, timestamp_name_of, timestamp_numbers_in
+from svc_pg.seals.verification.copies import copy_in, name_of, numbers_in
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_line import Lack, line_of
 

@@ -19,8 +19,9 @@ from svc_pg.errors import ConfigError, ProofError, SvcError
 from svc_pg.maintenance import seal_timestamps
 from svc_pg.maintenance.seal_timestamps import AGAIN, EVERY, Authority, SealTimestamps
 from svc_pg.seals.database.stored_timestamps import add_timestamp, last_stamped
+from svc_pg.seals.timestamp_files import read_timestamps, timestamp_name_of
 from svc_pg.seals.timestamps import BadTimestamp, TimestampAuthority, question_of
-from svc_pg.seals.verification.copies import read_copies, read_timestamps, timestamp_name_of
+from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.writing.copying import append_new, appending, lacking_timestamps
 from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from svc_pg.webhooks.http import single_post
