@@ -51,8 +51,7 @@ def numbers_in(folder: int, names: "re.Pattern[str]" = _NAME) -> "array[int]":
 
 def copy_in(folder: int, number: int, name: str) -> Seal:
     """The seal of a number in an open folder of this name. Raises ProofError that names a bad file, and OSError."""
-    file = name_of(number)
-    line = content_of(folder, file, _LONGEST_LINE)
+    line = content_of(folder, file := name_of(number), _LONGEST_LINE)
     seal = _seal_of(line, f"{name}/{file} is damaged: it is no seal")
     if seal.number != number or not line.endswith(b"\n"):
         raise ProofError(f"{name}/{file} is damaged: it is not the line of seal {number}", hint="Restore the file.")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+_OfTimestamps = Literal["timestamp_forged", "timestamp_exchanged", "timestamp_early", "timestamp_missing"]
 FindingKind = Literal[
     "changed",
     "deleted",
@@ -19,11 +20,8 @@ FindingKind = Literal[
     "seals_swapped",
     "seal_of_unknown_key",
     "copy_changed",
-    "timestamp_forged",
-    "timestamp_exchanged",
-    "timestamp_early",
-    "timestamp_missing",
     "timestamp_foreign",
+    _OfTimestamps,
     "leaves_changed",
     "entries_differ",
 ]
