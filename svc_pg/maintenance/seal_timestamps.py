@@ -119,10 +119,10 @@ class SealTimestamps:
     def _due(self, conn: Connection[Any]) -> _Due | None:
         """The newest seal, if it lacks a timestamp, and one is due: then no other worker asks for one meanwhile."""
         newest = next(iter(audit.seals(conn, limit=1)), None)
-        last = last_stamped(conn)
         if newest is None:
             return None
-        if last is not None and last >= newest.number:
+        last = last_stamped(conn, newest.number)  # a forged one of a seal to come does not count
+        if last == newest.number:
             note_destination(conn, self.name, kind="timestamps", last_seal=last, is_whole=True)
             return None
         if not claim_destination(conn, self.name, again=AGAIN):

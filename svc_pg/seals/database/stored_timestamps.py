@@ -35,10 +35,11 @@ class _Last:
     seal: int | None
 
 
-_LAST: Final = Query("select pg_catalog.max(seal) as seal from svc.audit_seal_timestamps", (), _Last)
+_LAST: Final = "select pg_catalog.max(seal) as seal from svc.audit_seal_timestamps where seal <= %s"
+_END: Final = 2**63 - 1
 
 
-def timestamps_after(number: int, until: int = 2**63 - 1) -> Query[StoredTimestamp]:
+def timestamps_after(number: int, until: int = _END) -> Query[StoredTimestamp]:
     """The first timestamps of the seals after one, up to another, in their order."""
     text = _COLUMNS + " where seal > %s and seal <= %s order by seal limit %s"
     return Query(text, (number, until, PAGE), StoredTimestamp)
@@ -53,9 +54,9 @@ STAMPED: Final = Query("select seal from svc.audit_seal_timestamps order by seal
 """The numbers of all seals that have a timestamp, in their order: 24 a day at most."""
 
 
-def last_stamped(conn: Connection[Any]) -> int | None:
-    """The number of the last seal that has a timestamp; None if none has."""
-    return fetch(conn, _LAST)[0].seal
+def last_stamped(conn: Connection[Any], until: int = _END) -> int | None:
+    """The number of the last seal, up to this one, that has a timestamp; None if none has."""
+    return fetch(conn, Query(_LAST, (until,), _Last))[0].seal
 
 
 def add_timestamp(conn: Connection[Any], seal: int, answer: bytes) -> bool:

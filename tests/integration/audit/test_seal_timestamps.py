@@ -396,6 +396,15 @@ def test_verify_names_what_is_wrong_with_timestamps(
     assert audit.verify(db, public_keys=KEY.public).timestamps is None  # without an authority none is read
 
 
+def test_a_forged_timestamp_of_a_seal_to_come_keeps_no_seal_from_its_own(
+    db: Connection, timestamps: SealTimestamps
+) -> None:
+    seal(db)
+    tamper(db, "insert into svc.audit_seal_timestamps (seal, answer) values (99, %s)", b"forged")
+    timestamps.take(db)
+    assert timestamps.taken == 1
+
+
 def test_a_log_without_any_timestamp_is_named(db: Connection, trusted: TimestampAuthority) -> None:
     seal(db, 2)
     assert kinds(verified(db, trusted)) == [("timestamp_missing", 2)]
