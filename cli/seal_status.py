@@ -69,6 +69,8 @@ def as_json(status: SealStatus) -> dict[str, Any]:
             "findings": last.findings,
             "isComplete": last.is_complete,
             "hasCopies": last.has_copies,
+            "timestamps": last.timestamps,
+            "unverifiedTimestamps": last.unverified_timestamps,
             "keys": last.keys,
             "verifiedBy": last.verified_by,
         },
@@ -88,7 +90,7 @@ def tell(status: SealStatus) -> None:
     if last is not None:
         output.words(
             f"{_seals(last)} verified at {records.minute(last.verified_at)} by {records.text(last.verified_by)}"
-            f"{', with copies' if last.has_copies else ''}: {_result(last)}."
+            f"{', with copies' if last.has_copies else ''}{_timestamps(last)}: {_result(last)}."
         )
     elif lag is not None:
         output.words("No verification of it is recorded: svc-pg verify.")
@@ -103,6 +105,12 @@ def _behind(each: SealDestination) -> str:
 
 def _seals(last: LastVerification) -> str:
     return "It was" if last.first_seal is None else f"Seals {last.first_seal} to {last.last_seal} were"
+
+
+def _timestamps(last: LastVerification) -> str:
+    if last.unverified_timestamps:
+        return f", without {counted(last.unverified_timestamps, 'timestamp')}"
+    return f", with {counted(last.timestamps, 'timestamp')}" if last.timestamps else ""
 
 
 def _result(last: LastVerification) -> str:

@@ -19,3 +19,14 @@ comment on column svc.seal_destinations.next_at is 'When the authority may be as
 comment on column svc.seal_destinations.name is 'The path of a file or a folder, or the host of an authority.';
 comment on column svc.seal_destinations.last_seal is
     'The last seal that is there, or that has a timestamp; null if none is.';
+
+alter table svc.audit_verifications
+    add timestamps bigint check (timestamps >= 0),
+    add unverified_timestamps bigint not null default 0 check (unverified_timestamps >= 0);
+comment on column svc.audit_verifications.timestamps is 'The number of good timestamps; null if it verified none.';
+comment on column svc.audit_verifications.unverified_timestamps is
+    'The number of timestamps that it left unverified, without certificates of the authority.';
+
+alter table svc.seal_destinations add shown_until timestamptz;
+comment on column svc.seal_destinations.shown_until is
+    'How long it is shown if no writer tells of it again; null as for a worker: two hours after seen_at.';

@@ -76,7 +76,7 @@ class Sealer:
             return True
         self._tell(logging.INFO, f'seals the audit log with the key "{self._key.key_id}"')
         try:
-            self._seal_known(conn, check)
+            self._seal_known(conn, check, is_stopping)
         except InterruptedError:
             return True
         except Exception as error:
@@ -94,18 +94,26 @@ class Sealer:
             _log.log(level, "%s", words)
         self._told = words
 
-    def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
-        """Seal if the log still has its known seals, and remember the last one."""
+    def _seal_known(
+        self, conn: Connection[Any], check: Callable[[Seal], None], is_stopping: Callable[[], bool]
+    ) -> None:
+        """Seal if the log still has its known seals, and remember the last one; then tell all destinations of it."""
         if self._copies is not None:
-            self._copies.look(conn)
+            self._copies.look(conn, is_stopping)
             self._known = self._known or self._copies.known
         made = audit.seal(conn, key=self._key, known=self._known, progress=check)
         newest = audit.seals(conn, limit=1)
-        if self._copies is not None:
-            self._copies.write(conn)
-        self._known = newest[0] if newest else None
+        refusal: ProofError | None = None
+        try:
+            if self._copies is not None:
+                self._copies.write(conn)
+            self._known = newest[0] if newest else None
+        except ProofError as error:  # it keeps no seal from its timestamp
+            refusal = error
         if self._timestamps is not None:
-            self._timestamps.take(conn)
+            self._timestamps.take(conn, is_stopping)
+        if refusal is not None:
+            raise refusal
         if made:
             entries = counted(sum(seal.entries for seal in made), "entry")
             _log.debug("sealed %s, up to seal %d", entries, made[-1].number)

@@ -21,6 +21,8 @@ TOLERANCE: Final = timedelta(minutes=5)
 """The most by which the clocks of an authority and of the database may differ."""
 _LONGEST_FILE: Final = 1_048_576
 _LONGEST_WORDS: Final = 200
+_GRANTED: Final = 0
+_GRANTED_WITH_MODS: Final = 1
 _SHA256: Final = "2.16.840.1.101.3.4.2.1"
 _CA: Final = "SVC_SEAL_TIMESTAMP_CA"
 _MISSING: Final = "timestamps of seals need the package rfc3161-client"
@@ -106,9 +108,10 @@ class TimestampAuthority:
             status, words = response.status, response.status_string
         except Exception as error:  # whatever a hostile answer makes a parser raise
             raise BadTimestamp("timestamp_forged", "it is no answer of a timestamp authority") from error
-        if status > 1:
+        if status != _GRANTED:
             said = " ".join(" ".join(words).split())[:_LONGEST_WORDS]
-            raise BadTimestamp("timestamp_forged", f"the authority refused: {said or f'status {status}'}")
+            did = "changed the request" if status == _GRANTED_WITH_MODS else "refused"
+            raise BadTimestamp("timestamp_forged", f"the authority {did}: {said or f'status {status}'}")
         try:
             return self._checked(response, seal, nonce)
         except BadTimestamp:

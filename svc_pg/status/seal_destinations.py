@@ -13,13 +13,15 @@ from svc_pg.status.last_runs import stored_problem
 
 MOST: Final = 100
 """The most destinations that are told."""
+OF_A_COMMAND: Final = timedelta(days=8)
+"""The time for which the state of a destination is shown that a command told: it may run once a week."""
 _LONGEST_NAME: Final = 500
 
 _READ: Final = statement("queries/status/seal_destinations.sql")
 _WITH_ENDPOINTS: Final = statement("queries/status/seal_endpoints.sql").replace("{destinations}", _READ)
 _NOTE: Final = statement("queries/status/note_seal_destination.sql")
 _CLAIM: Final = statement("queries/status/claim_seal_destination.sql")
-_SEE: Final = "update svc.seal_destinations set seen_at = clock_timestamp() where name = %s"
+_SEE: Final = statement("queries/status/see_seal_destination.sql")
 _FORGET: Final = "delete from svc.seal_destinations where seen_at < clock_timestamp() - interval '30 days'"
 _LAST: Final = "select last_seal from svc.seal_destinations where name = %s"
 
@@ -44,9 +46,9 @@ class SealDestination:
 
 
 def seal_destinations(*, has_webhooks: bool) -> Query[SealDestination]:
-    """Those that a writer told of within two hours, the newest first, and then the endpoints that get seals.
+    """Those that a worker told of within two hours, or a command within eight days, and the endpoints that get seals.
 
-    Without webhooks there are no endpoints.
+    The newest is the first. Without webhooks there are no endpoints.
     """
     return Query(_WITH_ENDPOINTS if has_webhooks else _READ, (MOST,), SealDestination)
 
@@ -66,10 +68,12 @@ def note_destination(
     problem: str | None = None,
     kind: Literal["copies", "timestamps"] = "copies",
     wait: timedelta | None = None,
+    shown_for: timedelta | None = None,
 ) -> None:
     """Record the state of a destination: its last seal, if all are there. Forget those not seen for 30 days.
 
-    An authority may be asked again after ``wait``, if it is given; otherwise that stays as it was.
+    An authority may be asked again after ``wait``, if it is given; otherwise that stays as it was. The state is shown
+    for two hours, or for as long as ``shown_for`` says now or said before.
     """
     words = None if problem is None else stored_problem(problem)
     conn.execute(
@@ -81,6 +85,7 @@ def note_destination(
             "is_whole": is_whole,
             "problem": words,
             "wait": wait,
+            "shown_for": shown_for,
         },
     )
     conn.execute(_FORGET)
@@ -91,6 +96,6 @@ def claim_destination(conn: Connection[Any], name: str, *, again: timedelta) -> 
     return conn.execute(_CLAIM, {"name": name[-_LONGEST_NAME:], "again": again}).fetchone() is not None
 
 
-def see_destination(conn: Connection[Any], name: str) -> None:
+def see_destination(conn: Connection[Any], name: str, *, shown_for: timedelta | None = None) -> None:
     """Record that its writer is there, and nothing new."""
-    conn.execute(_SEE, (name[-_LONGEST_NAME:],))
+    conn.execute(_SEE, {"name": name[-_LONGEST_NAME:], "shown_for": shown_for})

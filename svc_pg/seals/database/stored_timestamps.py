@@ -21,7 +21,9 @@ class StoredTimestamp:
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
+class StampedNumber:
+    """The number of a seal that has a timestamp."""
+
     seal: int
 
 
@@ -31,11 +33,15 @@ class _Added:
 
 
 @dataclass(frozen=True, slots=True)
-class _Last:
-    seal: int | None
+class _Count:
+    number: int
 
 
-_LAST: Final = "select pg_catalog.max(seal) as seal from svc.audit_seal_timestamps where seal <= %s"
+COUNT: Final = Query("select pg_catalog.count(*) as number from svc.audit_seal_timestamps", (), _Count)
+"""The number of all of them."""
+_LAST: Final = _COLUMNS + " where seal <= %s order by seal desc limit 1"
+_NUMBERS: Final = "select seal from svc.audit_seal_timestamps where seal > %s and seal <= %s order by seal limit %s"
+_NUMBERS_PAGE: Final = 10_000
 _END: Final = 2**63 - 1
 
 
@@ -50,13 +56,14 @@ def timestamps_of(numbers: list[int]) -> Query[StoredTimestamp]:
     return Query(_COLUMNS + " where seal = any(%s) order by seal", (numbers,), StoredTimestamp)
 
 
-STAMPED: Final = Query("select seal from svc.audit_seal_timestamps order by seal", (), _Number)
-"""The numbers of all seals that have a timestamp, in their order: 24 a day at most."""
+def numbers_after(number: int, until: int) -> Query[StampedNumber]:
+    """The numbers of the seals after one, up to another, that have a timestamp, in their order: some thousands."""
+    return Query(_NUMBERS, (number, until, _NUMBERS_PAGE), StampedNumber)
 
 
-def last_stamped(conn: Connection[Any], until: int = _END) -> int | None:
-    """The number of the last seal, up to this one, that has a timestamp; None if none has."""
-    return fetch(conn, Query(_LAST, (until,), _Last))[0].seal
+def last_timestamp(conn: Connection[Any], until: int) -> StoredTimestamp | None:
+    """The timestamp of the last seal, up to this one, that has one; None if none has. It may be forged."""
+    return next(iter(fetch(conn, Query(_LAST, (until,), StoredTimestamp))), None)
 
 
 def add_timestamp(conn: Connection[Any], seal: int, answer: bytes) -> bool:

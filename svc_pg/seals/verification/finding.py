@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-_OfTimestamps = Literal["timestamp_forged", "timestamp_exchanged", "timestamp_early", "timestamp_missing"]
+_OfTimestamps = Literal[
+    "timestamp_forged", "timestamp_exchanged", "timestamp_early", "timestamp_late", "timestamp_missing"
+]
 FindingKind = Literal[
     "changed",
     "deleted",

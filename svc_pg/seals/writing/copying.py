@@ -13,7 +13,7 @@ from svc_pg.database.query import Query, Row
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.seals.database.stored_seals import following, numbered
 from svc_pg.seals.database.stored_timestamps import PAGE as STAMPS
-from svc_pg.seals.database.stored_timestamps import STAMPED, timestamps_of
+from svc_pg.seals.database.stored_timestamps import numbers_after, timestamps_of
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_file import CopyFile, opened_file
 from svc_pg.seals.writing.copy_folder import CopyFolder, opened_folder
@@ -92,14 +92,19 @@ def lacking(conn: Connection[Any], lacks: Iterable[Lack]) -> Iterator[list[Seal]
             number = page[-1].number
 
 
-def lacking_timestamps(conn: Connection[Any], present: set[int] | None) -> Iterator[list[tuple[int, bytes]]]:
-    """The timestamps of the log that copies lack, which have those of the seals ``present``; some at a time."""
+def lacking_timestamps(
+    conn: Connection[Any], present: set[int] | None, until: int
+) -> Iterator[list[tuple[int, bytes]]]:
+    """The timestamps of the seals up to one that copies lack, which have those of ``present``; some at a time."""
     if present is None:
         return
-    lacked = [each.seal for each in take(conn, _one(STAMPED)) if each.seal not in present]
-    for begin in range(0, len(lacked), STAMPS):
-        found = take(conn, _one(timestamps_of(lacked[begin : begin + STAMPS])))
-        yield [(each.seal, each.answer) for each in found]
+    number = 0
+    while page := take(conn, _one(numbers_after(number, until))):
+        number = page[-1].seal
+        lacked = [each.seal for each in page if each.seal not in present]
+        for begin in range(0, len(lacked), STAMPS):
+            found = take(conn, _one(timestamps_of(lacked[begin : begin + STAMPS])))
+            yield [(each.seal, each.answer) for each in found]
 
 
 def _one(query: Query[Row]) -> Effects[list[Row]]:

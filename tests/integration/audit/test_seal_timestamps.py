@@ -1,6 +1,8 @@
 """Timestamps of seals by an authority outside: taken each hour, verified then and later, and named if not good."""
 
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,13 +14,16 @@ import psycopg
 import pytest
 from rfc3161_client import HashAlgorithm, TimestampRequestBuilder
 
+from cli.stamp_words import stamp_words
 from svc_pg import audit
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.database.query import fetch
 from svc_pg.errors import ConfigError, ProofError, SvcError
 from svc_pg.maintenance import seal_timestamps
+from svc_pg.maintenance.seal_copies import SealCopies
 from svc_pg.maintenance.seal_timestamps import AGAIN, EVERY, Authority, SealTimestamps
-from svc_pg.seals.database.stored_timestamps import add_timestamp, last_stamped
+from svc_pg.seals.database.stored_timestamps import add_timestamp, last_timestamp
+from svc_pg.seals.database.timestamp_coverage import STAMPED_WITHIN
 from svc_pg.seals.timestamp_files import read_timestamps, timestamp_name_of
 from svc_pg.seals.timestamps import BadTimestamp, TimestampAuthority, question_of
 from svc_pg.seals.verification.copies import read_copies
@@ -425,10 +430,218 @@ def test_a_seal_that_somebody_with_the_key_signed_anew_does_not_fit_its_timestam
     assert kinds(verified(db, trusted)) == [("timestamp_exchanged", 1)]
 
 
+def be_dated_back(conn: Connection, *, after: int, each: timedelta) -> None:
+    """Sign the seals after one anew, as of earlier times that lie as far apart, as somebody with the key can."""
+    conn.execute("alter table svc.audit_seals disable trigger all")
+    seals = [*reversed(audit.seals(conn))]
+    previous = seals[0].previous if not after else seals[after - 1].digest
+    for place, old in enumerate(seals[after:]):
+        time = seals[-1].sealed_at - (len(seals) - after - place) * each
+        forged = replace(old, sealed_at=time, previous=previous)
+        previous = forged.digest
+        conn.execute(
+            "update svc.audit_seals set sealed_at = %s, previous = %s, signature = %s where number = %s",
+            (forged.sealed_at, forged.previous, KEY.sign(forged.text), forged.number),
+        )
+
+
+def test_a_log_that_was_dated_back_and_stamped_once_does_not_look_like_one_that_was_stamped_in_time(
+    db: Connection, timestamps: SealTimestamps, trusted: TimestampAuthority
+) -> None:
+    seal(db)
+    timestamps.take(db)
+    seal(db, 4)
+    be_later(db, EVERY)
+    timestamps.take(db)
+    honest = verified(db, trusted)
+    assert honest.is_intact
+    assert honest.first_delay is not None
+    assert honest.later_delay is not None
+    assert max(honest.first_delay.delay, honest.later_delay.delay) < timedelta(minutes=5)
+
+    tamper(db, "delete from svc.audit_seal_timestamps")
+    db.execute("delete from svc.seal_destinations")
+    be_dated_back(db, after=0, each=timedelta(days=74))
+    timestamps.take(db)
+    assert timestamps.taken == 5
+    forged = verified(db, trusted)
+    assert forged.timestamps == 1
+    assert forged.first_delay is not None
+    assert (forged.first_delay.seal.number, forged.first_delay.delay > timedelta(days=369)) == (1, True)
+    assert (forged.first_stamped and forged.first_stamped.number, forged.later_delay) == (5, None)
+    words = [*stamp_words(forged, STAMPED_WITHIN)]
+    assert (
+        "The first timestamp came 370d after the time that seal 1 says: nothing proves when the seals up to 5"
+        in (words[1])
+    )
+    assert not any("within" in each for each in words)
+
+
+def test_seals_after_a_timestamp_that_were_dated_back_are_named(
+    db: Connection, timestamps: SealTimestamps, trusted: TimestampAuthority
+) -> None:
+    seal(db)
+    timestamps.take(db)
+    seal(db, 3)
+    be_later(db, EVERY)
+    be_dated_back(db, after=1, each=timedelta(hours=20))
+    timestamps.take(db)
+    found = verified(db, trusted)
+    assert kinds(found) == [("timestamp_late", 2)]
+    assert "its first timestamp is of 2d later" in found.findings[0].message
+    assert found.later_delay is not None
+    assert found.later_delay.seal.number == 2
+    wide = audit.verify(db, public_keys=KEY.public, authority=trusted, stamped_within=timedelta(days=3))
+    assert (wide.is_intact, wide.later_delay) == (True, found.later_delay)  # after an outage that somebody knows of
+
+
+def test_seals_that_got_no_timestamp_while_newer_ones_came_are_named(
+    db: Connection, timestamps: SealTimestamps, trusted: TimestampAuthority
+) -> None:
+    seal(db)
+    timestamps.take(db)
+    seal(db, 3)
+    be_dated_back(db, after=1, each=timedelta(hours=1))
+    assert verified(db, trusted).is_intact  # the next one will come
+    be_dated_back(db, after=1, each=timedelta(hours=20))
+    found = verified(db, trusted)
+    assert kinds(found) == [("timestamp_late", 2)]
+    assert "has a timestamp" in found.findings[0].message
+
+
+def test_timestamps_that_nobody_verified_are_counted_and_recorded(
+    db: Connection, timestamps: SealTimestamps, trusted: TimestampAuthority, tmp_path: Path
+) -> None:
+    seal(db)
+    timestamps.take(db)
+    copy(db, tmp_path)
+    found = audit.verify(db, public_keys=KEY.public)
+    assert (found.timestamps, found.unverified_timestamps) == (None, 1)
+    assert "1 timestamp was not verified: SVC_SEAL_TIMESTAMP_CA" in "".join(stamp_words(found, STAMPED_WITHIN))
+    last = audit.last_verification(db)
+    assert last is not None
+    assert (last.timestamps, last.unverified_timestamps) == (None, 1)
+    verified(db, trusted)
+    last = audit.last_verification(db)
+    assert last is not None
+    assert (last.timestamps, last.unverified_timestamps) == (1, 0)
+    tamper(db, "delete from svc.audit_seal_timestamps")
+    copies = read_timestamps(tmp_path)
+    assert audit.verify(db, public_keys=KEY.public, timestamps=copies).unverified_timestamps == 1
+
+
+def test_copies_of_timestamps_are_read_one_at_a_time_and_only_until_there_are_too_many_findings(
+    db: Connection, trusted: TimestampAuthority
+) -> None:
+    seal(db)
+    read = []
+
+    def copies() -> Iterator[tuple[int, bytes]]:
+        for number in range(2, 100_000):
+            read.append(number)
+            yield number, b"made up"
+
+    found = audit.verify(db, public_keys=KEY.public, authority=trusted, timestamps=copies())
+    assert len(found.findings) == 1000
+    assert len(read) < 1010
+
+
+def test_a_seal_whose_timestamp_is_garbage_is_told(db: Connection, timestamps: SealTimestamps, served: Served) -> None:
+    seal(db)
+    assert add_timestamp(db, 1, b"garbage")  # as svc_admin can
+    for _ in range(2):
+        timestamps.take(db)
+        told = destination(db)
+        assert (told.last_seal, told.waiting, told.copied_at) == (None, 1, None)
+        assert told.problem == "the timestamp of seal 1 is not good"
+    seal(db)
+    timestamps.take(db)
+    assert (timestamps.taken, destination(db).problem, len(served.queries)) == (2, None, 1)
+
+
+def test_an_answer_that_was_not_kept_is_told(db: Connection, trusted: TimestampAuthority, served: Served) -> None:
+    seal(db)
+
+    def posting(url: str, body: bytes, headers: dict[str, str]) -> bytes:
+        assert add_timestamp(db, 1, b"garbage")
+        return post(url, body, headers)
+
+    stamping = SealTimestamps(Authority(served.url, trusted), posting)
+    stamping.take(db)
+    assert stamping.taken is None
+    assert destination(db).problem == "somebody else kept a timestamp of seal 1"
+
+
+def test_a_wait_that_is_none_of_ours_keeps_nobody_from_asking(db: Connection, timestamps: SealTimestamps) -> None:
+    seal(db)
+    db.execute(
+        "insert into svc.seal_destinations (name, kind, next_at) values (%s, 'timestamps', now() + interval '9 years')",
+        (timestamps.name,),
+    )
+    timestamps.take(db)
+    assert timestamps.taken == 1
+
+
+def test_an_authority_that_does_not_answer_holds_up_no_stop(db: Connection, trusted: TimestampAuthority) -> None:
+    seal(db)
+    is_asked, may_answer = threading.Event(), threading.Event()
+
+    def posting(*_: object) -> bytes:
+        is_asked.set()
+        may_answer.wait(30)
+        return b""
+
+    began = time.monotonic()
+    with pytest.raises(InterruptedError):
+        SealTimestamps(Authority("http://tsa.example", trusted), posting).take(db, is_asked.is_set)
+    may_answer.set()
+    assert time.monotonic() - began < 15
+
+
+def test_certificates_that_are_missing_are_told_and_read_when_they_are_there(
+    db: Connection, served: Served, tsa: support.TimestampAuthority, tmp_path: Path
+) -> None:
+    seal(db)
+    for certificates, words in ((None, "SVC_SEAL_TIMESTAMP_CA is not set"), (tmp_path / "ca.pem", "cannot be read")):
+        stamping = SealTimestamps(Authority(served.url, certificates), post)
+        stamping.take(db)
+        assert words in (destination(db).problem or "")
+        assert stamping.problem is not None
+    tmp_path.joinpath("ca.pem").write_bytes(tsa.ca_file.read_bytes())
+    stamping.take(db)
+    assert stamping.taken == 1
+
+
+def test_an_answer_with_changes_is_refused_in_its_own_words(
+    db: Connection, tsa: support.TimestampAuthority, trusted: TimestampAuthority
+) -> None:
+    mine = seal(db)
+    answer = tsa.reply(question_of(mine).body)
+    granted_, changed = b"\x30\x03\x02\x01\x00", b"\x30\x03\x02\x01\x01"
+    assert answer[4:9] == granted_
+    with pytest.raises(BadTimestamp, match="the authority changed the request: status 1"):
+        trusted.time_of(answer[:4] + changed + answer[9:], mine)
+
+
+def test_a_forged_timestamp_of_a_seal_to_come_keeps_none_from_the_copies(
+    db: Connection, timestamps: SealTimestamps, tmp_path: Path
+) -> None:
+    seal(db)
+    tamper(db, "insert into svc.audit_seal_timestamps (seal, answer) values (%s, %s)", 10**15, b"forged")
+    copies = SealCopies(tmp_path)
+    for number in (1, 2):
+        timestamps.take(db)
+        copies.look(db)
+        copies.write(db)
+        assert [each for each, _ in read_timestamps(tmp_path)] == [*range(1, number + 1)]
+        be_later(db, EVERY)
+        seal(db)
+
+
 def copy(conn: Connection, path: Path) -> None:
     with appending(path) as copies:
         append_new(conn, copies)
-        for page in lacking_timestamps(conn, copies.timestamps()):
+        for page in lacking_timestamps(conn, copies.timestamps(), 2**62):
             copies.append_timestamps(page)
 
 
@@ -484,7 +697,8 @@ def test_a_timestamp_is_never_replaced_and_a_role_that_reads_adds_none(db: Conne
     assert not add_timestamp(db, 1, b"b")
     assert not add_timestamp(db, 2, b"c")
     assert stored(db) == {1: b"a"}
-    assert last_stamped(db) == 1
+    last = last_timestamp(db, 9)
+    assert (last and last.seal) == 1
     for answer in (b"", bytes(16_385)):
         seal(db)
         with pytest.raises(psycopg.errors.CheckViolation):
