@@ -11,7 +11,8 @@ from svc_pg.errors import ProofError
 from svc_pg.seals.timestamps import MOST_BYTES
 from svc_pg.seals.verification.copies import content_of, numbers_in
 
-_NAME: Final = re.compile(r"([0-9]{19})\.tsr")
+TIMESTAMP_NAME: Final = re.compile(r"([0-9]{19})\.tsr")
+"""The name of such a file, with the number of its seal."""
 
 
 def timestamp_name_of(number: int) -> str:
@@ -36,7 +37,7 @@ def read_timestamps(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def timestamp_numbers_in(folder: int) -> "array[int]":
     """The numbers of the seals that an open folder has timestamps of, in their order. Raises OSError."""
-    return numbers_in(folder, _NAME)
+    return numbers_in(folder, TIMESTAMP_NAME)
 
 
 def timestamp_in(folder: int, number: int, name: str) -> bytes:
