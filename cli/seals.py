@@ -60,11 +60,11 @@ def seal(
         if copies is not None:
             products.require_audit(conn)
             copies.look(conn)
-        known = copies and copies.known
+        known = None if copies is None else copies.known
         made = audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
         if copies is not None:
             copies.write(conn)
-        problem = copies and copies.problem
+        problem = None if copies is None else copies.problem
         try:
             timestamps = _timestamps(settings)
         except SvcError as error:  # of the configuration: the log is sealed all the same
@@ -79,7 +79,8 @@ def seal(
     if to == STANDARD_OUTPUT:
         for new in made:
             output.data(line_of(new).decode().rstrip())
-    copied, stamped = copies.copied if copies else 0, timestamps and timestamps.taken
+    copied = 0 if copies is None else copies.copied
+    stamped = None if timestamps is None else timestamps.taken
     if json and to != STANDARD_OUTPUT:
         records.show_json(
             {"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied, "stamped": stamped}

@@ -45,7 +45,7 @@ def _delays(found: Verification, first: StampDelay, later: StampDelay | None, wi
 
 def delay_json(delay: StampDelay | None) -> dict[str, Any] | None:
     """The member of the JSON document."""
-    return delay and {"seal": delay.seal.number, "delay": delay.delay}
+    return None if delay is None else {"seal": delay.seal.number, "delay": delay.delay}
 
 
 def _text(delay: StampDelay) -> str:

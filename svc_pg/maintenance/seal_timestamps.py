@@ -117,7 +117,7 @@ class SealTimestamps:
         self.taken = self.problem = None
         due: _Due | None = None
         try:
-            trusted = self._trusted = self._trusted or self._patience.call(self._authority.trusted, is_stopping)
+            trusted = self._trusted = self._trusted or self._patience.call(self._read, is_stopping)
             with conn.transaction():
                 due = self._due(conn, trusted)
             if due is None:
@@ -127,9 +127,18 @@ class SealTimestamps:
                 self._keep(conn, due.seal, answer)
         except SvcError as error:
             with conn.transaction():
-                self._note(conn, error, due and due.last)
+                self._note(conn, error, None if due is None else due.last)
             return
         self._told, self.taken = None, due.seal.number
+
+    def _read(self) -> TimestampAuthority:
+        """Its certificates. Raises SvcError, whatever the file has."""
+        try:
+            return self._authority.trusted()
+        except SvcError:
+            raise
+        except Exception as error:
+            raise SvcError(f"its certificates cannot be read: {error!r}") from error
 
     def _due(self, conn: Connection[Any], trusted: TimestampAuthority) -> _Due | None:
         """The newest seal, if it lacks a timestamp, and one is due: then no other worker asks for one meanwhile.

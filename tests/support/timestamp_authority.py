@@ -144,11 +144,11 @@ class TimestampAuthority:
         """An answer that refuses a query which is none."""
         return self.reply(b"no query")
 
-    def verify(self, text: bytes, answer: bytes) -> str:
-        """The output of ``openssl ts -verify``. Raises CalledProcessError if it refuses the answer."""
+    def verify(self, text: bytes, answer: bytes, *options: str) -> str:
+        """The output of ``openssl ts -verify`` , with options. Raises CalledProcessError if it refuses the answer."""
         self.folder.joinpath("text").write_bytes(text)
         self.folder.joinpath("taken").write_bytes(answer)
-        return self._run("ts", "-verify", "-data", "text", "-in", "taken", "-CAfile", "ca.pem")
+        return self._run("ts", "-verify", "-data", "text", "-in", "taken", "-CAfile", "ca.pem", *options)
 
     def _run(self, *arguments: str) -> str:
         command = ["openssl", *arguments]

@@ -71,7 +71,8 @@ class Timestamps:
         if self._authority is not None:
             return 0
         [stored] = yield COUNT
-        return max(stored.number, sum(1 for _ in self._copies))
+        number: int = stored.number
+        return max(number, sum(1 for _ in self._copies))
 
     def _verified(self, authority: TimestampAuthority, seals: Sequence[Seal], until: int) -> Effects[None]:
         """Go through seals, timestamps and copies side by side, so that of each a page or one is in memory."""

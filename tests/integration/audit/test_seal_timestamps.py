@@ -299,6 +299,19 @@ def test_a_certificate_that_was_not_valid_then_certifies_nothing(
         trusted.time_of(tsa.reply(question_of(mine).body), mine)
 
 
+def test_openssl_verifies_a_timestamp_as_of_a_time_before_its_certificate_ended(
+    db: Connection, ca: Certified, tmp_path: Path
+) -> None:
+    mine, now = seal(db), datetime.now(UTC).replace(microsecond=0)
+    ended = now - timedelta(hours=1)
+    tsa = support.TimestampAuthority.new(tmp_path / "ended", ca, since=now - timedelta(days=1), until=ended)
+    answer = tsa.reply(question_of(mine).body)
+    with pytest.raises(subprocess.CalledProcessError):
+        tsa.verify(mine.text.encode(), answer)
+    before = str(int((ended - timedelta(hours=1)).timestamp()))
+    assert "Verification: OK" in tsa.verify(mine.text.encode(), answer, "-attime", before)
+
+
 def test_another_authority_certifies_nothing(db: Connection, tmp_path: Path, trusted: TimestampAuthority) -> None:
     mine = seal(db)
     for name in ("another", "root"):  # also one of the same name
