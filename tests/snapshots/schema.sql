@@ -225,12 +225,16 @@ create table svc.audit_verifications (
     has_copies boolean not null,
     keys text[] not null,
     verified_by text not null,
+    timestamps bigint,
+    unverified_timestamps bigint default 0 not null,
     constraint audit_verifications_check CHECK ((((first_seal IS NULL) = (last_seal IS NULL)) AND (first_seal <= last_seal))),
     constraint audit_verifications_entries_check CHECK ((entries >= 0)),
     constraint audit_verifications_findings_check CHECK ((findings >= 0)),
     constraint audit_verifications_keys_check CHECK (((cardinality(keys) <= 100) AND (length(array_to_string(keys, ','::text)) <= 4000))),
     constraint audit_verifications_pkey PRIMARY KEY (id),
+    constraint audit_verifications_timestamps_check CHECK ((timestamps >= 0)),
     constraint audit_verifications_unsealed_check CHECK ((unsealed >= 0)),
+    constraint audit_verifications_unverified_timestamps_check CHECK ((unverified_timestamps >= 0)),
     constraint audit_verifications_verified_by_check CHECK ((length(verified_by) <= 200))
 );
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_verifications FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
@@ -441,6 +445,7 @@ create table svc.seal_destinations (
     seen_at timestamp with time zone default clock_timestamp() not null,
     kind text default 'copies'::text not null,
     next_at timestamp with time zone,
+    shown_until timestamp with time zone,
     constraint seal_destinations_kind_check CHECK ((kind = ANY (ARRAY['copies'::text, 'timestamps'::text]))),
     constraint seal_destinations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 500))),
     constraint seal_destinations_pkey PRIMARY KEY (name)
@@ -925,7 +930,7 @@ create function svc.audit_add_silence(p_table text, p_facts jsonb, p_description
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[])
+create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[], p_timestamps bigint, p_unverified_timestamps bigint)
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 

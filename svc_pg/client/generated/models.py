@@ -460,6 +460,10 @@ class LastVerification(Answer):
     """The ids of the public keys with which it verified."""
     verified_by: str
     """The actor who verified, or else the role."""
+    timestamps: int | None
+    """The number of good timestamps of seals; None if it verified none."""
+    unverified_timestamps: int
+    """The number of timestamps that it left unverified, for lack of the authority's certificates."""
 
 
 class HorizonHolder(Answer):
