@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-_OfTimestamps = Literal[
-    "timestamp_forged", "timestamp_exchanged", "timestamp_early", "timestamp_late", "timestamp_missing"
-]
+_Stamp = Literal["timestamp_forged", "timestamp_exchanged", "timestamp_early", "timestamp_late", "timestamp_missing"]
 FindingKind = Literal[
     "changed",
     "deleted",
@@ -23,7 +21,7 @@ FindingKind = Literal[
     "seal_of_unknown_key",
     "copy_changed",
     "timestamp_foreign",
-    _OfTimestamps,
+    _Stamp,
     "leaves_changed",
     "entries_differ",
 ]
