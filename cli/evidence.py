@@ -1,5 +1,6 @@
 """The command ``evidence``."""
 
+from collections.abc import Set
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from svc_pg import audit
 from svc_pg.audit.exports.evidence import EvidenceReport, verifier
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
+from svc_pg.seals.timestamp_files import TIMESTAMP_NAME, timestamp_name_of
 
 from . import output
 from .database import connect
@@ -36,12 +38,32 @@ def evidence(
     with reading("evidence"), connect(database_url) as conn, progress() as show:
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
+
+        written: set[str] = set()
+
+        def write_timestamp(number: int, answer: bytes) -> None:
+            file = folder / "timestamps" / timestamp_name_of(number)
+            written.add(file.name)
+            with explained(file.parent):
+                file.parent.mkdir(exist_ok=True)
+            with opened_output(file) as timestamp:
+                timestamp.write(answer)
+
         show("seals and entries")
         with opened_output(folder / "export.ndjson") as export, opened_output(folder / "seals.ndjson") as seals:
-            report = audit.evidence(conn, export=export, seals=seals, since=start, until=end)
+            report = audit.evidence(conn, export=export, seals=seals, timestamp=write_timestamp, since=start, until=end)
+        _remove_others(folder / "timestamps", written)
         with opened_output(folder / "verify_svc_pg.py") as program:
             program.write(verifier())
     _tell(folder, report, start, end)
+
+
+def _remove_others(folder: Path, written: Set[str]) -> None:
+    """Remove the timestamps of an earlier run, which may be of another log."""
+    with explained(folder):
+        for file in folder.glob("*.tsr"):
+            if TIMESTAMP_NAME.fullmatch(file.name) and file.name not in written:
+                file.unlink()
 
 
 def _time(option: str, text: str | None) -> datetime | None:
@@ -57,7 +79,8 @@ def _tell(folder: Path, report: EvidenceReport, start: datetime | None, end: dat
         for option, time in (("--since", start), ("--until", end))
         if time is not None
     ]
+    stamped = f", and {counted(report.timestamps, 'timestamp')} of seals," if report.timestamps else ""
     output.words(
-        f"Wrote {counted(report.entries, 'entry')} and {counted(report.seals, 'seal')} to {folder}. With the public key"
-        f" in a file: python -I verify_svc_pg.py export.ndjson seals.ndjson KEY{''.join(times)}"
+        f"Wrote {counted(report.entries, 'entry')} and {counted(report.seals, 'seal')}{stamped} to {folder}. With the"
+        f" public key in a file: python -I verify_svc_pg.py export.ndjson seals.ndjson KEY{''.join(times)}"
     )

@@ -69,6 +69,8 @@ def as_json(status: SealStatus) -> dict[str, Any]:
             "findings": last.findings,
             "isComplete": last.is_complete,
             "hasCopies": last.has_copies,
+            "timestamps": last.timestamps,
+            "unverifiedTimestamps": last.unverified_timestamps,
             "keys": last.keys,
             "verifiedBy": last.verified_by,
         },
@@ -83,20 +85,32 @@ def tell(status: SealStatus) -> None:
         age = f"; the oldest entry without one is {durations.rounded(seconds)} old" if seconds else ""
         output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
     for each in status.destinations:
-        behind = f"lacks {counted(each.waiting, 'seal')}" if each.waiting else "has all seals"
         problem = f": {records.text(each.problem)}" if each.problem else ""
-        output.words(f"{records.text(each.name)} ({each.kind}) {behind}{problem}.")
+        output.words(f"{records.text(each.name)} ({each.kind}) {_behind(each)}{problem}.")
     if last is not None:
         output.words(
             f"{_seals(last)} verified at {records.minute(last.verified_at)} by {records.text(last.verified_by)}"
-            f"{', with copies' if last.has_copies else ''}: {_result(last)}."
+            f"{', with copies' if last.has_copies else ''}{_timestamps(last)}: {_result(last)}."
         )
     elif lag is not None:
         output.words("No verification of it is recorded: svc-pg verify.")
 
 
+def _behind(each: SealDestination) -> str:
+    if each.kind != "timestamps":
+        return f"lacks {counted(each.waiting, 'seal')}" if each.waiting else "has all seals"
+    covered = "has stamped no seal" if each.last_seal is None else f"has stamped the seals up to {each.last_seal}"
+    return f"{covered}; {counted(each.waiting, 'newer one')} to come" if each.waiting else covered
+
+
 def _seals(last: LastVerification) -> str:
     return "It was" if last.first_seal is None else f"Seals {last.first_seal} to {last.last_seal} were"
+
+
+def _timestamps(last: LastVerification) -> str:
+    if last.unverified_timestamps:
+        return f", without {counted(last.unverified_timestamps, 'timestamp')}"
+    return f", with {counted(last.timestamps, 'timestamp')}" if last.timestamps else ""
 
 
 def _result(last: LastVerification) -> str:

@@ -1,32 +1,42 @@
 """The commands ``seal``, ``verify``, ``prove`` and ``check``."""
 
+import logging
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from svc_pg import audit
-from svc_pg.errors import ProofError, SvcError
+from svc_pg import Config, audit
+from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
-from svc_pg.maintenance.seal_copies import destination_name
+from svc_pg.maintenance.seal_copies import SealCopies
+from svc_pg.maintenance.seal_timestamps import SealTimestamps
+from svc_pg.seals.database.timestamp_coverage import STAMPED_WITHIN
 from svc_pg.seals.keys import PublicKeys, SealKey
+from svc_pg.seals.timestamp_files import read_timestamps
+from svc_pg.seals.timestamps import TimestampAuthority
 from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_line import line_of
-from svc_pg.seals.writing.copying import append_new, appending, check_copies, naming
+from svc_pg.seals.writing.copying import naming
 from svc_pg.settings import Settings
-from svc_pg.status.seal_destinations import note_destination
+from svc_pg.status.seal_destinations import OF_A_COMMAND
 
 from . import output, products, records
 from .database import connect
 from .json_text import printable
-from .options import DatabaseUrl, Json
+from .options import DatabaseUrl, Json, duration
 from .output_file import STANDARD_OUTPUT
 from .progress import progress
+from .seal_timestamps import seal_timestamps
+from .stamp_words import delay_json, stamp_words
 
 app = typer.Typer()
+# What a command has to say of copies and timestamps, it says at its end
+logging.getLogger("svc_pg.maintenance").addHandler(logging.NullHandler())
 
 
 @app.command()
@@ -44,50 +54,49 @@ def seal(
 ) -> None:
     """Seal the entries of the audit log that no seal has yet. SVC_SEAL_KEY signs."""
     with connect(database_url) as conn, progress() as show:  # where there can be no seals, no key is asked for
-        key = SealKey.of(Settings.load())
-
-        def sealed(known: Seal | None = None) -> list[Seal]:
-            return audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
-
-        copied, problem = 0, None
-        if to is None or to == STANDARD_OUTPUT:
-            made = sealed()
-        else:
-            made, copied, problem = _sealed_with_copies(conn, to, sealed)
+        settings = Settings.load()
+        key = SealKey.of(settings)
+        copies = None if to is None or to == STANDARD_OUTPUT else SealCopies(to, begins_anew=True)
+        if copies is not None:
+            products.require_audit(conn)
+            copies.look(conn)
+        known = None if copies is None else copies.known
+        made = audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
+        if copies is not None:
+            copies.write(conn)
+        problem = None if copies is None else copies.problem
+        try:
+            timestamps = _timestamps(settings)
+        except SvcError as error:  # of the configuration: the log is sealed all the same
+            timestamps, problem = None, problem or error
+        if timestamps is not None:
+            show("a timestamp")
+            timestamps.take(conn)
+            problem = problem or timestamps.problem
+        if copies is not None and timestamps is not None and timestamps.taken is not None:
+            copies.write(conn)  # the timestamp too
+            problem = problem or copies.problem
     if to == STANDARD_OUTPUT:
         for new in made:
             output.data(line_of(new).decode().rstrip())
+    copied = 0 if copies is None else copies.copied
+    stamped = None if timestamps is None else timestamps.taken
     if json and to != STANDARD_OUTPUT:
-        records.show_json({"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied})
+        records.show_json(
+            {"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied, "stamped": stamped}
+        )
     else:
         _tell(made, copied, to)
+        if timestamps is not None and stamped is not None:
+            output.words(f"Seal {stamped} got a timestamp of {timestamps.name}.")
     if problem is not None:
         raise problem
 
 
-def _sealed_with_copies(
-    conn: Any, path: Path, sealed: Callable[[Seal | None], list[Seal]]
-) -> tuple[list[Seal], int, SvcError | None]:
-    """The new seals, the number of copies, and the reason for missing ones, which keeps nothing from being sealed."""
-    made: list[Seal] | None = None
-    copied, name, last = 0, destination_name(path), None
-    problem: SvcError | None = None
-    try:
-        with naming(path), appending(path) as copies:
-            check_copies(conn, copies)
-            made = sealed(copies.last)
-            copied = append_new(conn, copies)
-            last = copies.last
-    except ProofError:
-        raise
-    except SvcError as error:
-        problem = error
-        made = sealed(None) if made is None else made
-    number = None if last is None else last.number
-    words = None if problem is None else problem.message
-    with conn.transaction():
-        note_destination(conn, name, last_seal=number, is_whole=problem is None, problem=words)
-    return made, copied, problem
+def _timestamps(settings: Settings) -> SealTimestamps | None:
+    if settings.seal_timestamp_url is None:
+        return None
+    return seal_timestamps(settings, proxy=Config.find().webhooks.proxy, shown_for=OF_A_COMMAND)
 
 
 def _tell(made: Sequence[Seal], copied: int, to: Path | None) -> None:
@@ -109,18 +118,27 @@ def verify(
             "--seals", metavar="PATH", help="Compare with the copies of a file or a folder too, which seal --to wrote."
         ),
     ] = None,
+    stamped_within: Annotated[
+        timedelta | None,
+        duration(meaning="Name seals whose timestamp came later after the time that they say. Default: 26h."),
+    ] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
     """Compare the audit log with its seals. SVC_SEAL_PUBLIC_KEYS verifies; exit code 3 if something differs."""
     with connect(database_url) as conn, progress() as show, naming(seals):
         products.require_audit(conn)
-        public_keys = PublicKeys.of(Settings.load())
+        within = stamped_within or STAMPED_WITHIN
+        settings = Settings.load()
+        public_keys = PublicKeys.of(settings)
         copies: Iterable[Seal] = () if seals is None else read_copies(seals)
         found = audit.verify(
             conn,
             public_keys=public_keys,
             copies=copies,
+            authority=TimestampAuthority.of(settings),
+            timestamps=() if seals is None else read_timestamps(seals),
+            stamped_within=within,
             progress=lambda entries: show(counted(entries, "entry")),
         )
     if json:
@@ -135,6 +153,13 @@ def verify(
                 "purged": found.purged,
                 "erased": found.erased,
                 "isRecorded": found.is_recorded,
+                "timestamps": found.timestamps,
+                "unverifiedTimestamps": found.unverified_timestamps,
+                "firstStampedSeal": found.first_stamped and found.first_stamped.number,
+                "firstDelay": delay_json(found.first_delay),
+                "laterDelay": delay_json(found.later_delay),
+                "stampedSeal": found.stamped_seal and found.stamped_seal.number,
+                "stampedAt": found.stamped_at,
                 "lastSealedAt": found.last_seal and found.last_seal.sealed_at,
                 "findings": found.findings,
             }
@@ -151,6 +176,8 @@ def verify(
             )
         if found.purged or found.erased:
             output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")
+        for words in stamp_words(found, within):
+            output.words(words)
         if not found.is_complete:
             output.words("There are too many differences; the rest was not compared.")
         if not found.is_recorded:

@@ -8,6 +8,7 @@ from svc_pg import Config
 from svc_pg.audit import SealKey
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.maintenance import Maintenance
+from svc_pg.maintenance.seal_timestamps import SealTimestamps
 from svc_pg.maintenance.sealer import Sealer
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -32,6 +33,7 @@ class Work:
         is_maintaining: bool,
         seal_key: SealKey | None = None,
         seal_copies: Path | None = None,
+        seal_timestamps: SealTimestamps | None = None,
     ) -> None:
         self._worker: Worker | None = None
         if keys is not None:
@@ -46,7 +48,7 @@ class Work:
         self._maintenance = Maintenance(conninfo, config=config) if is_maintaining else None
         self._sealer: Sealer | None = None
         if is_maintaining and seal_key is not None:
-            self._sealer = Sealer(conninfo, key=seal_key, copies=seal_copies)
+            self._sealer = Sealer(conninfo, key=seal_key, copies=seal_copies, timestamps=seal_timestamps)
 
     @property
     def statistics(self) -> Statistics:

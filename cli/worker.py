@@ -27,6 +27,7 @@ from svc_pg.webhooks.worker.health import check_metrics, health_server
 from .database import conninfo
 from .installation import wait_for_svc
 from .options import ConfigReference, PostgresUrl
+from .seal_timestamps import seal_timestamps
 from .supervisor import Supervisor, reporting, same_command
 from .work import Work
 
@@ -153,6 +154,7 @@ def worker(
         others = [[*same_command(), "--only", Part.deliveries]] * (processes - 1)
         work = Supervisor([same_command(), *others])
     else:
+        is_sealing = only is not Part.deliveries and settings.seal_key is not None
         work = Work(
             database,
             wanted,
@@ -163,6 +165,7 @@ def worker(
             is_maintaining=only is not Part.deliveries,
             seal_key=None if settings.seal_key is None else SealKey.of(settings),
             seal_copies=seal_to,
+            seal_timestamps=seal_timestamps(settings, proxy=wanted.webhooks.proxy) if is_sealing else None,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
     start = _Start(database, wanted, settings, only, needs_webhooks=needs_webhooks)

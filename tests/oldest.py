@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-NEWER: Final = {"schemathesis", "grafana-foundation-sdk"}
+NEWER: Final = {"schemathesis", "grafana-foundation-sdk", "rfc3161-client"}
 _PROJECT: Final = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))[
     "project"
 ]

@@ -50,6 +50,7 @@ from svc_pg.seals.database.log_verification import Verification, averify, verify
 from svc_pg.seals.database.recorded_verifications import alast_verification, last_verification
 from svc_pg.seals.database.stored_seals import SealLag, aseal_lag, aseals, seal_lag, seals
 from svc_pg.seals.keys import PublicKeys, SealKey
+from svc_pg.seals.timestamps import TimestampAuthority
 from svc_pg.seals.verification.finding import Finding
 from svc_pg.seals.verification.proof import Proof
 from svc_pg.seals.verification.seal import Seal
@@ -98,6 +99,7 @@ __all__ = [
     "Silence",
     "Snapshot",
     "TableReport",
+    "TimestampAuthority",
     "Verification",
     "aactor",
     "ablame",

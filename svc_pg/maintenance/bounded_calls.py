@@ -1,6 +1,7 @@
 """Wait a limited time for calls that may hang for ever, such as those of a folder on another machine."""
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeVar
@@ -8,8 +9,14 @@ from typing import Final, TypeVar
 from svc_pg.errors import SvcError
 
 _LONGEST: Final = timedelta(seconds=30)
+_LOOK_EVERY: Final = 0.2  # seconds
 
 Value = TypeVar("Value")
+
+
+def never() -> bool:
+    """False: nobody asks to stop."""
+    return False
 
 
 class Patience:
@@ -23,8 +30,11 @@ class Patience:
         self._longest = longest
         self._thread: threading.Thread | None = None
 
-    def call(self, work: Callable[[], Value]) -> Value:
-        """The value of the call, or its error. Raises SvcError if it takes too long, or an earlier one still does."""
+    def call(self, work: Callable[[], Value], is_stopping: Callable[[], bool] = never) -> Value:
+        """The value of the call, or its error. Raises SvcError if it takes too long, or an earlier one still does.
+
+        Raises InterruptedError if ``is_stopping`` meanwhile: then the call is left alone as well.
+        """
         if self._thread is not None and self._thread.is_alive():
             raise SvcError(f"{self._name} does not answer: an earlier call hangs")
         values: list[Value] = []
@@ -36,9 +46,13 @@ class Patience:
             except BaseException as error:  # noqa: BLE001 - it is raised below
                 errors.append(error)
 
-        self._thread = threading.Thread(target=run, daemon=True, name="seal copies")
+        self._thread = threading.Thread(target=run, daemon=True, name="patience")
         self._thread.start()
-        self._thread.join(self._longest.total_seconds())
+        end = time.monotonic() + self._longest.total_seconds()
+        while self._thread.is_alive() and (left := end - time.monotonic()) > 0:
+            if is_stopping():
+                raise InterruptedError
+            self._thread.join(min(left, _LOOK_EVERY))
         if self._thread.is_alive():
             raise SvcError(f"{self._name} does not answer within {self._longest.total_seconds():g} s")
         if errors:

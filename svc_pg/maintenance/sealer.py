@@ -16,6 +16,7 @@ from svc_pg.errors import ProofError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.maintenance.seal_copies import SealCopies
+from svc_pg.maintenance.seal_timestamps import SealTimestamps
 from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.last_runs import note_failure, note_success
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -33,15 +34,23 @@ class Sealer:
 
     It remembers the last seal that it made or saw, and compares with the last of the file or folder ``copies``, to
     which it adds the new ones. If the log no longer has these seals, it refuses to seal until it is started anew, and
-    as long as the copies have them. Copies that cannot be read or written hold up nothing.
+    as long as the copies have them. Copies that cannot be read or written hold up nothing. With ``timestamps`` the
+    newest seal gets one each hour, after the copies; an authority that fails is waited for 20 seconds in ten minutes.
     """
 
     def __init__(
-        self, conninfo: str | Conninfo, *, key: SealKey, copies: Path | None = None, every: timedelta = _EVERY
+        self,
+        conninfo: str | Conninfo,
+        *,
+        key: SealKey,
+        copies: Path | None = None,
+        timestamps: SealTimestamps | None = None,
+        every: timedelta = _EVERY,
     ) -> None:
         self.statistics = Statistics()
         self._key = key
         self._copies = None if copies is None else SealCopies(copies)
+        self._timestamps = timestamps
         self._known: Seal | None = None
         self._told: str | None = None
         self._repeating = Repeating(Conninfo.parse(conninfo), self._seal, name="sealing the audit log", every=every)
@@ -67,7 +76,7 @@ class Sealer:
             return True
         self._tell(logging.INFO, f'seals the audit log with the key "{self._key.key_id}"')
         try:
-            self._seal_known(conn, check)
+            self._seal_known(conn, check, is_stopping)
         except InterruptedError:
             return True
         except Exception as error:
@@ -85,16 +94,26 @@ class Sealer:
             _log.log(level, "%s", words)
         self._told = words
 
-    def _seal_known(self, conn: Connection[Any], check: Callable[[Seal], None]) -> None:
-        """Seal if the log still has its known seals, and remember the last one."""
+    def _seal_known(
+        self, conn: Connection[Any], check: Callable[[Seal], None], is_stopping: Callable[[], bool]
+    ) -> None:
+        """Seal if the log still has its known seals, and remember the last one; then tell all destinations of it."""
         if self._copies is not None:
-            self._copies.look(conn)
+            self._copies.look(conn, is_stopping)
             self._known = self._known or self._copies.known
         newest = audit.seals(conn, limit=1)  # read first: what replaces the known seal later is not believed
         made = audit.seal(conn, key=self._key, known=self._known, progress=check)
-        if self._copies is not None:
-            self._copies.write(conn)
-        self._known = made[-1] if made else newest[0] if newest else None
+        refusal: ProofError | None = None
+        try:
+            if self._copies is not None:
+                self._copies.write(conn)
+            self._known = made[-1] if made else newest[0] if newest else None
+        except ProofError as error:  # it keeps no seal from its timestamp
+            refusal = error
+        if self._timestamps is not None:
+            self._timestamps.take(conn, is_stopping)
+        if refusal is not None:
+            raise refusal
         if made:
             entries = counted(sum(seal.entries for seal in made), "entry")
             _log.debug("sealed %s, up to seal %d", entries, made[-1].number)

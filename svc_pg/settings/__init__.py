@@ -35,6 +35,7 @@ from svc_pg.settings.types import (
     SealKey,
     SealPublicKeys,
     SmtpUrl,
+    TimestampUrl,
     TokenHash,
     json_list,
     json_map,
@@ -69,6 +70,8 @@ class Settings(BaseSettings):
     encryption_keys: EncryptionKeys | None = None
     seal_key: SealKey | None = None
     seal_public_keys: SealPublicKeys | None = None
+    seal_timestamp_url: TimestampUrl | None = None
+    seal_timestamp_ca: Path | None = None
     env: Environment = "production"
     console_connection_token_hash: TokenHash | None = None
     console_previous_connection_token_hash: TokenHash | None = None

@@ -75,6 +75,14 @@ def page_url(text: str) -> str:
     return text
 
 
+def service_url(text: str) -> str:
+    """An address that a program posts to, such as ``http://timestamps.example/``. Raises ValueError."""
+    parts = _split(text, schemes=("https", "http"))
+    if parts.username is not None or parts.fragment:
+        raise ValueError("write scheme, host, path and query alone")
+    return text
+
+
 def origin(url: str) -> str:
     """The origin of a page as browsers send it (RFC 6454): scheme and host in lower case, a port if unusual."""
     parts = urlsplit(url)

@@ -152,6 +152,11 @@ def _smtp_url(value: SecretStr) -> SecretStr:
     return value
 
 
+def _timestamp_url(value: SecretStr) -> SecretStr:
+    addresses.service_url(value.get_secret_value())
+    return value
+
+
 def _email(value: str) -> str:
     if not addresses.is_email(value):
         raise ValueError("write one e-mail address, without a display name")
@@ -172,4 +177,5 @@ PageUrl = Annotated[str, AfterValidator(addresses.page_url)]
 SealKey = Annotated[SecretStr, AfterValidator(_seal_key)]
 SealPublicKeys = Annotated[str, AfterValidator(_seal_public_keys)]
 SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
+TimestampUrl = Annotated[SecretStr, AfterValidator(_timestamp_url)]
 TokenHash = Annotated[SecretStr, AfterValidator(_token_hash)]

@@ -9,7 +9,8 @@ from svc_pg.formats.doc import Doc
 
 _READ: Final = """
 select verified_at, clock_timestamp() - verified_at as age, first_seal, last_seal, entries, unsealed, findings,
-       is_complete, has_copies, keys, verified_by
+       is_complete, has_copies, keys, verified_by,
+       timestamps, unverified_timestamps
   from svc.audit_verifications order by id desc limit 1
 """
 
@@ -29,6 +30,12 @@ class LastVerification:
     has_copies: Annotated[bool, Doc("True if it also compared copies that were kept outside.")]
     keys: Annotated[list[str], Doc("The ids of the public keys with which it verified.", ["2026-01"])]
     verified_by: Annotated[str, Doc("The actor who verified, or else the role.", "ann@corp.example")]
+    timestamps: Annotated[int | None, Doc("The number of good timestamps of seals; null if it verified none.", 24)] = (
+        None
+    )
+    unverified_timestamps: Annotated[
+        int, Doc("The number of timestamps that it left unverified, for lack of the authority's certificates.", 0)
+    ] = 0
 
 
 LAST_VERIFICATION: Final = Query(_READ, (), LastVerification)

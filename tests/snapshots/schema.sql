@@ -153,6 +153,17 @@ create table svc.audit_seal_leaves (
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seal_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seal_leaves FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
+create table svc.audit_seal_timestamps (
+    seal bigint not null,
+    answer bytea not null,
+    added_at timestamp with time zone default clock_timestamp() not null,
+    constraint audit_seal_timestamps_answer_check CHECK (((octet_length(answer) >= 1) AND (octet_length(answer) <= 16384))),
+    constraint audit_seal_timestamps_pkey PRIMARY KEY (seal),
+    constraint audit_seal_timestamps_seal_fkey FOREIGN KEY (seal) REFERENCES svc.audit_seals(number)
+);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seal_timestamps FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seal_timestamps FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
 create table svc.audit_seals (
     number bigint not null,
     epoch text not null,
@@ -214,12 +225,16 @@ create table svc.audit_verifications (
     has_copies boolean not null,
     keys text[] not null,
     verified_by text not null,
+    timestamps bigint,
+    unverified_timestamps bigint default 0 not null,
     constraint audit_verifications_check CHECK ((((first_seal IS NULL) = (last_seal IS NULL)) AND (first_seal <= last_seal))),
     constraint audit_verifications_entries_check CHECK ((entries >= 0)),
     constraint audit_verifications_findings_check CHECK ((findings >= 0)),
     constraint audit_verifications_keys_check CHECK (((cardinality(keys) <= 100) AND (length(array_to_string(keys, ','::text)) <= 4000))),
     constraint audit_verifications_pkey PRIMARY KEY (id),
+    constraint audit_verifications_timestamps_check CHECK ((timestamps >= 0)),
     constraint audit_verifications_unsealed_check CHECK ((unsealed >= 0)),
+    constraint audit_verifications_unverified_timestamps_check CHECK ((unverified_timestamps >= 0)),
     constraint audit_verifications_verified_by_check CHECK ((length(verified_by) <= 200))
 );
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_verifications FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
@@ -428,6 +443,10 @@ create table svc.seal_destinations (
     copied_at timestamp with time zone,
     problem text,
     seen_at timestamp with time zone default clock_timestamp() not null,
+    kind text default 'copies'::text not null,
+    next_at timestamp with time zone,
+    shown_until timestamp with time zone,
+    constraint seal_destinations_kind_check CHECK ((kind = ANY (ARRAY['copies'::text, 'timestamps'::text]))),
     constraint seal_destinations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 500))),
     constraint seal_destinations_pkey PRIMARY KEY (name)
 );
@@ -907,11 +926,15 @@ create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_
     returns boolean language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_add_seal_timestamp(p_seal bigint, p_answer bytea)
+    returns boolean language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_add_silence(p_table text, p_facts jsonb, p_description text, p_is_over boolean)
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[])
+create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[], p_timestamps bigint, p_unverified_timestamps bigint)
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
@@ -2203,6 +2226,7 @@ grant execute on function svc.audit_add_reads to svc_reader;
 grant execute on function svc.audit_add_reconciliation to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
+grant execute on function svc.audit_add_seal_timestamp to svc_admin;
 grant execute on function svc.audit_add_silence to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_anonymous_key to svc_admin;
@@ -2397,6 +2421,8 @@ grant select on table svc.audit_seal_leaves to svc_admin;
 grant select on table svc.audit_seal_leaves to svc_reader;
 grant select on table svc.audit_seal_lock to svc_admin;
 grant select on table svc.audit_seal_lock to svc_reader;
+grant select on table svc.audit_seal_timestamps to svc_admin;
+grant select on table svc.audit_seal_timestamps to svc_reader;
 grant select on table svc.audit_seals to svc_admin;
 grant select on table svc.audit_seals to svc_reader;
 grant execute on function svc.audit_state_before to svc_admin;

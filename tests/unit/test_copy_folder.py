@@ -295,3 +295,14 @@ def test_a_call_that_hangs_is_left_alone_and_the_next_is_refused() -> None:
         pytest.fail("the call has ended")
     with pytest.raises(ZeroDivisionError):
         patience.call(lambda: 1 // 0)
+
+
+def test_a_call_is_left_alone_when_somebody_asks_to_stop() -> None:
+    may_end = threading.Event()
+    patience = Patience("/mnt/gone", longest=timedelta(minutes=1))
+    answers = iter([False])
+    with pytest.raises(InterruptedError):
+        patience.call(may_end.wait, lambda: next(answers, True))
+    with pytest.raises(SvcError, match="an earlier call hangs"):
+        patience.call(lambda: 1)
+    may_end.set()

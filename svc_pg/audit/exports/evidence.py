@@ -1,6 +1,7 @@
 """Write what an auditor needs to verify the log without a database: its entries and its seals, of one snapshot."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, BinaryIO, Final
@@ -19,6 +20,7 @@ from svc_pg.database.performing import Copy, arun, check_idle, run
 from svc_pg.errors import ConflictError
 from svc_pg.seals.database.seal_evidence import SealEvidence, seal_evidence
 from svc_pg.seals.database.stored_seals import require_sealable
+from svc_pg.seals.database.stored_timestamps import timestamps_after
 
 _SNAPSHOT: Final = "set transaction isolation level repeatable read, read only"
 _FIELDS: Final = FIELDS | {
@@ -32,10 +34,11 @@ _FIELDS: Final = FIELDS | {
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReport:
-    """The numbers of entries and of seals that were written."""
+    """The numbers of entries, of seals and of timestamps that were written."""
 
     entries: int
     seals: int
+    timestamps: int = 0
 
 
 def verifier() -> bytes:
@@ -48,13 +51,15 @@ def evidence(
     *,
     export: BinaryIO,
     seals: BinaryIO,
+    timestamp: Callable[[int, bytes], object] | None = None,
     since: PointInTime | None = None,
     until: PointInTime | None = None,
 ) -> EvidenceReport:
     """Write the entries of the log to ``export``, the oldest first, and all seals with their leaves to ``seals``.
 
     Both are lines of JSON, which ``verifier`` reads; the page Verify an export without svc-pg has their form. They are
-    of one snapshot, which lasts as long as the writing. ``since`` and ``until`` select entries, not seals. Memory does
+    of one snapshot, which lasts as long as the writing. ``timestamp`` is called with the number and the timestamp of
+    each seal that has one. ``since`` and ``until`` select entries, not seals. Memory does
     not grow with the log.
 
     Raises TransactionError inside a transaction, ConflictError if the log has no seals, QueryError for a time that is
@@ -67,7 +72,7 @@ def evidence(
         run(conn, recorded_export(query()))
     with conn.transaction():
         conn.execute(_SNAPSHOT)
-        return run(conn, _writing(wanted, export, seals))
+        return run(conn, _writing(wanted, export, seals, timestamp))
 
 
 async def aevidence(
@@ -75,6 +80,7 @@ async def aevidence(
     *,
     export: BinaryIO,
     seals: BinaryIO,
+    timestamp: Callable[[int, bytes], object] | None = None,
     since: PointInTime | None = None,
     until: PointInTime | None = None,
 ) -> EvidenceReport:
@@ -86,7 +92,7 @@ async def aevidence(
         await arun(conn, recorded_export(query()))
     async with conn.transaction():
         await conn.execute(_SNAPSHOT)
-        return await arun(conn, _writing(wanted, export, seals))
+        return await arun(conn, _writing(wanted, export, seals, timestamp))
 
 
 def _selected(since: PointInTime | None, until: PointInTime | None) -> Filter:
@@ -96,7 +102,9 @@ def _selected(since: PointInTime | None, until: PointInTime | None) -> Filter:
     return found if until is None else found.compare('"timestamp" <', until)
 
 
-def _writing(wanted: Filter, export: BinaryIO, seals: BinaryIO) -> Effects[EvidenceReport]:
+def _writing(
+    wanted: Filter, export: BinaryIO, seals: BinaryIO, timestamp: Callable[[int, bytes], object] | None
+) -> Effects[EvidenceReport]:
     def take_entry(row: Buffer) -> None:
         export.write(_RECORD(row) + b"\n")
 
@@ -106,6 +114,16 @@ def _writing(wanted: Filter, export: BinaryIO, seals: BinaryIO) -> Effects[Evide
     number = yield from seal_evidence(take_line)
     if not number:
         raise ConflictError("the log has no seals, so nothing can be verified", hint="Make one: svc-pg seal")
+    stamps = 0 if timestamp is None else (yield from _stamps(timestamp))
     text = _BEFORE + "svc.audit_logs audit_logs" + wanted.clause + ORDER_BY["oldest"] + _AFTER
     entries = yield Copy(text, wanted.params, take_entry)
-    return EvidenceReport(entries, number)
+    return EvidenceReport(entries, number, stamps)
+
+
+def _stamps(take: Callable[[int, bytes], object]) -> Effects[int]:
+    number = last = 0
+    while page := (yield timestamps_after(last)):
+        for each in page:
+            take(each.seal, each.answer)
+        number, last = number + len(page), page[-1].seal
+    return number

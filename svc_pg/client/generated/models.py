@@ -423,13 +423,13 @@ class SealDestination(Answer):
     """A place outside of the database to which copies of the seals go."""
 
     kind: str
-    """Copies in a file or a folder, or an endpoint of webhooks that gets the event audit.sealed. One of copies,
-    endpoint; later versions may have others.
+    """Copies in a file or a folder, an endpoint of webhooks that gets the event audit.sealed, or an authority that
+    gives timestamps. One of copies, endpoint, timestamps; later versions may have others.
     """
     name: str
-    """Its path, or the host and the id of the endpoint."""
+    """Its path, its host, or the host and the id of the endpoint."""
     last_seal: int | None
-    """The last seal that is there; None if none is."""
+    """The last seal that is there, or has a timestamp; None if none."""
     waiting: int
     """The number of seals that it lacks; of an endpoint among the last thousand."""
     copied_at: datetime | None
@@ -463,6 +463,10 @@ class LastVerification(Answer):
     """The ids of the public keys with which it verified."""
     verified_by: str
     """The actor who verified, or else the role."""
+    timestamps: int | None
+    """The number of good timestamps of seals; None if it verified none."""
+    unverified_timestamps: int
+    """The number of timestamps that it left unverified, for lack of the authority's certificates."""
 
 
 class HorizonHolder(Answer):

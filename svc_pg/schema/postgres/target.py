@@ -43,6 +43,7 @@ _GUARDED = {
     "audit_logs": "audit_guard",
     "audit_seals": "audit_guard",
     "audit_seal_leaves": "audit_guard",
+    "audit_seal_timestamps": "audit_guard",
     "audit_removed_leaves": "audit_guard",
     "audit_removals": "audit_guard",
     "audit_verifications": "audit_guard",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
@@ -24,7 +25,10 @@ from svc_pg.seals.database.stored_seals import (
     kept_leaves,
     require_sealable,
 )
+from svc_pg.seals.database.timestamp_coverage import STAMPED_WITHIN, StampDelay
+from svc_pg.seals.database.timestamp_verification import Timestamps
 from svc_pg.seals.keys import PublicKeys
+from svc_pg.seals.timestamps import TimestampAuthority
 from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.comparison import Comparison, compare
 from svc_pg.seals.verification.finding import Finding
@@ -44,6 +48,12 @@ class Verification:
     - ``entries``: the number of entries found as they were sealed
     - ``unsealed``: the number of entries newer than the last seal, which are not verified
     - ``purged``, ``erased``: the numbers of entries that were purged, or erased, as the log's own entries say
+    - ``timestamps``: the number of good timestamps; None without an authority to verify them
+    - ``unverified_timestamps``: the number of those that were there, or among the copies, without an authority
+    - ``stamped_seal``, ``stamped_at``: the last seal that has one, and its time: this seal and all before are older
+    - ``first_stamped``: the first seal that has one
+    - ``first_delay``, ``later_delay``: how long after the time that a seal says its timestamp came at most, of
+      the seals up to ``first_stamped`` and of those after it: nothing proves that they are older than that
     - ``findings``: the differences in the order of the seals
     - ``is_complete``: false if the verification ended early, after a thousand findings
     - ``is_recorded``: false if the role may only read, or the database is read-only: then ``last_verification`` does
@@ -57,6 +67,13 @@ class Verification:
     purged: int = 0
     erased: int = 0
     last_seal: Seal | None = None
+    timestamps: int | None = None
+    stamped_seal: Seal | None = None
+    stamped_at: datetime | None = None
+    first_stamped: Seal | None = None
+    first_delay: StampDelay | None = None
+    later_delay: StampDelay | None = None
+    unverified_timestamps: int = 0
     findings: list[Finding] = field(default_factory=list)
     is_complete: bool = True
     is_recorded: bool = False
@@ -72,19 +89,26 @@ def verify(
     *,
     public_keys: PublicKeys | None = None,
     copies: Iterable[Seal] = (),
+    authority: TimestampAuthority | None = None,
+    timestamps: Iterable[tuple[int, bytes]] = (),
+    stamped_within: timedelta = STAMPED_WITHIN,
     progress: Progress = lambda _: None,
 ) -> Verification:
     """Compare the whole log with its seals, and these with ``copies`` that were kept outside, in their order.
 
     ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. ``progress`` is called with the
-    number of entries so far. Changes nothing, but records the result for ``last_verification`` if the role may. Outside
-    a transaction each query has one of its own.
+    number of entries so far. With an ``authority`` the timestamps of seals are verified too, and compared with the
+    copies ``timestamps``: the numbers of seals and their timestamps, in that order; without one they are only counted.
+    A seal after the first that has a timestamp needs one, of its own or of a newer seal, ``stamped_within`` the time
+    that it says. Changes nothing, but records the result for ``last_verification`` if the role may. Outside a
+    transaction each query has one of its own.
 
     Raises EncryptionKeyError without a public key, ConflictError if the log has no seals, ConfigError on other
     databases and NotInstalledError.
     """
     require_sealable(conn)
-    return take(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+    stamps = Timestamps(authority, timestamps, within=stamped_within)
+    return take(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, stamps, progress))
 
 
 async def averify(
@@ -92,14 +116,20 @@ async def averify(
     *,
     public_keys: PublicKeys | None = None,
     copies: Iterable[Seal] = (),
+    authority: TimestampAuthority | None = None,
+    timestamps: Iterable[tuple[int, bytes]] = (),
+    stamped_within: timedelta = STAMPED_WITHIN,
     progress: Progress = lambda _: None,
 ) -> Verification:
     """As ``verify``, on an async connection."""
     require_sealable(conn)
-    return await atake(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+    stamps = Timestamps(authority, timestamps, within=stamped_within)
+    return await atake(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, stamps, progress))
 
 
-def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Effects[Verification]:
+def _verifying(
+    public_keys: PublicKeys, copies: Iterable[Seal], stamps: Timestamps, progress: Progress
+) -> Effects[Verification]:
     chain = Chain(public_keys.keys, copies)
     entries = SealedEntries(progress)
     epochs: list[Epoch] = yield EPOCHS
@@ -117,10 +147,12 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
                 for future in waiting:
                     yield from entries.take((yield future))
                 waiting = [pool.submit(_compared, group, found, kept)]
-            if len(entries) + len(chain.findings) > MOST_FINDINGS:
+            yield from stamps.take(page)
+            if len(entries) + len(chain.findings) > MOST_FINDINGS or stamps.is_full:
                 break
         else:
             chain.end()
+            yield from stamps.end()
             is_complete = True
         for future in waiting:
             yield from entries.take((yield future))
@@ -137,7 +169,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         )
     last_seal = chain.last.number if chain.last and is_complete else None
     found_in_entries = yield from entries.findings(last_seal=last_seal)
-    findings = sorted([*chain.findings, *found_in_entries], key=lambda finding: finding.seal)
+    findings = sorted([*chain.findings, *found_in_entries, *stamps.findings], key=lambda finding: finding.seal)
     result = Verification(
         seals=chain.taken,
         entries=entries.verified,
@@ -146,6 +178,13 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         purged=entries.purged,
         erased=entries.erased,
         last_seal=last,
+        timestamps=stamps.number,
+        unverified_timestamps=(yield from stamps.unverified()),
+        stamped_seal=stamps.coverage.last,
+        stamped_at=stamps.coverage.last_time,
+        first_stamped=stamps.coverage.first,
+        first_delay=stamps.coverage.first_delay,
+        later_delay=stamps.coverage.later_delay,
         findings=findings[:MOST_FINDINGS],
         is_complete=is_complete and len(findings) <= MOST_FINDINGS,
     )
@@ -158,6 +197,8 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         last_seal=chain.last.number if chain.last else None,
         has_copies=chain.has_copies,
         key_ids=sorted(public_keys.keys),
+        timestamps=result.timestamps,
+        unverified_timestamps=result.unverified_timestamps,
     )
     return replace(result, is_recorded=is_recorded)
 

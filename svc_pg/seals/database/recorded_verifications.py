@@ -15,10 +15,10 @@ _MOST_KEYS: Final = 100
 
 _MAY_RECORD: Final = """
 select coalesce(has_function_privilege(to_regprocedure(
-           'svc.audit_add_verification(bigint, bigint, bigint, bigint, integer, boolean, boolean, text[])'
+           'svc.audit_add_verification(int8, int8, int8, int8, integer, boolean, boolean, text[], int8, int8)'
        )::oid, 'execute'), false) and current_setting('transaction_read_only') = 'off' as is_allowed
 """
-_RECORD: Final = "select svc.audit_add_verification(%s, %s, %s, %s, %s, %s, %s, %s::text[])::text as nothing"
+_RECORD: Final = "select svc.audit_add_verification(%s, %s, %s, %s, %s, %s, %s, %s::text[], %s, %s)::text as nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,18 @@ def recording(
     last_seal: int | None,
     has_copies: bool,
     key_ids: Sequence[str],
+    timestamps: int | None,
+    unverified_timestamps: int,
 ) -> Effects[bool]:
     """Record a result, by its numbers, if the role and the database allow it; return whether they did."""
     [permission] = yield Query(_MAY_RECORD, (), _Permission)
     if not permission.is_allowed:
         return False
     counts = (entries, unsealed, findings, is_complete)
-    yield Query(_RECORD, (first_seal, last_seal, *counts, has_copies, [*key_ids][:_MOST_KEYS]), _Nothing)
+    keys = [*key_ids][:_MOST_KEYS]
+    yield Query(
+        _RECORD, (first_seal, last_seal, *counts, has_copies, keys, timestamps, unverified_timestamps), _Nothing
+    )
     return True
 
 

@@ -42,26 +42,29 @@ def read_copies(path: Path) -> Iterator[Seal]:
         os.close(folder)
 
 
-def numbers_in(folder: int) -> "array[int]":
-    """The numbers of the seals that an open folder has files of, in their order. Raises OSError."""
+def numbers_in(folder: int, names: "re.Pattern[str]" = _NAME) -> "array[int]":
+    """The numbers in such names of files in an open folder, by default of seals, in their order. Raises OSError."""
     with os.scandir(folder) as files:
-        numbers = (int(name[1]) for file in files if (name := _NAME.fullmatch(file.name)))
+        numbers = (int(name[1]) for file in files if (name := names.fullmatch(file.name)))
         return array("q", sorted(number for number in numbers if number in _NUMBERS))
 
 
 def copy_in(folder: int, number: int, name: str) -> Seal:
     """The seal of a number in an open folder of this name. Raises ProofError that names a bad file, and OSError."""
-    file = name_of(number)
-    opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-    try:
-        is_file = stat.S_ISREG(os.fstat(opened).st_mode)
-        line = os.read(opened, _LONGEST_LINE) if is_file else b""
-    finally:
-        os.close(opened)
+    line = content_of(folder, file := name_of(number), _LONGEST_LINE)
     seal = _seal_of(line, f"{name}/{file} is damaged: it is no seal")
     if seal.number != number or not line.endswith(b"\n"):
         raise ProofError(f"{name}/{file} is damaged: it is not the line of seal {number}", hint="Restore the file.")
     return seal
+
+
+def content_of(folder: int, file: str, most: int) -> bytes:
+    """The first bytes of a file in an open folder; none of what is no file. Raises OSError."""
+    opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    try:
+        return os.read(opened, most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
+    finally:
+        os.close(opened)
 
 
 def seals_of(lines: BinaryIO, name: str) -> Iterator[Seal]:

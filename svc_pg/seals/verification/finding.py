@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+_Stamp = Literal["timestamp_forged", "timestamp_exchanged", "timestamp_early", "timestamp_late", "timestamp_missing"]
 FindingKind = Literal[
     "changed",
     "deleted",
@@ -19,6 +20,8 @@ FindingKind = Literal[
     "seals_swapped",
     "seal_of_unknown_key",
     "copy_changed",
+    "timestamp_foreign",
+    _Stamp,
     "leaves_changed",
     "entries_differ",
 ]

@@ -68,6 +68,12 @@ class CopyFile:
         self.last, self.state = last, _state(self._file)
         return written
 
+    def timestamps(self) -> None:
+        """None: a file has no timestamps."""
+
+    def append_timestamps(self, stamps: Iterable[tuple[int, bytes]]) -> None:
+        """Add nothing: a file has no timestamps."""
+
     def _write(self, line: bytes) -> None:
         left = memoryview(line)
         while left:

@@ -5,19 +5,21 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from svc_pg.errors import ProofError
+from svc_pg.seals.timestamp_files import timestamp_in, timestamp_name_of, timestamp_numbers_in
 from svc_pg.seals.verification.copies import copy_in, name_of, numbers_in
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_line import Lack, line_of
 
 MOST_GAPS: Final = 1000
-_TEMPORARY: Final = re.compile(r"\.[0-9]{19}\.json\.[0-9a-f]{16}")
+_TEMPORARY: Final = re.compile(r"\.[0-9]{19}\.(?:json|tsr)\.[0-9a-f]{16}")
 _STALE: Final = 3600.0  # seconds after which a temporary file has no writer any more
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
@@ -81,38 +83,66 @@ class CopyFolder:
         self.last = newest
         return added
 
+    def timestamps(self) -> set[int]:
+        """The numbers of the seals whose timestamps are there. Raises OSError."""
+        return {*timestamp_numbers_in(self._folder)}
+
+    def append_timestamps(self, stamps: Iterable[tuple[int, bytes]]) -> None:
+        """Add timestamps, each after the number of its seal. Raises as ``append``."""
+        for number, answer in stamps:
+            self._write(timestamp_name_of(number), answer, partial(self._has_timestamp, number, answer))
+        _sync(self._folder)
+
     def _add(self, seal: Seal) -> bool:
-        if self._has(seal):
+        return self._write(name_of(seal.number), line_of(seal), lambda: self._has(seal))
+
+    def _write(self, name: str, content: bytes, has: Callable[[], bool]) -> bool:
+        """Write a file, unless the folder ``has`` it; false if it did. It is there wholly or not at all."""
+        if has():
             return False
-        temporary = f".{name_of(seal.number)}.{secrets.token_hex(8)}"
+        temporary = f".{name}.{secrets.token_hex(8)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         opened = os.open(temporary, flags, 0o444, dir_fd=self._folder)
         try:
             try:
-                left = memoryview(line_of(seal))
+                left = memoryview(content)
                 while left:
                     left = left[os.write(opened, left) :]
                 os.fsync(opened)
             finally:
                 os.close(opened)
-            return self._name(temporary, seal)
+            return self._name(temporary, name, has)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=self._folder)
 
-    def _name(self, temporary: str, seal: Seal) -> bool:
-        """Give the file the name of the seal, unless that exists: a link never replaces another file."""
-        name, folder = name_of(seal.number), self._folder
+    def _name(self, temporary: str, name: str, has: Callable[[], bool]) -> bool:
+        """Give the file its name, unless that exists: a link never replaces another file."""
+        folder = self._folder
         try:
             os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
-            return not self._has(seal)  # by another writer, meanwhile
+            return not has()  # by another writer, meanwhile
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            if self._has(seal):
+            if has():
                 return False
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        return True
+
+    def _has_timestamp(self, number: int, answer: bytes) -> bool:
+        """True if the timestamp is there. Raises ProofError if there is another one."""
+        try:
+            found = timestamp_in(self._folder, number, str(self._path))
+        except FileNotFoundError:
+            return False
+        if found != answer:
+            raise ProofError(
+                f"{self._path}/{timestamp_name_of(number)} is not the timestamp of seal {number}, and was not"
+                " overwritten",
+                hint=f"One of them was changed: svc-pg verify --seals {self._path}",
+            )
         return True
 
     def _has(self, seal: Seal) -> bool:

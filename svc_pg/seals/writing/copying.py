@@ -9,9 +9,11 @@ from psycopg import Connection
 
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import take
-from svc_pg.database.query import Query
+from svc_pg.database.query import Query, Row
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.seals.database.stored_seals import following, numbered
+from svc_pg.seals.database.stored_timestamps import PAGE as STAMPS
+from svc_pg.seals.database.stored_timestamps import numbers_after, timestamps_of
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.seals.writing.copy_file import CopyFile, opened_file
 from svc_pg.seals.writing.copy_folder import CopyFolder, opened_folder
@@ -31,6 +33,12 @@ class Copies(Protocol):
 
     def append(self, seals: Iterable[Seal]) -> int:
         """Add seals, and return how many were not there. Raises ProofError and OSError."""
+
+    def timestamps(self) -> set[int] | None:
+        """The numbers of the seals whose timestamps are there; None if there can be none."""
+
+    def append_timestamps(self, stamps: Iterable[tuple[int, bytes]]) -> None:
+        """Add timestamps, each after the number of its seal. Raises ProofError and OSError."""
 
 
 def appending(path: Path, *, before: Copies | None = None) -> AbstractContextManager[CopyFile | CopyFolder]:
@@ -84,6 +92,21 @@ def lacking(conn: Connection[Any], lacks: Iterable[Lack]) -> Iterator[list[Seal]
             number = page[-1].number
 
 
-def _one(query: Query[Seal]) -> Effects[list[Seal]]:
-    seals: list[Seal] = yield query
-    return seals
+def lacking_timestamps(
+    conn: Connection[Any], present: set[int] | None, until: int
+) -> Iterator[list[tuple[int, bytes]]]:
+    """The timestamps of the seals up to one that copies lack, which have those of ``present``; some at a time."""
+    if present is None:
+        return
+    number = 0
+    while page := take(conn, _one(numbers_after(number, until))):
+        number = page[-1].seal
+        lacked = [each.seal for each in page if each.seal not in present]
+        for begin in range(0, len(lacked), STAMPS):
+            found = take(conn, _one(timestamps_of(lacked[begin : begin + STAMPS])))
+            yield [(each.seal, each.answer) for each in found]
+
+
+def _one(query: Query[Row]) -> Effects[list[Row]]:
+    rows: list[Row] = yield query
+    return rows

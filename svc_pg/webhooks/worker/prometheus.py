@@ -216,11 +216,18 @@ def _of_destinations(destinations: Sequence[SealDestination]) -> Iterator[Metric
     failing = GaugeMetricFamily(
         "svc_audit_seal_copies_failing", "1 if the last copy of a seal to a destination failed.", labels=labels
     )
+    copied = GaugeMetricFamily(
+        "svc_audit_seals_copied_timestamp_seconds",
+        "Unix time at which a destination was last known to have all seals; 0 if never.",
+        labels=labels,
+    )
     for each in destinations:
         waiting.add_metric([each.kind, each.name], each.waiting)
         failing.add_metric([each.kind, each.name], int(each.problem is not None))
+        copied.add_metric([each.kind, each.name], each.copied_at.timestamp() if each.copied_at else 0)
     yield waiting
     yield failing
+    yield copied
 
 
 def _of_verification(verification: LastVerification) -> Iterator[Metric]:

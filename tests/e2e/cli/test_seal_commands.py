@@ -16,6 +16,7 @@ from tests.support.commands import program, svc_pg
 from tests.support.documents import examples
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
+from tests.support.timestamp_authority import Answer, TimestampAuthority, granted, root, serving
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -64,7 +65,7 @@ def test_a_sealed_log_is_verified_and_a_forged_one_is_named(run: Run, database: 
     assert "No verification" not in run("status").stderr
     assert run("seal").stderr == "Sealed 3 entries; the last seal is 1.\n"
     assert "No verification of it is recorded: svc-pg verify.\n" in run("status").stderr
-    assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0}
+    assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0, "stamped": None}
     done = run("verify")
     assert (done.returncode, done.stderr) == (0, "3 entries as sealed by 1 seal; 0 without a seal.\n")
     told = run("status").stderr
@@ -247,3 +248,94 @@ def test_evidence_is_a_folder_with_a_program_that_verifies_it(run: Run, tmp_path
     assert done.stderr.startswith("Wrote 0 entries and 1 seal to none.")
     assert done.stderr.endswith(" KEY --since 2099-01-01T00:00:00Z --until 2099-02-01T00:00:00Z\n")
     assert "write a time, because the auditor" in run("evidence", "none", "--since", "7d").stderr
+
+
+def test_seals_get_timestamps_that_go_with_copies_and_evidence_and_are_verified(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    tsa = TimestampAuthority.new(tmp_path / "tsa", root())
+    copies, ca = tmp_path / "seals", {"SVC_SEAL_TIMESTAMP_CA": str(tsa.ca_file)}
+    copies.mkdir()
+    copied_before: list[list[str]] = []
+
+    def answer(query: bytes) -> Answer:
+        copied_before.append([each.name for each in copies.iterdir()])
+        return granted(tsa)(query)
+
+    with serving(answer) as server:
+        variables = {**ca, "SVC_SEAL_TIMESTAMP_URL": server.url}
+        done = run("seal", "--to", str(copies), **variables)
+        assert (done.returncode, done.stderr) == (
+            0,
+            "Sealed 3 entries; the last seal is 1.\n"
+            f"Copied 1 seal to {copies}.\n"
+            f"Seal 1 got a timestamp of {server.url[7:].partition('/')[0]}.\n",
+        )
+        assert copied_before == [["0000000000000000001.json"]]  # an authority holds up no copy
+        again = json.loads(run("seal", "--json", **variables).stdout)
+        assert (again["seals"], again["stamped"]) == (0, None)
+        assert len(server.queries) == 1
+    assert "(timestamps) has stamped the seals up to 1." in run("status").stderr
+    done = run("verify", "--seals", str(copies), **ca)
+    assert done.returncode == 0
+    assert "1 timestamp; by the last one, the seals up to 1 were there at 20" in done.stderr
+    found = json.loads(run("verify", "--json", **ca).stdout)
+    assert (found["timestamps"], found["stampedSeal"], found["isIntact"]) == (1, 1, True)
+    assert (found["firstStampedSeal"], found["firstDelay"]["seal"], found["laterDelay"]) == (1, 1, None)
+    assert "1 timestamp was not verified" in run("verify").stderr
+    assert ", without 1 timestamp: all was as it was sealed." in run("status").stderr
+    found = json.loads(run("verify", "--json").stdout)
+    assert (found["timestamps"], found["unverifiedTimestamps"]) == (None, 1)
+
+    earlier = tmp_path / "evidence" / "timestamps"
+    earlier.mkdir(parents=True)
+    for name in ("0000000000000000009.tsr", "mine.tsr"):
+        earlier.joinpath(name).write_bytes(b"of an earlier run")
+    assert "1 timestamp of seals" in run("evidence", "evidence").stderr
+    name = "0000000000000000001.tsr"
+    assert sorted(each.name for each in earlier.iterdir()) == [name, "mine.tsr"]
+    taken = [(tmp_path / folder / name).read_bytes() for folder in ("seals", "evidence/timestamps")]
+    assert taken[0] == taken[1]
+    verified = verified_as_documented(tmp_path)
+    assert (verified.returncode, verified.stdout) == (0, "Verification: OK\n")
+
+    with psycopg.connect(database) as conn:
+        conn.execute("alter table svc.audit_seal_timestamps disable trigger all")
+        conn.execute("delete from svc.audit_seal_timestamps")
+    done = run("verify", "--seals", str(copies), **ca)
+    assert (done.returncode, done.stdout) == (3, "the timestamp of seal 1 is missing: the copies have it\n")
+
+
+def verified_as_documented(folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run the lines of docs/proof.md that verify a timestamp with openssl."""
+    [block] = [each for each in examples("proof.md", "Timestamps", "sh") if "openssl ts -verify" in each]
+    lines = block.replace("/mnt/elsewhere/", "").replace("/etc/svc-pg/ca.pem", "../tsa/ca.pem").replace("0012", "0001")
+    lines = lines.replace("/tmp/", "../")
+    return subprocess.run(["sh", "-e", "-c", lines], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_certificates_that_are_missing_fail_the_command_after_all_was_sealed(run: Run, tmp_path: Path) -> None:
+    url = {"SVC_SEAL_TIMESTAMP_URL": "http://tsa.example/?key=secret"}
+    for variables, words in (
+        (url, "SVC_SEAL_TIMESTAMP_CA is not set"),
+        (url | {"SVC_SEAL_TIMESTAMP_CA": "gone.pem"}, "gone.pem cannot be read: No such file"),
+    ):
+        done = run("seal", "--to", "copies", **variables)
+        assert done.returncode == 1
+        assert f"error: no timestamp of tsa.example: {words}" in done.stderr.replace(
+            "SVC_SEAL_TIMESTAMP_CA: gone", "gone"
+        )
+        assert "secret" not in done.stderr
+    assert tmp_path.joinpath("copies").read_text().count("\n") == 1
+
+
+def test_an_authority_that_fails_fails_the_command_after_all_was_sealed(run: Run, tmp_path: Path) -> None:
+    tsa = TimestampAuthority.new(tmp_path / "tsa", root())
+    with serving(lambda _: (503, {}, b"")) as server:
+        variables = {"SVC_SEAL_TIMESTAMP_URL": server.url, "SVC_SEAL_TIMESTAMP_CA": str(tsa.ca_file)}
+        done = run("seal", "--to", "copies", **variables)
+    name = server.url[7:].partition("/")[0]
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"error: no timestamp of {name}: it answered 503"
+    assert tmp_path.joinpath("copies").read_text().count("\n") == 1
+    assert f"{name} (timestamps) has stamped no seal; 1 newer one to come: it answered 503." in run("status").stderr

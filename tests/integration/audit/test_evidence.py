@@ -48,10 +48,12 @@ def key(tmp_path: Path) -> Path:
     return file
 
 
-def write(conn: Connection, folder: Path, **period: datetime) -> audit.EvidenceReport:
+def write(
+    conn: Connection, folder: Path, *, since: datetime | None = None, until: datetime | None = None
+) -> audit.EvidenceReport:
     folder.mkdir(exist_ok=True)
     with (folder / "export.ndjson").open("wb") as export, (folder / "seals.ndjson").open("wb") as seals:
-        return audit.evidence(conn, export=export, seals=seals, **period)
+        return audit.evidence(conn, export=export, seals=seals, since=since, until=until)
 
 
 def expected_of(found: Verification) -> dict[str, Any]:

@@ -1,20 +1,29 @@
 """Copies of seals outside the database name what a superuser did to the seals inside."""
 
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 import pytest
 
+from cli.seals import seal as seal_command
 from svc_pg import audit
 from svc_pg.audit import SealKey, Verification
-from svc_pg.errors import ProofError
+from svc_pg.database.query import fetch
+from svc_pg.errors import ProofError, SvcError
+from svc_pg.maintenance import seal_copies
+from svc_pg.maintenance.bounded_calls import Patience
+from svc_pg.maintenance.seal_copies import SealCopies
 from svc_pg.seals.verification.copies import name_of, read_copies
 from svc_pg.seals.writing.copy_line import line_of
 from svc_pg.seals.writing.copying import append_new, appending
+from svc_pg.status.seal_destinations import seal_destinations
 from tests.support.postgres import Prepare, embedded_programs
 from tests.support.tables import audited, create_and_audit
 
@@ -98,6 +107,63 @@ def test_copies_that_the_folder_lost_come_back_and_others_stay(db: Connection, f
     [finding] = verified(db, folder).findings
     assert (finding.kind, finding.seal) == ("copy_changed", 2)
     assert finding.message == "the copy of seal 2 was changed: its signature is not of its text"
+
+
+def hang(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let each call of a disk wait until the event is set, and be waited for a short time."""
+    may_end = threading.Event()
+
+    def hanging(*_: object, **__: object) -> None:
+        may_end.wait(60)
+        raise OSError
+
+    monkeypatch.setattr(seal_copies, "appending", hanging)
+    monkeypatch.setattr(seal_copies, "Patience", partial(Patience, longest=timedelta(seconds=0.3)))
+    return may_end
+
+
+def test_the_command_leaves_a_disk_that_hangs_alone_and_seals_all_the_same(
+    db: Connection, database: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SVC_SEAL_KEY", KEY.text)
+    audit.capture_log(db, "a", "INSERT")
+    may_end = hang(monkeypatch)
+    with pytest.raises(SvcError, match=r"copies does not answer within 0\.3 s"):
+        seal_command(to=folder, database_url=database)
+    may_end.set()
+    assert len(audit.seals(db)) == 1
+    [told] = fetch(db, seal_destinations(has_webhooks=False))
+    assert (told.name, told.waiting, told.problem) == (str(folder), 1, f"{folder} does not answer within 0.3 s")
+
+
+def test_copies_on_a_disk_that_hangs_hold_up_no_stop(
+    db: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = hang(monkeypatch)
+    monkeypatch.setattr(seal_copies, "Patience", Patience)
+    calls = iter([False, False])
+    with pytest.raises(InterruptedError):
+        SealCopies(folder).look(db, lambda: next(calls, True))
+    may_end.set()
+
+
+@pytest.mark.parametrize(("is_command", "days"), [(False, 1 / 24), (True, 7)], ids=["worker", "command"])
+def test_a_destination_is_shown_until_its_writer_is_missed(
+    db: Connection, folder: Path, *, is_command: bool, days: float
+) -> None:
+    seal(db)
+    copies = SealCopies(folder, begins_anew=is_command)
+    copies.look(db)
+    copies.write(db)
+
+    def pass_by(time: timedelta) -> int:
+        db.execute(
+            "update svc.seal_destinations set seen_at = seen_at - %s, shown_until = shown_until - %s", (time,) * 2
+        )
+        return len(fetch(db, seal_destinations(has_webhooks=False)))
+
+    assert pass_by(timedelta(days=days)) == 1
+    assert pass_by(timedelta(days=1.5)) == 0
 
 
 def test_many_seals_are_copied_some_at_a_time(db: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

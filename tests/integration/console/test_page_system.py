@@ -3,8 +3,10 @@
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from svc_pg import Config, schema
+from svc_pg import Config, audit, schema
+from svc_pg.audit import SealKey
 from svc_pg.console import Console
+from svc_pg.status.seal_destinations import note_destination
 from tests.integration.console.browsing import assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 
@@ -89,3 +91,25 @@ def test_what_differs_is_named_with_the_command_that_mends_it(empty_database: st
     assert "<b>orders" not in page.text
     assert "Disabled" in page.text
     assert "No worker is seen" in page.text
+
+
+def test_an_authority_that_stamps_seals_is_told_by_the_last_one(database: str) -> None:
+    with (
+        psycopg.connect(database, autocommit=True) as conn,
+        serving_installed(Console(settings(database_url=database))) as client,
+    ):
+        audit.capture_log(conn, "a", "INSERT")
+        audit.seal(conn, key=SealKey("s1", b"k" * 32))
+        note_destination(conn, "<b>.example", kind="timestamps", last_seal=1, is_whole=True)
+        audit.capture_log(conn, "b", "INSERT")
+        audit.seal(conn, key=SealKey("s1", b"k" * 32))
+        reader = signed_in(client, "read")
+        shown = reader.get("/system").text
+        assert_strict(shown)
+        assert "<dt>Timestamps</dt>" in shown
+        assert "Up to seal 1" in shown
+        assert "&lt;b&gt;.example" in shown
+        note_destination(conn, "<b>.example", kind="timestamps", problem="it answered <500>")
+        shown = reader.get("/system").text
+        assert "it answered &lt;500&gt;" in shown
+        assert "1 seal without" in shown

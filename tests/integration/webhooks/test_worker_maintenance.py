@@ -19,13 +19,17 @@ from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import ConflictError, TransactionError
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
+from svc_pg.maintenance.seal_timestamps import Authority, SealTimestamps
 from svc_pg.maintenance.sealer import Sealer
+from svc_pg.seals.timestamp_files import read_timestamps
 from svc_pg.seals.verification.copies import read_copies
 from svc_pg.seals.writing.copying import append_new, appending
 from svc_pg.status.last_runs import last_runs
 from svc_pg.status.seal_destinations import SealDestination, seal_destinations
+from svc_pg.webhooks.http.single_post import post
 from tests.support.hooks import endpoint, hooks_config, is_asleep, rows, working
 from tests.support.pgbouncer import pgbouncer
+from tests.support.timestamp_authority import TimestampAuthority, granted, root, serving
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
@@ -449,3 +453,33 @@ def test_what_maintenance_did_last_is_on_record(database: str) -> None:
         conn.execute("set role svc_admin")
         assert maintain(conn, CONFIG)
         assert [run.problem for run in fetch(conn, last_runs())] == [None, None]
+
+
+def test_a_worker_has_seals_stamped_and_copies_the_timestamps(database: str, tmp_path: Path) -> None:
+    key, tsa = SealKey("s1", b"k" * 32), TimestampAuthority.new(tmp_path / "tsa", root())
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    trusted = audit.TimestampAuthority.read(tsa.ca_file)
+    with serving(granted(tsa)) as served, psycopg.connect(database, autocommit=True) as conn:
+        audit.capture_log(conn, "a", "INSERT")
+        stamping = SealTimestamps(Authority(served.url, trusted), post)
+        sealer = Sealer(database, key=key, copies=folder, timestamps=stamping, every=SOON)
+        with running(sealer):
+            wait_until(lambda: [*read_timestamps(folder)] != [], "a run has copied it")
+        assert sealer.statistics.sealing["failure"] == 0
+        found = audit.verify(conn, public_keys=key.public, authority=trusted, timestamps=read_timestamps(folder))
+    assert (found.findings, found.timestamps) == ([], 1)
+
+
+def test_an_authority_that_fails_fails_no_run_of_a_worker(database: str, tmp_path: Path) -> None:
+    key, tsa = SealKey("s1", b"k" * 32), TimestampAuthority.new(tmp_path / "tsa", root())
+    trusted = audit.TimestampAuthority.read(tsa.ca_file)
+    with serving(lambda _: (500, {}, b"")) as served, psycopg.connect(database, autocommit=True) as conn:
+        audit.capture_log(conn, "a", "INSERT")
+        stamping = SealTimestamps(Authority(served.url, trusted), post)
+        sealer = Sealer(database, key=key, timestamps=stamping, every=SOON)
+        with running(sealer):
+            wait_until(lambda: sealer.statistics.sealing["success"] > 3, "it goes on")
+        told = destination(conn)
+        assert (told.kind, told.problem, told.waiting) == ("timestamps", "it answered 500", 1)
+        assert (len(served.queries), sealer.statistics.sealing["failure"]) == (1, 0)
