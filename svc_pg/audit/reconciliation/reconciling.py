@@ -48,9 +48,12 @@ def reconcile(
     Each table that was compared wholly gets an entry about the result, a SNAPSHOT of ``svc.audit_logs`` labelled
     ``audit log reconciled``, if the role may write one.
 
+    On SQLite, MySQL and MariaDB pieces are 500 rows by their key, and 1000 entries; a table whose triggers are not
+    those of the configuration has a ``problem``, and a repair locks the rows that it writes about.
+
     ``conn`` must be outside a transaction, and may lead to a standby if the connected role owns the tables. The role
     needs select and update on them, the right to read the log, and, as a superuser does, to execute the functions of
-    administrators. Raises ConfigError for another configuration than the installed one and on other databases,
+    administrators. Raises ConfigError for another configuration than the installed one,
     UnknownTableError, QueryError for a cursor that is none or of a call with another ``repair``, AccessError if the
     role may not use the log, ConflictError for the repair of a standby or of a copy of a log, TransactionError and
     NotInstalledError.
@@ -71,6 +74,6 @@ async def areconcile(
     progress: Callable[[Progress], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Reconciliation:
-    """As ``reconcile``, on an async connection."""
+    """As ``reconcile``, on an async connection to PostgreSQL. Raises ConfigError on other databases."""
     pace = Pace(rows_per_second, most, repair, progress, is_over)
     return await log_of(conn).areconcile(config, table=table, after=after, pace=pace)

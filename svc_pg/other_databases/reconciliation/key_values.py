@@ -2,13 +2,18 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final, assert_never
 
 from svc_pg.other_databases.capture.capture_dialect import Kind
+from svc_pg.other_databases.capture.mysql.table import MySqlColumn
 
-_INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}
+_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+([+]00:00)?")
+_OF_TIMES: Final = frozenset("0123456789-:.")
+_INFINITE: Final = {"Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def parts_of(record: str, number: int) -> list[Any] | None:
@@ -62,3 +67,40 @@ def _near(number: float) -> list[Any]:
     except OverflowError:
         return []
     return [math.nextafter(real, -math.inf), real, math.nextafter(real, math.inf)]
+
+
+def texts_of(record: str, number: int) -> list[str] | None:
+    """The texts of a key's columns as ``value_sql.text`` writes them; None if no key has this name."""
+    if number == 1:
+        return [record]
+    try:
+        parts = json.loads(record, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(parts, list) or len(parts) != number:
+        return None
+    return [json.dumps(part) if isinstance(part, bool) else str(part) for part in parts]
+
+
+def mysql_value(text: str, column: MySqlColumn) -> object | None:
+    """The value of a key's column on MySQL, for a parameter; None if the column has no such value."""
+    try:
+        match column.kind:
+            case "number":
+                return float(text) if column.is_float or "e" in text.lower() else Decimal(text)
+            case "boolean":
+                return int({"true": "1", "false": "0"}.get(text, text))
+            case "bytes":
+                return bytes.fromhex(text[2:]) if text.startswith("\\x") else None
+            case "bits":
+                return int(text, 2)
+            case "datetime" | "timestamp":
+                return text.removesuffix("+00:00").replace("T", " ") if _TIME.fullmatch(text) else None
+            case "date" | "time":
+                return text if set(text) <= _OF_TIMES else None
+            case "text" | "any" | "json" | "shape":
+                return text
+            case _:
+                assert_never(column.kind)
+    except (ValueError, ArithmeticError):
+        return None

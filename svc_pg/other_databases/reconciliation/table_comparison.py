@@ -111,11 +111,13 @@ class TableComparison:
         return written
 
     def _entries(self, after: Entry) -> Effects[Position | None]:
+        """Look among the entries that are there now: later ones would have no end beside a quick writer."""
+        [[end]] = yield Statement("select coalesce(max(id), 0) from " + self.side.dialect.log)  # noqa: S608
         while True:
             if self.pace.is_over():
                 return self._position(entry=after)
             began = time.monotonic()
-            entries, verdicts = yield from self._look(self._entries_after(after))
+            entries, verdicts = yield from self._look(self._entries_after(after, int(end)))
             piece = self._found(verdicts, Counter({"records": len(entries)}))
             if self.pace.repairs and piece.is_faulty:
                 yield from self._repair(piece, self._written_ends([each.record for each in verdicts if each.is_faulty]))
@@ -125,7 +127,7 @@ class TableComparison:
             self._tell(self._position(entry=after))
             yield from self._rest(len(entries), began)
 
-    def _entries_after(self, after: Entry) -> Effects[tuple[list[tuple[str, int, str]], list[Verdict]]]:
+    def _entries_after(self, after: Entry, end: int) -> Effects[tuple[list[tuple[str, int, str]], list[Verdict]]]:
         """Entries by time, and the records among them that ended unseen, each at the entry that tells its last state.
 
         By time and not by record, because no index of MySQL has records in order.
@@ -133,8 +135,9 @@ class TableComparison:
         dialect = self.side.dialect
         columns: LiteralString = dialect.timestamp + ", id, operation, " + dialect.text("record_id")
         text: LiteralString = "select " + columns + " from " + dialect.log  # noqa: S608 - constants
-        text += " where table_name = %s and timestamp >= %s and (timestamp > %s or id > %s)"
-        rows = yield Statement(text + " order by timestamp, id limit %s", (self.name, *_bounds(after), ENTRIES))
+        text += " where table_name = %s and timestamp >= %s and (timestamp > %s or id > %s) and id <= %s"
+        params = (self.name, after[0], *after, end, ENTRIES)
+        rows = yield Statement(text + " order by timestamp, id limit %s", params)
         entries = [(str(at), int(entry_id), record) for at, entry_id, _, record in rows]
         open_ids = {entry_id for _, entry_id, operation, record in rows if _may_be_open(operation, record)}
         records = sorted({record for _, entry_id, record in entries if entry_id in open_ids})
@@ -241,11 +244,6 @@ def _read(record: str | None) -> tuple[RowKey | None, Entry | None]:
         return None, (str(at), int(entry_id))
     except (ValueError, TypeError, KeyError) as error:
         raise QueryError("the cursor is of a reconciliation of another database") from error
-
-
-def _bounds(after: Entry) -> tuple[object, ...]:
-    at, entry_id = after
-    return at, at, entry_id
 
 
 def _may_be_open(operation: str, record: Any) -> bool:

@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ def test_rows_that_replace_deletes_by_an_unseen_index(conn: sqlite3.Connection, 
     conn.execute(f"pragma recursive_triggers = {recursive}")
     conn.execute("insert into t values (1, 'a', 1)")
     conn.execute("replace into t values (2, 'a', 1)")
-    expected = [] if recursive == "on" else [("1", "gone", [])]
+    expected: list[tuple[str, str, list[str]]] = [] if recursive == "on" else [("1", "gone", [])]
     assert compared(conn, config("t")) == expected
     check_repaired(conn, config("t"))
 
@@ -434,7 +435,7 @@ def test_an_interrupted_one_goes_on(conn: sqlite3.Connection, repair: bool) -> N
     while steps == 0 or after is not None:
         calls: list[Progress] = []
         part = audit.reconcile(
-            conn, wanted, repair=repair, after=after, progress=calls.append, is_over=lambda calls=calls: bool(calls)
+            conn, wanted, repair=repair, after=after, progress=calls.append, is_over=partial(bool, calls)
         )
         found += told(part)
         after, steps = part.after, steps + 1

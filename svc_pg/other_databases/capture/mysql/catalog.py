@@ -158,6 +158,7 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
         is_float=kind == "float",
         is_padded=kind == "year" or "zerofill" in declared,
         is_large=kind in _LARGE,
+        is_listed=kind in ("enum", "set"),
     )
 
 

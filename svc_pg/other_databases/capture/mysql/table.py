@@ -12,13 +12,15 @@ class MySqlColumn(Column):
     """A column, with the facts that its expressions depend on.
 
     It ``is_utf8`` if its texts need no conversion, ``is_float`` if it has single precision, ``is_padded`` if it prints
-    leading zeros, and ``is_large`` if a value may be too long for the functions that write JSON.
+    leading zeros, ``is_large`` if a value may be too long for the functions that write JSON, and ``is_listed`` if its
+    values are of an enum or a set.
     """
 
     is_utf8: bool = False
     is_float: bool = False
     is_padded: bool = False
     is_large: bool = False
+    is_listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

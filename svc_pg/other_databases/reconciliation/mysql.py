@@ -1,0 +1,303 @@
+"""MySQL's side of a comparison, and MariaDB's: a snapshot sees a change and its entry, a repair locks single rows."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+from svc_pg.audit.reconciliation.result import FOUND
+from svc_pg.capture.rules import TableRules
+from svc_pg.config import Config
+from svc_pg.database.dbapi import DbApiConnection, execute, rows
+from svc_pg.database.effects import Effects, Statement
+from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
+from svc_pg.other_databases.capture.mysql.expressions import MySql
+from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
+from svc_pg.other_databases.capture.mysql.triggers import capture_objects
+from svc_pg.other_databases.log.keys import time_of
+from svc_pg.other_databases.log.log_dialects import MYSQL
+from svc_pg.other_databases.log.statements import PARAM, stated
+from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
+from svc_pg.other_databases.reconciliation.side import AuditedSide, Row, RowKey, State
+from svc_pg.other_databases.schema.mysql.installed import recorded
+from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
+from svc_pg.other_databases.schema.mysql.target import audited_tables
+from svc_pg.rendering.sql_text import Sql, chained, joined, sql
+from svc_pg.rendering.templates import render_for
+
+_PARAM: Final = Sql(PARAM)
+_TRUE: Final = sql("1 = 1")
+_PATIENCE: Final = 2
+"""The most seconds to wait for a lock of a row, and for another repair or install."""
+_AT_ONCE: Final = 100
+"""The keys of several columns to look for in one statement."""
+_SNAPSHOT: Final[Sequence[LiteralString]] = (
+    "rollback",
+    "set transaction isolation level repeatable read",
+    "start transaction with consistent snapshot, read only",
+)
+# What is locked first is seen as it is: the first read after it makes the snapshot
+_WRITES: Final[Sequence[LiteralString]] = (
+    "rollback",
+    "set transaction isolation level repeatable read",
+    "start transaction",
+)
+_ENTRY: Final[LiteralString] = (
+    "select id, cast(timestamp as char), operation, "  # noqa: S608 - constants
+    + (MYSQL.text("after_data") + ", " + MYSQL.text("redacted_fields") + " from svc.audit_logs where id = %s")
+)
+_LAST: Final[LiteralString] = """
+select (select max(id) from svc.audit_logs where table_name = %s and record_id = %s and octet_length(record_id) = %s),
+       (select max(id) from svc.audit_logs where table_name = %s and moved_from = %s and octet_length(moved_from) = %s)
+"""
+_TRUNCATED: Final[LiteralString] = """
+select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and operation = 'TRUNCATE'
+"""
+_PURGED: Final[LiteralString] = """
+select max(json_unquote(json_extract(before_data, '$.before')))
+  from svc.audit_logs
+ where table_name = 'svc.audit_logs' and operation = 'DELETE' and label = 'audit log purged'
+   and json_unquote(json_extract(before_data, '$.table')) = %s
+"""
+_GONE: Final[LiteralString] = """
+insert into svc.audit_logs (
+    `timestamp`, db_user, table_name, operation, record_id, before_data, redacted_fields, label, context
+)
+select utc_timestamp(6), user(), table_name, 'GONE', record_id, after_data, redacted_fields, %s, '{"found": "gone"}'
+  from svc.audit_logs where id = %s
+"""
+
+
+def side_of(conn: Any) -> "MySqlSide":
+    """The side of a connection's database."""
+    return MySqlSide(conn)
+
+
+@dataclass(slots=True)
+class MySqlSide:
+    """A ``Side``."""
+
+    conn: DbApiConnection
+    server: Server | None = None
+    dialect = MYSQL
+    looks = _SNAPSHOT
+    writes = _WRITES
+    sizes = "by their digests"
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Times of keys are compared in UTC. Raises TransactionError inside a transaction."""
+        with pinned(self.conn) as self.server:
+            [(zone,)] = rows(self.conn, "select @@time_zone")
+            waits = "set time_zone = '+00:00', lock_wait_timeout = %s, innodb_lock_wait_timeout = %s"
+            execute(self.conn, waits, (_PATIENCE, _PATIENCE))
+            try:
+                yield
+            finally:
+                if not is_lost(self.conn):
+                    execute(self.conn, "set time_zone = %s", (zone,))
+
+    def tables(self, config: Config) -> dict[str, AuditedSide]:
+        """The audited tables by name."""
+        dialect = MySql(self._server.is_mariadb)
+        installed = {identity: note.source_sha256 for (_, identity), (_, note) in recorded(self.conn).items()}
+        found = {}
+        for name, (table, rules) in audited_tables(self.conn, self._server, config)[0].items():
+            wanted = capture_objects(dialect, table, rules)
+            is_installed = all(installed.get(each.identity) == each.source_sha256 for each in wanted)
+            side = MySqlTableSide.of(table, rules, is_mariadb=self._server.is_mariadb)
+            found[str(name)] = AuditedSide(side, side.problem(is_installed=is_installed))
+        return found
+
+    def default_schema(self) -> str:
+        """The database of the connection."""
+        return self._server.database
+
+    def omissions(self, table: str) -> Effects[tuple[bool, Sequence[str]]]:  # noqa: ARG002 - as SQLite's
+        """Nothing keeps the rules that a table once had."""
+        yield from ()
+        return False, []
+
+    def purged_before(self, table: str) -> Effects[datetime | None]:
+        """As the entries of purges tell."""
+        [[before]] = yield Statement(_PURGED, (table,))
+        return None if before is None else time_of(before)
+
+    @contextmanager
+    def repairing(self) -> Iterator[bool]:
+        """Hold the lock of installs, and so of backfills: two that miss a record do not keep each other off."""
+        [(is_ours,)] = rows(self.conn, "select get_lock(%s, %s)", (LOCK, _PATIENCE))
+        try:
+            yield bool(is_ours)
+        finally:
+            if is_ours and not is_lost(self.conn):
+                rows(self.conn, "select release_lock(%s)", (LOCK,))
+
+    @property
+    def _server(self) -> Server:
+        assert self.server is not None  # noqa: S101 - the session is open
+        return self.server
+
+
+@dataclass(frozen=True, slots=True)
+class MySqlTableSide:
+    """A ``TableSide``."""
+
+    rules: TableRules
+    dialect: MySql
+    key: Sequence[MySqlColumn]
+    entry: EntrySql
+    truncated: list[int] = field(default_factory=list)
+    """The id of the last TRUNCATE's entry, or 0, once it is known."""
+    texts: dict[tuple[str, ...], str] = field(default_factory=dict, compare=False)
+    """Rendered statements."""
+
+    @classmethod
+    def of(cls, table: MySqlTable, rules: TableRules, *, is_mariadb: bool) -> "MySqlTableSide":
+        """The side of a table."""
+        child = MySql(is_mariadb, old=sql("child"), new=sql("child"))
+        columns = {column.name: column for column in table.columns}
+        entry = entry_sql(child, rules, table.columns, "INSERT", has_variable=False)
+        return cls(rules, child, [columns[name] for name in rules.key], entry)
+
+    def problem(self, *, is_installed: bool) -> str | None:
+        """The reason for which it cannot be compared, if there is one."""
+        if not is_installed:
+            return (
+                "its triggers were not made for the configuration and the table as they are now; run svc-pg install,"
+                " or name the configuration that is installed"
+            )
+        odd = [column.name for column in self.key if column.kind in ("json", "shape")]
+        return f"no order of its rows is known: {', '.join(odd)} is part of the key" if odd else None
+
+    def rows(self, after: RowKey | None, limit: int) -> Effects[list[Row]]:
+        """The next rows, and if their last entries say the same."""
+        names = [self.dialect.ident(f"v_key{number}") for number in range(len(self.key))]
+        keys = [self.dialect.text("new", column) for column in self.key]
+        text = self._rendered(
+            "rows",
+            keys=names,
+            names=[sql("{} as {}", key, name) for key, name in zip(keys, names, strict=True)],
+            after=None if after is None else self._after(),
+            order=joined(", ", [self._place(column) for column in self.key]),
+            limit=limit,
+            compares=self.rules.audited.record_when is None,
+            truncated=(yield from self._truncated()),
+        )
+        found = yield stated(text, *([] if after is None else self._params_after(after)))
+        return [Row([*each[:-3]], each[-3], bool(each[-2]), bool(each[-1])) for each in found]
+
+    def lock(self, keys: Sequence[RowKey]) -> Effects[None]:
+        """Lock each row by its key."""
+        text = self._rendered("live", here=self._here(), locks=True)
+        for key in keys:
+            yield stated(text, *self._params(key))
+
+    def row(self, key: RowKey) -> Effects[tuple[Row, str] | None]:
+        """One row and its image."""
+        found = yield stated(self._rendered("row", here=self._here()), *self._params(key))
+        for record, is_wanted, image in found:
+            return Row(key, record, bool(is_wanted), is_suspect=True), image
+        return None
+
+    def live(self, records: Collection[str], *, locks: bool) -> Effects[set[str]]:
+        """Those that the table has. Each is locked by a statement of its own, which scans nothing else."""
+        keys = [key for record in records if (key := self._key_of(record)) is not None]
+        found: set[str] = set()
+        size = 1 if locks else _AT_ONCE
+        for start in range(0, len(keys), size):
+            some = keys[start : start + size]
+            here = joined(" or ", [sql("({})", self._here()) for _ in some])
+            text = self._rendered("live", here=here, locks=locks)
+            rows = yield stated(text, *(value for key in some for value in self._params(key)))
+            found.update(record for (record,) in rows)
+        return found.intersection(records)
+
+    def states(self, record: str) -> Effects[Sequence[State]]:
+        """The last state by ids: writers of one row wait for each other, so ids follow its changes."""
+        place = (str(self.rules.table.name), record, len(record.encode()))
+        [[own, moved]] = yield Statement(_LAST, (*place, *place))
+        latest = max(own or 0, moved or 0)
+        if not latest:
+            return []
+        [[entry_id, at, operation, after, redacted]] = yield Statement(_ENTRY, (latest,))
+        is_over = latest == moved or operation in ("DELETE", "GONE") or latest <= (yield from self._truncated())
+        return [State(entry_id, time_of(at), None if is_over else after, redacted)]
+
+    def snapshot(self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None) -> Statement:
+        """Write a SNAPSHOT of a row."""
+        text = self._rendered(
+            "snapshot",
+            here=self._here(),
+            known=known,
+            changed=None if fields is None else json_list(fields),
+            label=FOUND,
+            context=json.dumps({"found": kind}),
+        )
+        return stated(text, *self._params(key))
+
+    def gone(self, known: int) -> Statement:
+        """Write that a record is gone."""
+        return Statement(_GONE, (FOUND, known))
+
+    def _truncated(self) -> Effects[int]:
+        if not self.truncated:
+            [[entry_id]] = yield Statement(_TRUNCATED, (str(self.rules.table.name),))
+            self.truncated.append(int(entry_id))
+        return self.truncated[0]
+
+    def _key_of(self, record: str) -> RowKey | None:
+        """The texts of the key's columns; None if no row has this record, as of ``audit.capture_log``."""
+        texts = texts_of(record, len(self.key))
+        if texts is None or any(
+            mysql_value(text, column) is None for text, column in zip(texts, self.key, strict=True)
+        ):
+            return None
+        return texts
+
+    def _place(self, column: MySqlColumn) -> Sql:
+        """A column in the order of the keys; an enum is ordered by its numbers, but compared by its texts."""
+        name = sql("child.{}", self.dialect.ident(column.name))
+        return sql("cast({} as char)", name) if column.is_listed else name
+
+    def _here(self) -> Sql:
+        return chained(" and ", [sql("{} = {}", self._place(column), _PARAM) for column in self.key])
+
+    def _after(self) -> Sql:
+        """The rows behind a key, as MySQL finds them by an index: it has no ranges of (a, b) > (1, 2)."""
+        first, *others = reversed([self._place(column) for column in self.key])
+        found = sql("{} > {}", first, _PARAM)
+        for place in others:
+            found = sql("{0} >= {1} and ({0} > {1} or ({2}))", place, _PARAM, found)
+        return found
+
+    def _params_after(self, key: RowKey) -> list[object]:
+        *others, last = self._params(key)
+        return [*(value for value in others for _ in range(2)), last]
+
+    def _params(self, key: RowKey) -> list[object]:
+        return [mysql_value(text, column) for text, column in zip(key, self.key, strict=True)]
+
+    def _rendered(self, template: str, **values: object) -> str:
+        key = (template, *(str(value) for value in values.values()))
+        if key not in self.texts:
+            if len(self.texts) >= _AT_ONCE:
+                self.texts.clear()
+            path = f"mysql/reconciliation/{template}.sql.j2"
+            self.texts[key] = render_for(self.dialect, path, **self._always(), **values)
+        return self.texts[key]
+
+    def _always(self) -> dict[str, object]:
+        redacted = sorted(self.rules.redactions)
+        return {
+            "table": tuple(self.rules.table.name),
+            "table_name": str(self.rules.table.name),
+            "record_id": self.entry.record_id,
+            "image": self.entry.after,
+            "recorded": self.entry.recorded or _TRUE,
+            "redacted": self.dialect.literal(json_list(redacted)) if redacted else NULL,
+            "is_hashed": self.rules.is_hashed,
+            "is_mariadb": self.dialect.is_mariadb,
+        }
