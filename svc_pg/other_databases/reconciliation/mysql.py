@@ -5,13 +5,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, Literal, LiteralString
 
 from svc_pg.audit.reconciliation.result import FOUND
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.database.dbapi import DbApiConnection, execute, rows
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.statements import statement
 from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
 from svc_pg.other_databases.capture.mysql.expressions import MySql
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
@@ -61,13 +62,7 @@ select max(json_unquote(json_extract(before_data, '$.before')))
  where table_name = 'svc.audit_logs' and operation = 'DELETE' and label = 'audit log purged'
    and json_unquote(json_extract(before_data, '$.table')) = %s
 """
-_GONE: Final[LiteralString] = """
-insert into svc.audit_logs (
-    `timestamp`, db_user, table_name, operation, record_id, before_data, redacted_fields, label, context
-)
-select utc_timestamp(6), user(), table_name, 'GONE', record_id, after_data, redacted_fields, %s, '{"found": "gone"}'
-  from svc.audit_logs where id = %s
-"""
+_GONE: Final = statement("mysql/queries/gone.sql")
 
 
 def side_of(conn: Any) -> "MySqlSide":
@@ -172,7 +167,18 @@ class MySqlTableSide:
         odd = [column.name for column in self.key if column.kind in ("json", "shape")]
         return f"no order of its rows is known: {', '.join(odd)} is part of the key" if odd else None
 
-    def rows(self, after: RowKey | None, limit: int) -> Effects[list[Row]]:
+    def last(self) -> Effects[RowKey | None]:
+        """The last row of now."""
+        keys = [self.dialect.text("new", column) for column in self.key]
+        text = self._rendered(
+            "last",
+            keys=joined(", ", [sql("cast({} as binary)", key) for key in keys]),
+            order=joined(", ", [sql("{} desc", self._place(column)) for column in self.key]),
+        )
+        found = yield stated(text)
+        return [*found[0]] if found else None
+
+    def rows(self, after: RowKey | None, upto: RowKey, limit: int) -> Effects[list[Row]]:
         """The next rows, and if their last entries say the same."""
         names = [self.dialect.ident(f"v_key{number}") for number in range(len(self.key))]
         keys = [self.dialect.text("new", column) for column in self.key]
@@ -180,13 +186,14 @@ class MySqlTableSide:
             "rows",
             keys=names,
             names=[sql("{} as {}", key, name) for key, name in zip(keys, names, strict=True)],
-            after=None if after is None else self._after(),
+            within=chained(" and ", [self._beyond("<"), *([] if after is None else [self._beyond(">")])]),
             order=joined(", ", [self._place(column) for column in self.key]),
             limit=limit,
             compares=self.rules.audited.record_when is None,
             truncated=(yield from self._truncated()),
         )
-        found = yield stated(text, *([] if after is None else self._params_after(after)))
+        params = [*self._params_beyond(upto), *([] if after is None else self._params_beyond(after))]
+        found = yield stated(text, *params)
         return [Row([*each[:-3]], each[-3], bool(each[-2]), bool(each[-1])) for each in found]
 
     def lock(self, keys: Sequence[RowKey]) -> Effects[None]:
@@ -265,15 +272,19 @@ class MySqlTableSide:
     def _here(self) -> Sql:
         return chained(" and ", [sql("{} = {}", self._place(column), _PARAM) for column in self.key])
 
-    def _after(self) -> Sql:
-        """The rows behind a key, as MySQL finds them by an index: it has no ranges of (a, b) > (1, 2)."""
+    def _beyond(self, way: Literal["<", ">"]) -> Sql:
+        """The rows behind a key, or up to it, as MySQL finds them by an index: it has no ranges of (a, b) > (1, 2)."""
+        end: LiteralString = "{} > {}" if way == ">" else "{} <= {}"
+        beyond: LiteralString = "({0} >= {1} and ({0} > {1} or {2}))"
+        if way == "<":
+            beyond = "({0} <= {1} and ({0} < {1} or {2}))"
         first, *others = reversed([self._place(column) for column in self.key])
-        found = sql("{} > {}", first, _PARAM)
+        found = sql(end, first, _PARAM)
         for place in others:
-            found = sql("{0} >= {1} and ({0} > {1} or ({2}))", place, _PARAM, found)
+            found = sql(beyond, place, _PARAM, found)
         return found
 
-    def _params_after(self, key: RowKey) -> list[object]:
+    def _params_beyond(self, key: RowKey) -> list[object]:
         *others, last = self._params(key)
         return [*(value for value in others for _ in range(2)), last]
 

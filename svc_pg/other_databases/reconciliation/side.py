@@ -42,8 +42,11 @@ class TableSide(Protocol):
     def rules(self) -> TableRules:
         """The table and its rules."""
 
-    def rows(self, after: RowKey | None, limit: int) -> Effects[list[Row]]:
-        """The next rows in the order of their keys."""
+    def last(self) -> Effects[RowKey | None]:
+        """The last row in the order of their keys; None if there is none."""
+
+    def rows(self, after: RowKey | None, upto: RowKey, limit: int) -> Effects[list[Row]]:
+        """The next rows in that order."""
 
     def lock(self, keys: Sequence[RowKey]) -> Effects[None]:
         """Keep writers off these rows until the transaction ends, if its beginning does not do so."""

@@ -12,6 +12,7 @@ from svc_pg.audit.reconciliation.result import FOUND
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.statements import statement
 from svc_pg.errors import ConfigError
 from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
 from svc_pg.other_databases.capture.sqlite.catalog import SCHEMA
@@ -41,14 +42,7 @@ _LAST_ID: Final[LiteralString] = """
 select max(id), (select max(id) from svc_audit_logs where table_name = %s and moved_from = %s)
   from svc_audit_logs where table_name = %s and record_id = %s
 """
-_LAST_TIME: Final[LiteralString] = """
-select max(at)
-  from (
-    select max(timestamp) as at from svc_audit_logs where table_name = %s and record_id = %s
-     union all
-    select max(timestamp) from svc_audit_logs where table_name = %s and moved_from = %s
-  ) ends
-"""
+_LAST_TIME: Final = statement("sqlite/queries/last_time.sql")
 _PURGED: Final[LiteralString] = """
 select max(json_extract(before_data, '$.before'))
   from svc_audit_logs
@@ -143,7 +137,18 @@ class SqliteTableSide:
     texts: dict[tuple[str, ...], str] = field(default_factory=dict, compare=False)
     """Rendered statements, because many are asked for again and again."""
 
-    def rows(self, after: RowKey | None, limit: int) -> Effects[list[Row]]:
+    def last(self) -> Effects[RowKey | None]:
+        """The last row of now."""
+        values = self._values(self.table.row_key)
+        text = self._rendered(
+            "last",
+            keys=joined(", ", [part for value in values for part in _typed(value)]),
+            order=joined(", ", [sql("{} desc", value) for value in values]),
+        )
+        found = yield stated(text)
+        return _key(found[0]) if found else None
+
+    def rows(self, after: RowKey | None, upto: RowKey, limit: int) -> Effects[list[Row]]:
         """The next rows, and if their last entries say the same."""
         values = self._values(self.table.row_key)
         names = [f"v_{part}{number}" for number in range(len(values)) for part in ("type", "value")]
@@ -154,12 +159,14 @@ class SqliteTableSide:
                 sql("{} as {}", each, _DIALECT.ident(name))
                 for each, name in zip((part for value in values for part in _typed(value)), names, strict=True)
             ],
-            after=None if after is None else self._compared(">", after),
+            within=chained(
+                " and ", [self._compared("<=", upto), *([] if after is None else [self._compared(">", after)])]
+            ),
             order=joined(", ", values),
             limit=limit,
             compares=self.rules.audited.record_when is None,
         )
-        found = yield stated(text, *([] if after is None else _params(after)))
+        found = yield stated(text, *_params(upto), *([] if after is None else _params(after)))
         return [_row(each) for each in found]
 
     def lock(self, keys: Sequence[RowKey]) -> Effects[None]:  # noqa: ARG002 - as MySQL's
@@ -288,8 +295,11 @@ def _params(key: RowKey) -> list[object]:
 
 def _row(found: Sequence[Any]) -> Row:
     *parts, record, is_wanted, is_suspect = found
-    key = [[parts[place], parts[place + 1]] for place in range(0, len(parts), 2)]
-    return Row(key, _valid(record), bool(is_wanted), bool(is_suspect))
+    return Row(_key(parts), _valid(record), bool(is_wanted), bool(is_suspect))
+
+
+def _key(parts: Sequence[Any]) -> RowKey:
+    return [[parts[place], parts[place + 1]] for place in range(0, len(parts), 2)]
 
 
 def _valid(record: str | None) -> str | None:

@@ -69,11 +69,15 @@ class TableComparison:
         return (yield from self._entries(entry or _BEGINNING))
 
     def _rows(self, after: RowKey | None) -> Effects[Position | None]:
+        """Compare the rows up to the last one of now: beside a quick writer, a table might have no end."""
+        upto = yield from self._look(self.table.last())
+        if upto is None:
+            return None
         while True:
             if self.pace.is_over():
                 return self._position(row=after)
             began = time.monotonic()
-            rows, verdicts = yield from self._look(self._rows_after(after))
+            rows, verdicts = yield from self._look(self._rows_after(after, upto))
             piece = self._found(verdicts, Counter({"rows": sum(row.is_wanted for row in rows)}))
             if self.pace.repairs and piece.is_faulty:
                 faulty = [verdict.key for verdict in verdicts if verdict.is_faulty and verdict.key is not None]
@@ -84,8 +88,8 @@ class TableComparison:
             self._tell(self._position(row=after))
             yield from self._rest(len(rows), began)
 
-    def _rows_after(self, after: RowKey | None) -> Effects[tuple[list[Row], list[Verdict]]]:
-        rows = yield from self.table.rows(after, ROWS)
+    def _rows_after(self, after: RowKey | None, upto: RowKey) -> Effects[tuple[list[Row], list[Verdict]]]:
+        rows = yield from self.table.rows(after, upto, ROWS)
         verdicts: list[Verdict] = []
         for row in rows:
             if row.is_suspect:
