@@ -406,6 +406,7 @@ def test_bad_input_is_refused(conn: sqlite3.Connection) -> None:
     conn.execute("rollback")
 
 
+@pytest.mark.anyio
 async def test_an_async_connection_is_told_the_sync_call(tmp_path: Path) -> None:
     aiosqlite = pytest.importorskip("aiosqlite")
     async with aiosqlite.connect(tmp_path / "shop.db") as conn:
