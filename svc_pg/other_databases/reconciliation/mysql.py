@@ -22,7 +22,7 @@ from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
 from svc_pg.other_databases.reconciliation.side import AuditedSide, Row, RowKey, State
-from svc_pg.other_databases.schema.mysql.installed import recorded
+from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
 from svc_pg.other_databases.schema.mysql.target import audited_tables
 from svc_pg.rendering.sql_text import Sql, chained, joined, sql
@@ -97,7 +97,7 @@ class MySqlSide:
     def tables(self, config: Config) -> dict[str, AuditedSide]:
         """The audited tables by name."""
         dialect = MySql(self._server.is_mariadb)
-        installed = {identity: note.source_sha256 for (_, identity), (_, note) in recorded(self.conn).items()}
+        installed = {identity: note.source_sha256 for (_, identity), (_, note) in recorded_objects(self.conn).items()}
         found = {}
         for name, (table, rules) in audited_tables(self.conn, self._server, config)[0].items():
             wanted = capture_objects(dialect, table, rules)

@@ -5,6 +5,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Final
 
+from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.reconciliation import Difference, Pace, Reconciliation, TableReport
 from svc_pg.audit.reconciliation.in_turn import in_turn, start_of
 from svc_pg.audit.reconciliation.notes import is_comparable, notes, notes_of_rows
@@ -12,8 +13,10 @@ from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.result import LABEL, facts_of, report_of, words_of
 from svc_pg.config import Config
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.query import RawJson
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import UnknownTableError
+from svc_pg.formats.json_writer import encode
 from svc_pg.other_databases.log.driver_errors import cannot_write, problem_of
 from svc_pg.other_databases.log.insert_entry import insert_entry
 from svc_pg.other_databases.log.keys import time_of
@@ -98,18 +101,17 @@ def _now(side: Side) -> Effects[datetime]:
 
 def _record(side: Side, report: TableReport) -> Effects[bool]:
     """Write the entry about a table that was compared; false if the file or the server may only be read."""
-    entry = insert_entry(
-        side.dialect,
+    entry = ManualEntry(
         side.dialect.log_name,
         "SNAPSHOT",
         record_id=report.table,
-        after=facts_of(report),
+        after=RawJson(encode(facts_of(report)).decode()),
         label=LABEL,
         severity="high" if report.differences else "low",
         description=words_of(report),
     )
     try:
-        yield from within((side.dialect.begin,), entry, "commit")
+        yield from within((side.dialect.begin,), insert_entry(side.dialect, entry), "commit")
     except Exception as error:
         if not cannot_write(error):
             raise
