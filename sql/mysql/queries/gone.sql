@@ -2,5 +2,5 @@
 insert into svc.audit_logs (
     `timestamp`, db_user, table_name, operation, record_id, before_data, redacted_fields, label, context
 )
-select utc_timestamp(6), user(), table_name, 'GONE', record_id, after_data, redacted_fields, %s, '{"found": "gone"}'
+select utc_timestamp(6), user(), table_name, 'GONE', record_id, {before}, {redacted}, %s, '{"found": "gone"}'
   from svc.audit_logs where id = %s

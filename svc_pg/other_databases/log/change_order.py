@@ -99,6 +99,8 @@ def _ordered(
 ) -> Effects[tuple[_Group, Sequence[int]]]:
     """The entries of one time, and their positions in the order of change."""
     found = yield from _group_at(dialect, table, record, dialect.time(time))
+    if len(found.entries) == 1:
+        return found, [0]
     omissions = yield from omissions_of(table, dialect.time(time))
     order = None
     if omissions is None:
@@ -152,12 +154,13 @@ def _start_of(
 def _group_at(dialect: LogDialect, table: str, record: str | None, at: str) -> Effects[_Group]:
     # an UPDATE that moved another record to this key is its beginning, and one that moved it away its end
     before_data, after_data, moved = (dialect.text(name) for name in ("before_data", "after_data", "moved_from"))
+    columns: LiteralString = before_data + ", " + after_data + ", " + moved + ", " + dialect.text("record_id")
+    entries: LiteralString = "select id, operation, " + columns + " from " + dialect.log  # noqa: S608 - constants
+    entries += " where table_name = %s and timestamp = %s"
+    # by OR, SQLite would read all entries of the time: those of one statement
     rows = yield Statement(
-        "select id, operation, "  # noqa: S608 - constants
-        + (before_data + ", " + after_data + ", " + moved + ", " + dialect.text("record_id") + " from ")
-        + dialect.log
-        + " where table_name = %s and timestamp = %s and (record_id = %s or moved_from = %s) order by id",
-        (table, at, record, record),
+        entries + " and record_id = %s union all " + entries + " and moved_from = %s and record_id <> %s order by 1",
+        (table, at, record, table, at, record, record),
     )
     befores: list[Image] = []
     afters: list[Image] = []

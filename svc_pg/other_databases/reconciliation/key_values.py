@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Sequence
+from calendar import monthrange
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final, assert_never
@@ -11,8 +12,12 @@ from typing import Any, Final, assert_never
 from svc_pg.other_databases.capture.capture_dialect import Kind
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn
 
-_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+([+]00:00)?")
-_OF_TIMES: Final = frozenset("0123456789-:.")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,65}(\.[0-9]{1,38})?(e[+-]?[0-9]{1,3})?", re.ASCII | re.IGNORECASE)
+_BITS: Final = re.compile("[01]{1,64}")
+_DAY: Final = re.compile(r"([0-9]{4})-(0[0-9]|1[0-2])-([0-2][0-9]|3[01])")
+_CLOCK: Final = r":[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+_OF_DAY: Final = re.compile(r"([01][0-9]|2[0-3])" + _CLOCK)
+_TIME: Final = re.compile(r"-?[0-9]{2,3}" + _CLOCK)
 _INFINITE: Final = {"Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -27,12 +32,15 @@ def parts_of(record: str, number: int) -> list[Any] | None:
     return parts if isinstance(parts, list) and len(parts) == number else None
 
 
-def sqlite_values(record: str, kinds: Sequence[Kind]) -> list[list[Any]] | None:
-    """For each column of the key the values that are recorded so, whatever types the column holds."""
+def sqlite_values(record: str, kinds: Mapping[str, Kind]) -> dict[str, list[Any] | None] | None:
+    """For each column of the key the values that are recorded so, whatever types the column holds; None for a null."""
     parts = parts_of(record, len(kinds))
     if parts is None:
         return None
-    return [_sqlite_values(part, kind) for part, kind in zip(parts, kinds, strict=True)]
+    return {
+        name: None if part is None else _sqlite_values(part, kind)
+        for part, (name, kind) in zip(parts, kinds.items(), strict=True)
+    }
 
 
 def _sqlite_values(part: Any, kind: Kind) -> list[Any]:
@@ -69,17 +77,23 @@ def _near(number: float) -> list[Any]:
     return [math.nextafter(real, -math.inf), real, math.nextafter(real, math.inf)]
 
 
-def texts_of(record: str, number: int) -> list[str] | None:
+def texts_of(record: str, names: Sequence[str]) -> dict[str, str | None] | None:
     """The texts of a key's columns as ``value_sql.text`` writes them; None if no key has this name."""
-    if number == 1:
-        return [record]
+    if len(names) == 1:
+        return {names[0]: record}
     try:
         parts = json.loads(record, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(parts, list) or len(parts) != number:
+    if not isinstance(parts, list) or len(parts) != len(names):
         return None
-    return [json.dumps(part) if isinstance(part, bool) else str(part) for part in parts]
+    return {name: _text_of(part) for name, part in zip(names, parts, strict=True)}
+
+
+def _text_of(part: object) -> str | None:
+    if part is None or isinstance(part, str):
+        return part
+    return json.dumps(part) if isinstance(part, bool) else str(part)
 
 
 def mysql_value(text: str, column: MySqlColumn) -> object | None:
@@ -87,20 +101,44 @@ def mysql_value(text: str, column: MySqlColumn) -> object | None:
     try:
         match column.kind:
             case "number":
-                return float(text) if column.is_float or "e" in text.lower() else Decimal(text)
+                return _number(text, is_float=column.is_float)
             case "boolean":
-                return int({"true": "1", "false": "0"}.get(text, text))
+                return _number({"true": "1", "false": "0"}.get(text, text), is_float=False)
             case "bytes":
                 return bytes.fromhex(text[2:]) if text.startswith("\\x") else None
             case "bits":
-                return int(text, 2)
+                return int(text, 2) if _BITS.fullmatch(text) else None
             case "datetime" | "timestamp":
-                return text.removesuffix("+00:00").replace("T", " ") if _TIME.fullmatch(text) else None
-            case "date" | "time":
-                return text if set(text) <= _OF_TIMES else None
+                return text.removesuffix("+00:00").replace("T", " ") if _is_moment(text) else None
+            case "date":
+                return text if _is_day(text) else None
+            case "time":
+                return text if _TIME.fullmatch(text) else None
             case "text" | "any" | "json" | "shape":
                 return text
             case _:
                 assert_never(column.kind)
     except (ValueError, ArithmeticError):
         return None
+
+
+def _number(text: str, *, is_float: bool) -> object | None:
+    """A number that the server reads as one; it has no NaN, no infinity and none of hundreds of digits."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text) if is_float or "e" in text.lower() else Decimal(text)
+    return number if math.isfinite(number) else None
+
+
+def _is_moment(text: str) -> bool:
+    day, _, time = text.removesuffix("+00:00").partition("T")
+    return _is_day(day) and _OF_DAY.fullmatch(time) is not None
+
+
+def _is_day(text: str) -> bool:
+    """True of a day that the server takes, also one with zeros: it refuses to compare any other with a column."""
+    found = _DAY.fullmatch(text)
+    if found is None:
+        return False
+    year, month, day = map(int, found.groups())
+    return month == 0 or day <= monthrange(year or 4, month)[1]

@@ -21,7 +21,7 @@ from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
-from svc_pg.other_databases.reconciliation.side import AuditedSide, Row, RowKey, State
+from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index
 from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
 from svc_pg.other_databases.schema.mysql.target import audited_tables
@@ -30,6 +30,7 @@ from svc_pg.rendering.templates import render_for
 
 _PARAM: Final = Sql(PARAM)
 _TRUE: Final = sql("1 = 1")
+_ENDS: Final = ("DELETE", "GONE", "TRUNCATE")
 _PATIENCE: Final = 2
 """The most seconds to wait for a lock of a row, and for another repair or install."""
 _AT_ONCE: Final = 100
@@ -37,9 +38,9 @@ _AT_ONCE: Final = 100
 _SNAPSHOT: Final[Sequence[LiteralString]] = (
     "rollback",
     "set transaction isolation level repeatable read",
-    "start transaction with consistent snapshot, read only",
+    "start transaction read only",
 )
-# What is locked first is seen as it is: the first read after it makes the snapshot
+# The first read makes the snapshot, so what is locked before it is seen as it is
 _WRITES: Final[Sequence[LiteralString]] = (
     "rollback",
     "set transaction isolation level repeatable read",
@@ -54,7 +55,7 @@ select (select max(id) from svc.audit_logs where table_name = %s and record_id =
        (select max(id) from svc.audit_logs where table_name = %s and moved_from = %s and octet_length(moved_from) = %s)
 """
 _TRUNCATED: Final[LiteralString] = """
-select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and operation = 'TRUNCATE'
+select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and record_id is null and operation = 'TRUNCATE'
 """
 _PURGED: Final[LiteralString] = """
 select max(json_unquote(json_extract(before_data, '$.before')))
@@ -63,6 +64,10 @@ select max(json_unquote(json_extract(before_data, '$.before')))
    and json_unquote(json_extract(before_data, '$.table')) = %s
 """
 _GONE: Final = statement("mysql/queries/gone.sql")
+_GONE_AS_IS: Final[LiteralString] = _GONE.replace("{before}", "after_data").replace("{redacted}", "redacted_fields")
+_GONE_KEPT: Final[LiteralString] = _GONE.replace("{before}", "%s").replace("{redacted}", "%s")
+_PLAIN: Final = (None, "utf8mb4")
+"""The character sets of a column whose values are compared with any text."""
 
 
 def side_of(conn: Any) -> "MySqlSide":
@@ -143,9 +148,13 @@ class MySqlTableSide:
     rules: TableRules
     dialect: MySql
     key: Sequence[MySqlColumn]
+    row_key: Sequence[MySqlColumn]
+    """The columns within the key that tell rows apart, in the order of their index."""
+    nullable: Sequence[MySqlColumn]
+    """Those of them that may be null: then the row has no record that is its own."""
     entry: EntrySql
     truncated: list[int] = field(default_factory=list)
-    """The id of the last TRUNCATE's entry, or 0, once it is known."""
+    """The id of the last TRUNCATE's entry, or 0, once it is known in this transaction."""
     texts: dict[tuple[str, ...], str] = field(default_factory=dict, compare=False)
     """Rendered statements."""
 
@@ -155,7 +164,9 @@ class MySqlTableSide:
         child = MySql(is_mariadb, old=sql("child"), new=sql("child"))
         columns = {column.name: column for column in table.columns}
         entry = entry_sql(child, rules, table.columns, "INSERT", has_variable=False)
-        return cls(rules, child, [columns[name] for name in rules.key], entry)
+        key = [columns[name] for name in rules.key]
+        row_key = [columns[name] for name in next((each for each in table.unique if {*each} <= {*rules.key}), ())]
+        return cls(rules, child, key, row_key, [each for each in row_key if each.name in table.nullable], entry)
 
     def problem(self, *, is_installed: bool) -> str | None:
         """The reason for which it cannot be compared, if there is one."""
@@ -165,35 +176,57 @@ class MySqlTableSide:
                 " or name the configuration that is installed"
             )
         odd = [column.name for column in self.key if column.kind in ("json", "shape")]
-        return f"no order of its rows is known: {', '.join(odd)} is part of the key" if odd else None
+        if odd:
+            return f"no order of its rows is known: {', '.join(odd)} is part of the key"
+        return None if self.row_key else no_unique_index(self.rules)
+
+    def begin(self, *, locks: bool) -> Effects[None]:
+        """Open the table, so that a TRUNCATE waits until the snapshot that is made then has ended.
+
+        A snapshot that is older than a TRUNCATE sees an empty table, and not its entry.
+        """
+        self.truncated.clear()
+        if not locks:
+            yield stated(self._rendered("opened"))
+
+    def unkeyed(self) -> Effects[int]:
+        """Those with a null in a unique index."""
+        if not self.nullable:
+            return 0
+        here = chained(" or ", [sql("{} is null", self._name(column)) for column in self.nullable])
+        [[number]] = yield stated(self._rendered("unkeyed", here=here))
+        return int(number)
 
     def last(self) -> Effects[RowKey | None]:
         """The last row of now."""
-        keys = [self.dialect.text("new", column) for column in self.key]
+        keys = [self.dialect.text("new", column) for column in self.row_key]
         text = self._rendered(
             "last",
             keys=joined(", ", [sql("cast({} as binary)", key) for key in keys]),
-            order=joined(", ", [sql("{} desc", self._place(column)) for column in self.key]),
+            within=chained(" and ", self._keyed() or [_TRUE]),
+            order=joined(", ", [sql("{} desc", self._place(column)) for column in self.row_key]),
         )
         found = yield stated(text)
         return [*found[0]] if found else None
 
     def rows(self, after: RowKey | None, upto: RowKey, limit: int) -> Effects[list[Row]]:
         """The next rows, and if their last entries say the same."""
-        names = [self.dialect.ident(f"v_key{number}") for number in range(len(self.key))]
-        keys = [self.dialect.text("new", column) for column in self.key]
+        names = [self.dialect.ident(f"v_key{number}") for number in range(len(self.row_key))]
+        keys = [self.dialect.text("new", column) for column in self.row_key]
+        within = [*self._keyed(), self._beyond("<"), *([] if after is None else [self._beyond(">")])]
         text = self._rendered(
             "rows",
             keys=names,
             names=[sql("{} as {}", key, name) for key, name in zip(keys, names, strict=True)],
-            within=chained(" and ", [self._beyond("<"), *([] if after is None else [self._beyond(">")])]),
-            order=joined(", ", [self._place(column) for column in self.key]),
+            within=chained(" and ", within),
+            order=joined(", ", [self._place(column) for column in self.row_key]),
             limit=limit,
             compares=self.rules.audited.record_when is None,
-            truncated=(yield from self._truncated()),
+            truncated=_PARAM,
         )
         params = [*self._params_beyond(upto), *([] if after is None else self._params_beyond(after))]
-        found = yield stated(text, *params)
+        truncated = yield from self._truncated()
+        found = yield stated(text, truncated, *params)
         return [Row([*each[:-3]], each[-3], bool(each[-2]), bool(each[-1])) for each in found]
 
     def lock(self, keys: Sequence[RowKey]) -> Effects[None]:
@@ -211,8 +244,9 @@ class MySqlTableSide:
 
     def live(self, records: Collection[str], *, locks: bool) -> Effects[set[str]]:
         """Those that the table has. Each is locked by a statement of its own, which scans nothing else."""
-        keys = [key for record in records if (key := self._key_of(record)) is not None]
-        found: set[str] = set()
+        parsed = {record: self._key_of(record) for record in records}
+        keys = [key for key in parsed.values() if key is not None and None not in key]
+        found = {record for record, key in parsed.items() if key is not None and None in key}
         size = 1 if locks else _AT_ONCE
         for start in range(0, len(keys), size):
             some = keys[start : start + size]
@@ -230,24 +264,29 @@ class MySqlTableSide:
         if not latest:
             return []
         [[entry_id, at, operation, after, redacted]] = yield Statement(_ENTRY, (latest,))
-        is_over = latest == moved or operation in ("DELETE", "GONE") or latest <= (yield from self._truncated())
+        is_over = latest == moved or operation in _ENDS or latest <= (yield from self._truncated())
         return [State(entry_id, time_of(at), None if is_over else after, redacted)]
 
-    def snapshot(self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None) -> Statement:
-        """Write a SNAPSHOT of a row."""
-        text = self._rendered(
-            "snapshot",
-            here=self._here(),
-            known=known,
-            changed=None if fields is None else json_list(fields),
-            label=FOUND,
-            context=json.dumps({"found": kind}),
-        )
-        return stated(text, *self._params(key))
+    def image_of(self, known: int) -> Effects[tuple[str | None, str | None]]:
+        """Its image and its redacted fields."""
+        [[_, _, _, image, redacted]] = yield Statement(_ENTRY, (known,))
+        return image, redacted
 
-    def gone(self, known: int) -> Statement:
+    def snapshot(
+        self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None, kept: Kept | None
+    ) -> Statement:
+        """Write a SNAPSHOT of a row."""
+        before = sql("known.after_data") if kept is None else _PARAM
+        text = self._rendered("snapshot", here=self._here(), given=_PARAM, before=before, label=FOUND)
+        images = () if kept is None else (kept.image,)
+        changed = None if fields is None else json_list(fields)
+        return stated(text, *images, changed, json.dumps({"found": kind}), known, *self._params(key))
+
+    def gone(self, known: int, kept: Kept | None) -> Statement:
         """Write that a record is gone."""
-        return Statement(_GONE, (FOUND, known))
+        if kept is None:
+            return Statement(_GONE_AS_IS, (FOUND, known))
+        return Statement(_GONE_KEPT, (kept.image, kept.redacted, FOUND, known))
 
     def _truncated(self) -> Effects[int]:
         if not self.truncated:
@@ -255,22 +294,43 @@ class MySqlTableSide:
             self.truncated.append(int(entry_id))
         return self.truncated[0]
 
-    def _key_of(self, record: str) -> RowKey | None:
-        """The texts of the key's columns; None if no row has this record, as of ``audit.capture_log``."""
-        texts = texts_of(record, len(self.key))
-        if texts is None or any(
-            mysql_value(text, column) is None for text, column in zip(texts, self.key, strict=True)
-        ):
+    def _key_of(self, record: str) -> Sequence[str | None] | None:
+        """The texts of a row's key; None if no row has this record, as of ``audit.capture_log``."""
+        texts = texts_of(record, [column.name for column in self.key])
+        if texts is None:
             return None
-        return texts
+        found = [(texts[column.name], column) for column in self.row_key]
+        if any(text is not None and mysql_value(text, column) is None for text, column in found):
+            return None
+        return [text for text, _ in found]
+
+    def _keyed(self) -> list[Sql]:
+        """The conditions that a row has a key."""
+        return [sql("{} is not null", self._name(column)) for column in self.nullable]
+
+    def _name(self, column: MySqlColumn) -> Sql:
+        return sql("child.{}", self.dialect.ident(column.name))
 
     def _place(self, column: MySqlColumn) -> Sql:
         """A column in the order of the keys; an enum is ordered by its numbers, but compared by its texts."""
-        name = sql("child.{}", self.dialect.ident(column.name))
+        name = self._name(column)
         return sql("cast({} as char)", name) if column.is_listed else name
 
     def _here(self) -> Sql:
-        return chained(" and ", [sql("{} = {}", self._place(column), _PARAM) for column in self.key])
+        """A row by its key, with an index: of an enum too, whose texts are compared then."""
+        found = []
+        for column in self.row_key:
+            found.append(sql("{} = {}", self._name(column), self._given(column)))
+            if column.is_listed:
+                found.append(sql("{} = {}", self._place(column), _PARAM))
+        return chained(" and ", found)
+
+    def _given(self, column: MySqlColumn) -> Sql:
+        """A text in the character set of its column: the server refuses one that has not all its characters."""
+        if column.charset in _PLAIN or column.charset is None or column.collation is None:
+            return _PARAM
+        charset, collation = self.dialect.ident(column.charset), self.dialect.ident(column.collation)
+        return sql("convert({} using {}) collate {}", _PARAM, charset, collation)
 
     def _beyond(self, way: Literal["<", ">"]) -> Sql:
         """The rows behind a key, or up to it, as MySQL finds them by an index: it has no ranges of (a, b) > (1, 2)."""
@@ -278,18 +338,23 @@ class MySqlTableSide:
         beyond: LiteralString = "({0} >= {1} and ({0} > {1} or {2}))"
         if way == "<":
             beyond = "({0} <= {1} and ({0} < {1} or {2}))"
-        first, *others = reversed([self._place(column) for column in self.key])
+        first, *others = reversed([self._place(column) for column in self.row_key])
         found = sql(end, first, _PARAM)
         for place in others:
             found = sql(beyond, place, _PARAM, found)
         return found
 
     def _params_beyond(self, key: RowKey) -> list[object]:
-        *others, last = self._params(key)
+        *others, last = [mysql_value(text, column) for text, column in zip(key, self.row_key, strict=True)]
         return [*(value for value in others for _ in range(2)), last]
 
     def _params(self, key: RowKey) -> list[object]:
-        return [mysql_value(text, column) for text, column in zip(key, self.key, strict=True)]
+        """Those of ``_here``."""
+        return [
+            mysql_value(text, column)
+            for text, column in zip(key, self.row_key, strict=True)
+            for _ in range(2 if column.is_listed else 1)
+        ]
 
     def _rendered(self, template: str, **values: object) -> str:
         key = (template, *(str(value) for value in values.values()))

@@ -26,6 +26,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """The image of an entry without the values that are redacted since, and all fields that are redacted now."""
+
+    image: str | None
+    redacted: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A row: ``is_wanted`` if the rules record it, ``is_suspect`` if its last entry does not say the same."""
 
@@ -42,6 +50,15 @@ class TableSide(Protocol):
     def rules(self) -> TableRules:
         """The table and its rules."""
 
+    def begin(self, *, locks: bool) -> Effects[None]:
+        """The first step of each transaction: what was read in others counts no longer.
+
+        Unless it ``locks`` rows, the table is not emptied from now on until the transaction ends.
+        """
+
+    def unkeyed(self) -> Effects[int]:
+        """The number of rows that ``rows`` never gives, because their key is null."""
+
     def last(self) -> Effects[RowKey | None]:
         """The last row in the order of their keys; None if there is none."""
 
@@ -55,16 +72,30 @@ class TableSide(Protocol):
         """One row and its image, if it is still there."""
 
     def live(self, records: Collection[str], *, locks: bool) -> Effects[set[str]]:
-        """Those of the records that the table has; ``locks`` keeps them, or their absence, until the end."""
+        """Those of the records that the table has; ``locks`` keeps them, or their absence, until the end.
+
+        A record of which nothing tells if a row has it, because of a null in its key, is among them.
+        """
 
     def states(self, record: str) -> Effects[Sequence[State]]:
         """The last states of a record; more than one if a clock that was set back makes that ambiguous."""
 
-    def snapshot(self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None) -> Statement:
-        """Write a SNAPSHOT of a row; ``known`` is the id of the entry with the image that it had."""
+    def image_of(self, known: int) -> Effects[tuple[str | None, str | None]]:
+        """The image with which an entry ends, and its redacted fields."""
 
-    def gone(self, known: int) -> Statement:
+    def snapshot(
+        self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None, kept: Kept | None
+    ) -> Statement:
+        """Write a SNAPSHOT of a row; ``known`` is the id of the entry with its image before, unless ``kept`` has it."""
+
+    def gone(self, known: int, kept: Kept | None) -> Statement:
         """Write that a record is gone."""
+
+
+def no_unique_index(rules: TableRules) -> str:
+    """The problem of a table two of whose rows may have the same record."""
+    columns = ", ".join(rules.key)
+    return f"nothing tells its rows apart: no unique index of whole columns lies within the key ({columns})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
 from svc_pg.other_databases.capture.sqlite.catalog import SCHEMA
 from svc_pg.other_databases.capture.sqlite.expressions import Sqlite
-from svc_pg.other_databases.capture.sqlite.table import ROWIDS, SqliteTable
+from svc_pg.other_databases.capture.sqlite.table import ROWIDS, SqliteTable, UniqueKey
 from svc_pg.other_databases.capture.sqlite.triggers import capture_objects
 from svc_pg.other_databases.log.change_order import last_of
 from svc_pg.other_databases.log.keys import time_of
@@ -25,7 +25,7 @@ from svc_pg.other_databases.log.log_dialects import SQLITE
 from svc_pg.other_databases.log.omissions import omissions_of
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import sqlite_values
-from svc_pg.other_databases.reconciliation.side import AuditedSide, Row, RowKey, State
+from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index
 from svc_pg.other_databases.schema.sqlite.installed import notes
 from svc_pg.other_databases.schema.sqlite.session import reading
 from svc_pg.other_databases.schema.sqlite.target import audited_tables
@@ -37,6 +37,7 @@ _DIALECT: Final = Sqlite(old=sql('"svc row"'), new=sql('"svc row"'))
 _PARAM: Final = Sql(PARAM)
 _TRUE: Final = sql("1 = 1")
 _MOST_TEXTS: Final = 100
+_COPIED: Final = sql("(select k.after_data from main.svc_audit_logs k where k.id = {})", _PARAM)
 _ALWAYS: Final = "9999-12-31T23:59:59.999999Z"
 _LAST_ID: Final[LiteralString] = """
 select max(id), (select max(id) from svc_audit_logs where table_name = %s and moved_from = %s)
@@ -55,9 +56,11 @@ _ENTRY: Final[LiteralString] = (
 )
 _GONE: Final[LiteralString] = """
 insert into main.svc_audit_logs (table_name, operation, record_id, before_data, redacted_fields, label, context)
-select table_name, 'GONE', record_id, after_data, redacted_fields, %s, '{"found": "gone"}'
+select table_name, 'GONE', record_id, {before}, {redacted}, %s, '{"found": "gone"}'
   from main.svc_audit_logs where id = %s
 """
+_GONE_AS_IS: Final[LiteralString] = _GONE.replace("{before}", "after_data").replace("{redacted}", "redacted_fields")
+_GONE_KEPT: Final[LiteralString] = _GONE.replace("{before}", "cast(%s as text)").replace("{redacted}", "%s")
 
 
 def side_of(conn: Any) -> "SqliteSide":
@@ -124,7 +127,7 @@ def _problem(side: "SqliteTableSide", wanted: Sequence[SchemaObject], recorded: 
     names = {column.lower() for column in side.table.table.columns}
     if names.issuperset(ROWIDS) and not any(key.is_rowid for key in side.table.unique):
         return "nothing tells its rows apart: columns have all names of the rowid"
-    return None
+    return None if side.apart else no_unique_index(side.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,21 @@ class SqliteTableSide:
     entry: EntrySql
     texts: dict[tuple[str, ...], str] = field(default_factory=dict, compare=False)
     """Rendered statements, because many are asked for again and again."""
+
+    @property
+    def apart(self) -> Sequence[UniqueKey]:
+        """The unique indexes within the key: a record is of one row if a row has no null in one of them."""
+        within = [each for each in self.table.unique if {name for name, _ in each.columns} <= {*self.rules.key}]
+        return sorted(within, key=lambda each: (not each.is_rowid, len(each.columns)))
+
+    def begin(self, *, locks: bool) -> Effects[None]:  # noqa: ARG002 - as MySQL's
+        """Nothing to do: SQLite has no TRUNCATE."""
+        yield from ()
+
+    def unkeyed(self) -> Effects[int]:
+        """None: rows come in the order of their rowid or primary key."""
+        yield from ()
+        return 0
 
     def last(self) -> Effects[RowKey | None]:
         """The last row of now."""
@@ -182,18 +200,23 @@ class SqliteTableSide:
 
     def live(self, records: Collection[str], *, locks: bool) -> Effects[set[str]]:  # noqa: ARG002 - as MySQL's
         """Those that the table has: found by the values that the key may have, and compared as they are recorded."""
-        key = [column for name in self.rules.key for column in self.table.columns if column.name == name]
+        kinds = {column.name: column.kind for column in self.table.columns}
         found: set[str] = set()
         for record in records:
-            values = sqlite_values(record, [column.kind for column in key])
+            values = sqlite_values(record, {name: kinds[name] for name in self.rules.key})
             if values is None:
                 continue
+            names = next((_names(key) for key in self.apart if all(values[name] is not None for name in _names(key))), None)
+            if names is None:  # a null in each
+                found.add(record)
+                continue
+            given = [values[name] or [] for name in names]
             places = [
-                sql("{} in ({})", name, joined(", ", [_PARAM for _ in each]))
-                for name, each in zip(self._values(self.rules.key), values, strict=True)
+                sql("{} in ({})", value, joined(", ", [_PARAM for _ in each]))
+                for value, each in zip(self._values(names), given, strict=True)
             ]
             text = self._rendered("live", here=chained(" and ", places), given=_PARAM)
-            if (yield stated(text, *(value for each in values for value in each), record)):
+            if (yield stated(text, *(value for each in given for value in each), record)):
                 found.add(record)
         return found
 
@@ -218,21 +241,26 @@ class SqliteTableSide:
             image = None if operation in ("DELETE", "GONE") else after
         return State(entry_id, time_of(at), image, redacted)
 
-    def snapshot(self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None) -> Statement:
-        """Write a SNAPSHOT of a row."""
-        text = self._rendered(
-            "snapshot",
-            here=self._compared("=", key),
-            known=known,
-            changed=None if fields is None else json_list(fields),
-            label=FOUND,
-            context=json.dumps({"found": kind}),
-        )
-        return stated(text, *_params(key))
+    def image_of(self, known: int) -> Effects[tuple[str | None, str | None]]:
+        """Its image and its redacted fields."""
+        [[_, _, image, redacted]] = yield Statement(_ENTRY, (known,))
+        return image, redacted
 
-    def gone(self, known: int) -> Statement:
+    def snapshot(
+        self, key: RowKey, kind: str, known: int | None, fields: Sequence[str] | None, kept: Kept | None
+    ) -> Statement:
+        """Write a SNAPSHOT of a row."""
+        before = _COPIED if kept is None else sql("cast({} as text)", _PARAM)
+        text = self._rendered("snapshot", here=self._compared("=", key), given=_PARAM, before=before, label=FOUND)
+        image = known if kept is None else _storable(kept.image)
+        changed = None if fields is None else json_list(fields)
+        return stated(text, image, changed, json.dumps({"found": kind}), *_params(key))
+
+    def gone(self, known: int, kept: Kept | None) -> Statement:
         """Write that a record is gone."""
-        return Statement(_GONE, (FOUND, known))
+        if kept is None:
+            return Statement(_GONE_AS_IS, (FOUND, known))
+        return Statement(_GONE_KEPT, (_storable(kept.image), kept.redacted, FOUND, known))
 
     @property
     def _name(self) -> str:
@@ -248,6 +276,16 @@ class SqliteTableSide:
             else sql('"svc row".{}', _DIALECT.ident(name))
             for name in names
         ]
+
+    def _own_record(self) -> Sql:
+        """The record of a row; null if another row may have the same."""
+        if any(key.is_rowid for key in self.apart):
+            return self.entry.record_id
+        whole = [
+            chained(" and ", [sql("{} is not null", value) for value in self._values(_names(key))])
+            for key in self.apart
+        ]
+        return sql("case when {} then {} end", chained(" or ", whole), self.entry.record_id)
 
     def _compared(self, operator: LiteralString, key: RowKey) -> Sql:
         values, given = self._values(self.table.row_key), [_mark(kind) for kind, _ in key]
@@ -271,10 +309,26 @@ class SqliteTableSide:
             "table": self.rules.table.name.table,
             "table_name": self._name,
             "record_id": self.entry.record_id,
+            "own_record": self._own_record(),
             "image": self.entry.after,
             "recorded": self.entry.recorded or _TRUE,
             "redacted": _DIALECT.literal(json_list(redacted)) if redacted else NULL,
         }
+
+
+def _names(key: UniqueKey) -> list[str]:
+    return [name for name, _ in key.columns]
+
+
+def _storable(image: str | None) -> bytes | str | None:
+    """The text of an image; bytes if it is invalid UTF-8."""
+    if image is None or image.isascii():
+        return image
+    try:
+        image.encode()
+    except UnicodeEncodeError:
+        return image.encode(errors="surrogateescape")
+    return image
 
 
 def _typed(value: Sql) -> tuple[Sql, Sql]:

@@ -16,8 +16,9 @@ from svc_pg.database.effects import Effects, Statement
 from svc_pg.errors import QueryError
 from svc_pg.other_databases.log.driver_errors import is_busy
 from svc_pg.other_databases.log.keys import time_of
-from svc_pg.other_databases.reconciliation.side import Row, RowKey, Side, TableSide
+from svc_pg.other_databases.reconciliation.side import Kept, Row, RowKey, Side, TableSide
 from svc_pg.other_databases.reconciliation.verdicts import Verdict, verdict_of_record, verdict_of_row
+from svc_pg.other_databases.reconciliation.withheld import kept_of
 
 ROWS: Final = 500
 """The rows of a piece."""
@@ -70,6 +71,9 @@ class TableComparison:
 
     def _rows(self, after: RowKey | None) -> Effects[Position | None]:
         """Compare the rows up to the last one of now: beside a quick writer, a table might have no end."""
+        if after is None and not self.pace.is_over():
+            unkeyed = yield from self._look(self.table.unkeyed())
+            self._found([], Counter({"unkeyed": unkeyed}))
         upto = yield from self._look(self.table.last())
         if upto is None:
             return None
@@ -110,7 +114,8 @@ class TableComparison:
             if verdict.is_faulty:
                 fields = verdict.fields if verdict.kind == "differs" else None
                 known = verdict.known if verdict.kind == "differs" else None
-                yield self.table.snapshot(key, verdict.kind, known, fields)
+                kept = yield from self._kept(known)
+                yield self.table.snapshot(key, verdict.kind, known, fields, kept)
                 written += 1
         return written
 
@@ -139,9 +144,13 @@ class TableComparison:
         dialect = self.side.dialect
         columns: LiteralString = dialect.timestamp + ", id, operation, " + dialect.text("record_id")
         text: LiteralString = "select " + columns + " from " + dialect.log  # noqa: S608 - constants
-        text += " where table_name = %s and timestamp >= %s and (timestamp > %s or id > %s) and id <= %s"
-        params = (self.name, after[0], *after, end, ENTRIES)
-        rows = yield Statement(text + " order by timestamp, id limit %s", params)
+        text += " where table_name = %s and id <= %s and "
+        # two statements, because MariaDB finds no range of an index for both
+        of_time = text + "timestamp = %s and id > %s order by id limit %s"
+        rows = [*(yield Statement(of_time, (self.name, end, *after, ENTRIES)))]
+        if len(rows) < ENTRIES:
+            later = text + "timestamp > %s order by timestamp, id limit %s"
+            rows += yield Statement(later, (self.name, end, after[0], ENTRIES - len(rows)))
         entries = [(str(at), int(entry_id), record) for at, entry_id, _, record in rows]
         open_ids = {entry_id for _, entry_id, operation, record in rows if _may_be_open(operation, record)}
         records = sorted({record for _, entry_id, record in entries if entry_id in open_ids})
@@ -163,9 +172,19 @@ class TableComparison:
                 continue
             verdict = yield from verdict_of_record(self.table, record, None)
             if verdict is not None and verdict.known is not None:
-                yield self.table.gone(verdict.known)
+                kept = yield from self._kept(verdict.known)
+                yield self.table.gone(verdict.known, kept)
                 written += 1
         return written
+
+    def _kept(self, known: int | None) -> Effects[Kept | None]:
+        """The image of an entry, unless the database may copy it as it is, because nothing is redacted since."""
+        rules = self.table.rules
+        withheld = rules.redacted_columns.difference(rules.key)
+        if known is None or not withheld:
+            return None
+        image, redacted = yield from self.table.image_of(known)
+        return kept_of(image, redacted, withheld)
 
     def _found(self, verdicts: Sequence[Verdict], counts: Counter[Count]) -> Piece:
         room = max(self.pace.most - len(self.findings.differences), 0)
@@ -179,7 +198,11 @@ class TableComparison:
         return piece
 
     def _look(self, steps: Effects[Result]) -> Effects[Result]:
-        return (yield from within(self.side.looks, steps, "rollback"))
+        return (yield from within(self.side.looks, self._begun(steps, locks=False), "rollback"))
+
+    def _begun(self, steps: Effects[Result], *, locks: bool) -> Effects[Result]:
+        yield from self.table.begin(locks=locks)
+        return (yield from steps)
 
     def _repair(self, piece: Piece, steps: Effects[int]) -> Effects[None]:
         with self.side.repairing() as is_alone:
@@ -187,7 +210,7 @@ class TableComparison:
                 if not is_alone:
                     self.postponed = True
                     return
-                written = yield from within(self.side.writes, steps, "commit")
+                written = yield from within(self.side.writes, self._begun(steps, locks=True), "commit")
             except Exception as error:
                 if not is_busy(error):
                     raise

@@ -457,7 +457,9 @@ def test_a_cursor_of_another_kind_is_refused(conn: sqlite3.Connection) -> None:
         audit.reconcile(conn, config("t"), after=cursors[0], repair=True)
 
 
-def test_it_reads_beside_a_writer_and_tells_nothing_false(tmp_path: Path) -> None:
+def test_it_reads_beside_a_writer_and_tells_nothing_false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_comparison, "ROWS", 50)
+    monkeypatch.setattr(table_comparison, "ENTRIES", 300)
     with closing(connect(database=tmp_path / "shop.db")) as conn:
         conn.execute("pragma journal_mode = wal")
         conn.execute(TABLE)
@@ -468,7 +470,7 @@ def test_it_reads_beside_a_writer_and_tells_nothing_false(tmp_path: Path) -> Non
 
         def write() -> None:
             with closing(connect(database=tmp_path / "shop.db")) as writer:
-                for number in range(4000):
+                for number in range(1000):
                     if stop.is_set():
                         break
                     writer.execute("begin immediate")
@@ -482,7 +484,7 @@ def test_it_reads_beside_a_writer_and_tells_nothing_false(tmp_path: Path) -> Non
         thread.start()
         try:
             rounds = 0
-            while rounds < 10 or not written:
+            while rounds < 5 or not written:
                 found = audit.reconcile(conn, config("t"), repair=True)
                 assert told(found) == []
                 rounds += 1
@@ -564,6 +566,109 @@ def test_an_error_half_way_leaves_no_transaction(conn: sqlite3.Connection, monke
     with pytest.raises(KeyboardInterrupt):
         audit.reconcile(conn, config("t"), repair=True)
     assert (written, conn.in_transaction, entries(conn)) == (1, False, [])
+
+
+def test_what_is_redacted_since_is_not_copied_from_older_entries(conn: sqlite3.Connection) -> None:
+    conn.execute('create table t (id integer primary key, "s\\" n" text, n)')
+    audited(conn, "t")
+    with conn:
+        conn.execute("""insert into t values (1, cast(x'22c35c' as text), 0.30000000000000004), (2, 'hush', 1)""")
+    rules = {"name": "t", "redact": {'s\\" n': "mask"}}
+    audited(conn, rules)
+    conn.execute("insert into t values (3, 'hush', 1)")
+    with unseen(conn):
+        conn.execute("update t set n = 2 where id in (1, 3)")
+        conn.execute("delete from t where id = 2")
+    check_repaired(conn, config(rules))
+    written = conn.execute(
+        "select operation, record_id, before_data, redacted_fields from svc_audit_logs"
+        " where label = 'found by reconciliation' order by record_id"
+    ).fetchall()
+    names = '["s\\\\\\" n"]'
+    assert [tuple(row) for row in written] == [
+        ("SNAPSHOT", "1", '{"id":1, "n":0.30000000000000004}', names),
+        ("GONE", "2", '{"id":2, "n":1}', names),
+        ("SNAPSHOT", "3", '{"id":3,"s\\\\\\" n":"[masked]","n":1}', names),
+    ]
+
+
+def test_a_key_that_tells_no_rows_apart_is_a_problem(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    conn.execute("create unique index i on t (a) where n > 0")
+    rules = {"name": "t", "key": ["a"]}
+    audited(conn, rules)
+    conn.execute("insert into t values (1, 'a', 0), (2, 'a', 0)")
+    found = audit.reconcile(conn, config(rules), repair=True)
+    [table] = found.tables
+    assert (found.is_whole, found.differences, table.repaired) == (False, [], 0)
+    assert table.problem is not None
+    assert table.problem.startswith("nothing tells its rows apart: no unique index of whole columns")
+
+
+@pytest.mark.parametrize("key", [["a"], ["a", "n"], ["id", "a"]])
+def test_rows_with_a_null_in_a_configured_key(conn: sqlite3.Connection, key: list[str]) -> None:
+    """They are counted if another row may have the same key, and compared if not."""
+    conn.execute("create table t (id integer primary key, a text, n, b, unique (a, n), unique (a))")
+    if key == ["a", "n"]:
+        conn.execute("drop table t")
+        conn.execute("create table t (id integer primary key, a text, n, b, unique (a, n))")
+    rules = {"name": "t", "key": key}
+    audited(conn, rules)
+    conn.execute("insert into t values (1, null, 1, 0), (2, null, 1, 0), (3, 'a', 1, 0), (4, 'b', null, 0)")
+    assert compared(conn, config(rules)) == []
+    with unseen(conn):
+        conn.execute("update t set b = 2")
+    found = audit.reconcile(conn, config(rules))
+    unkeyed = {"a": 2, "a, n": 3, "id, a": 0}[", ".join(key)]
+    assert len(found.differences) == 4 - unkeyed
+    note = found.tables[0].notes[:1]
+    assert note == ([] if not unkeyed else [note[0]])
+    assert not unkeyed or note[0].startswith(f"{unkeyed} rows not compared")
+    check_repaired(conn, config(rules))
+    with unseen(conn):
+        conn.execute("delete from t where id <> 1")
+    found = audit.reconcile(conn, config(rules))
+    assert [kind for _, kind, _ in told(found)] == ["gone"] * (3 if not unkeyed else 4 - unkeyed)
+
+
+def test_entries_of_one_statement_are_found_by_an_index(conn: sqlite3.Connection) -> None:
+    """Whatever reads the order of a record's entries would else read all entries of their statement for each."""
+    conn.execute(TABLE)
+    audited(conn, "t")
+    conn.execute("insert into t values (1, 'a', 1), (2, 'b', 1)")
+    conn.execute("update t set id = id + 10")
+    asked: list[str] = []
+    conn.set_trace_callback(asked.append)
+    compared(conn, config("t"))
+    conn.set_trace_callback(None)
+    wanted = {text for text in asked if "union all" in text and "before_data" in text}
+    assert len(wanted) == 2
+    for text in wanted:
+        plan = [row[3] for row in conn.execute(f"explain query plan {text}")]
+        searches = [step for step in plan if step.startswith(("SEARCH", "SCAN"))]
+        assert len(searches) == 2
+        assert "record_id=? AND timestamp=?" in searches[0]
+        assert "moved_from=? AND timestamp=?" in searches[1]
+
+
+def test_a_repaired_row_takes_few_statements(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    audited(conn, "t")
+    asked: list[str] = []
+
+    def statements(rows: int) -> int:
+        conn.execute("delete from t")
+        with unseen(conn):
+            conn.executemany("insert into t values (?, 'a', 1)", [(n,) for n in range(rows)])
+        asked.clear()
+        conn.set_trace_callback(asked.append)
+        assert audit.reconcile(conn, config("t"), repair=True).tables[0].repaired == rows
+        conn.set_trace_callback(None)
+        return len(asked)
+
+    table_comparison.ROWS = table_comparison.ENTRIES = 500
+    few, many = statements(2), statements(42)
+    assert (many - few) / 40 < 10
 
 
 @pytest.mark.parametrize("module", MODULES)

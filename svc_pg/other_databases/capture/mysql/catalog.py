@@ -144,11 +144,20 @@ def _table(
         parent=None,
         generated=_generated(facts),
     )
-    return MySqlTable(table, columns, sorted({column for _, column, *_ in keys if column} | linked))
+    parts = {index for index, column, _, part in keys if column is None or part}
+    nullable = {column for _, column, is_nullable, _ in keys if is_nullable == "YES"}
+    whole = [names for index, names in unique.items() if index not in parts]
+    return MySqlTable(
+        table,
+        columns,
+        sorted({column for _, column, *_ in keys if column} | linked),
+        sorted(whole, key=lambda names: (not nullable.isdisjoint(names), names != table.key, len(names))),
+        nullable,
+    )
 
 
 def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
-    name, kind, declared, charset, bits, digits, _ = fact
+    name, kind, declared, charset, collation, bits, digits, _ = fact
     is_boolean = declared == "tinyint(1)"
     return MySqlColumn(
         name,
@@ -159,6 +168,8 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
         is_padded=kind == "year" or "zerofill" in declared,
         is_large=kind in _LARGE,
         is_listed=kind in ("enum", "set"),
+        charset=charset,
+        collation=collation,
     )
 
 
