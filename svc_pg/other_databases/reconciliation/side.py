@@ -27,10 +27,11 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The image of an entry without the values that are redacted since, and all fields that are redacted now."""
+    """The image of an entry without the fields that are redacted since, and all that are redacted then or now."""
 
     image: str | None
     redacted: str
+    left_out: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,10 @@ class Side(Protocol):
     @property
     def sizes(self) -> str:
         """The words for what is compared of large values."""
+
+    @property
+    def entries_by_time(self) -> LiteralString:
+        """The log, to be read by table and time."""
 
     def session(self) -> AbstractContextManager[None]:
         """Enter to have the settings with which triggers write, on a connection outside a transaction."""

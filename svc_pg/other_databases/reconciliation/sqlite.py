@@ -79,6 +79,7 @@ class SqliteSide:
     looks: Sequence[LiteralString] = ("begin",)
     writes: Sequence[LiteralString] = ("begin immediate",)
     sizes: str = "by their sizes"
+    entries_by_time: LiteralString = "svc_audit_logs"
 
     @contextmanager
     def session(self) -> Iterator[None]:

@@ -143,7 +143,7 @@ class TableComparison:
         """
         dialect = self.side.dialect
         columns: LiteralString = dialect.timestamp + ", id, operation, " + dialect.text("record_id")
-        text: LiteralString = "select " + columns + " from " + dialect.log  # noqa: S608 - constants
+        text: LiteralString = "select " + columns + " from " + self.side.entries_by_time  # noqa: S608
         text += " where table_name = %s and id <= %s and "
         # two statements, because MariaDB finds no range of an index for both
         of_time = text + "timestamp = %s and id > %s order by id limit %s"

@@ -20,18 +20,18 @@ def kept_of(image: str | None, redacted: str | None, withheld: Collection[str]) 
     An image that is no JSON object, as a forger writes it, or is too large, is left out.
     """
     before = _names(redacted)
-    since = {*withheld}.difference(before)
+    since = sorted({*withheld}.difference(before))
     if not since:
         return None
-    fields = json_list(sorted(since.union(before)))
+    fields = json_list(sorted({*since, *before}))
     text = getattr(image, "original", image)
     if text is None or len(text) > MOST_BYTES:
-        return Kept(None, fields)
+        return Kept(None, fields, since)
     try:
         members = [written for name, written in _members(text) if name not in since]
     except (ValueError, RecursionError):
-        return Kept(None, fields)
-    return Kept("{" + ", ".join(members) + "}", fields)
+        return Kept(None, fields, since)
+    return Kept("{" + ", ".join(members) + "}", fields, since)
 
 
 def _names(redacted: str | None) -> set[str]:

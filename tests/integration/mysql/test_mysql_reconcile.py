@@ -1,11 +1,14 @@
 """What no trigger of MySQL or MariaDB has told of is found by a comparison of the rows with the log, and repaired."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from typing import Any
 
+import pymysql
 import pytest
 
 from svc_pg import audit
@@ -14,10 +17,11 @@ from svc_pg.config import Config
 from svc_pg.database.dbapi import rows
 from svc_pg.errors import QueryError, TransactionError, UnknownTableError
 from svc_pg.other_databases.reconciliation import table_comparison
+from svc_pg.other_databases.reconciliation.mysql import MySqlTableSide
 from svc_pg.other_databases.schema.mysql.backfill import backfill
 from svc_pg.other_databases.schema.mysql.install import install
 from tests.support.mysql import MySqlServer
-from tests.support.mysql_tables import Connection, entries, facts, run
+from tests.support.mysql_tables import Connection, entries, facts, purge, run
 from tests.support.mysql_tables import audit as audited
 
 Told = list[tuple[str, str, list[str]]]
@@ -367,3 +371,198 @@ def test_a_row_that_stays_locked_postpones_the_repair(mysql_server: MySqlServer,
         assert (table.postponed, table.repaired, table.unrepaired) == ([f"{name}.t"], 0, 1)
         run(two, "commit")
     assert compared(shop, config) == []  # that change has an entry with the whole row
+
+
+def test_a_truncate_while_it_runs_makes_no_false_difference(
+    mysql_server: MySqlServer, shop: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it comes: before the rows, between two pieces, or when a snapshot is there and its table not yet read."""
+    config = audited(shop, TABLE)
+    [(name,)] = rows(shop, "select database()")
+    begin = MySqlTableSide.begin
+    with mysql_server.connect(name) as two:
+        begun, found = 0, True
+        while found:
+            run(two, "insert into t values (1, 'a', 1), (2, 'b', 2), (3, 'c', 3), (4, 'd', 4), (5, 'e', 5)")
+            assert compared(shop, config) == []
+            steps, found = count(), False
+
+            def emptied(self: Any, *, locks: bool, late: int = begun, steps: Iterator[int] = steps) -> Any:
+                nonlocal found
+                if next(steps) == late:
+                    found = True
+                    audit.capture_log(two, f"{name}.t", "TRUNCATE")
+                    run(two, "truncate t")
+                return (yield from begin(self, locks=locks))
+
+            monkeypatch.setattr(MySqlTableSide, "begin", emptied)
+            assert compared(shop, config, repair=True) == []
+            monkeypatch.setattr(MySqlTableSide, "begin", begin)
+            begun += 1
+            assert "GONE" not in [operation for (operation,) in facts(shop, "operation")]
+            run(two, "delete from t")
+            purge(two)
+        assert begun > 4
+
+
+def test_a_truncate_waits_until_a_snapshot_has_ended(
+    mysql_server: MySqlServer, shop: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = audited(shop, TABLE)
+    [(name,)] = rows(shop, "select database()")
+    run(shop, "insert into t values (1, 'a', 1)")
+    begin, refused = MySqlTableSide.begin, list[int]()
+    with mysql_server.connect(name) as two:
+        run(two, "set lock_wait_timeout = 1")
+
+        def emptied(self: Any, *, locks: bool) -> Any:
+            yield from begin(self, locks=locks)
+            with pytest.raises(pymysql.err.OperationalError) as error:
+                run(two, "truncate t")
+            refused.append(error.value.args[0])
+
+        monkeypatch.setattr(MySqlTableSide, "begin", emptied)
+        assert compared(shop, config) == []
+    assert refused
+    assert set(refused) == {1205}
+
+
+@pytest.mark.parametrize("options", [{"redact": {'s"\\ n': "mask"}}, {"columns": ["id", "n"]}])
+def test_what_is_redacted_since_is_not_copied_from_older_entries(shop: Connection, options: dict[str, Any]) -> None:
+    config = audited(shop, 'create table t (id int primary key, `s"\\ n` text, n decimal(30,20), x int)')
+    run(shop, """insert into t values (1, 'hu"s\\\\h', 0.12345678901234567891, 0), (2, 'hush', 1, 0)""")
+    rules = Config.model_validate({"audit": {"tables": [{"name": "t"} | options]}})
+    install(shop, rules)
+    with unseen(shop, rules):
+        run(shop, "update t set n = 2 where id = 1", "delete from t where id = 2")
+    check_repaired(shop, rules)
+    written = [entry for entry in entries(shop) if entry["label"] == "found by reconciliation"]
+    found = {each["record_id"]: each for each in written}
+    assert str(found["1"]["before_data"]["n"]) == "0.12345678901234567891"
+    assert [found[record]["operation"] for record in ("1", "2")] == ["SNAPSHOT", "GONE"]
+    for each in written:
+        assert 's"\\ n' not in each["before_data"]
+    assert 's"\\ n' in found["2"]["redacted_fields"]
+
+
+def test_a_key_that_tells_no_rows_apart_is_a_problem(shop: Connection) -> None:
+    config = audited(shop, TABLE, key=["a"])
+    run(shop, "insert into t values (1, 'a', 0), (2, 'a', 1)")
+    found = audit.reconcile(shop, config, repair=True)
+    [table] = found.tables
+    assert (found.is_whole, found.differences, table.repaired) == (False, [], 0)
+    assert table.problem is not None
+    assert table.problem.startswith("nothing tells its rows apart: no unique index of whole columns")
+    config = audited(shop, "create table t (id int primary key, a varchar(50), unique (a(2)))", key=["a"])
+    assert audit.reconcile(shop, config).tables[0].problem == table.problem
+
+
+@pytest.mark.parametrize("key", [["a"], ["a", "n"], ["id", "a"]])
+def test_rows_with_a_null_in_a_configured_key(shop: Connection, key: list[str]) -> None:
+    """They are counted if another row may have the same key, and compared if not."""
+    unique = "" if key == ["id", "a"] else f", unique ({', '.join(key)})"
+    config = audited(shop, f"create table t (id int primary key, a varchar(9), n int, b int{unique})", key=key)
+    run(shop, "insert into t values (1, null, 1, 0), (2, null, 1, 0), (3, 'a', 1, 0), (4, 'b', null, 0)")
+    assert compared(shop, config) == []
+    with unseen(shop, config):
+        run(shop, "update t set b = 2")
+    found = audit.reconcile(shop, config)
+    unkeyed = {"a": 2, "a, n": 3, "id, a": 0}[", ".join(key)]
+    assert found.is_whole is False
+    assert len(found.differences) == 4 - unkeyed
+    notes = found.tables[0].notes
+    assert notes == [] if not unkeyed else notes[0].startswith(f"{unkeyed} rows not compared: the key is null")
+    check_repaired(shop, config)
+    with unseen(shop, config):
+        run(shop, "delete from t where id <> 1")
+    assert [kind for _, kind, _ in compared(shop, config)] == ["gone"] * (3 if not unkeyed else 4 - unkeyed)
+
+
+FORGED = ["😀", "é", "?", "NaN", "Infinity", "1e400", "9" * 5000, "2026-02-31", "2026-13-01", "99:99:99", "::", "", "-"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["varchar(90) character set latin1", "varchar(90) character set ascii", "varchar(90) character set utf8mb3"]
+    + ["int", "double", "decimal(5,2)", "tinyint(1)", "bit(5)", "date", "datetime", "timestamp", "time", "year"]
+    + ["enum('a', 'b') character set latin1", "varbinary(9)"],
+)
+@pytest.mark.parametrize("is_composite", [False, True])
+def test_an_entry_whose_record_no_row_can_have_stops_nothing(shop: Connection, key: str, *, is_composite: bool) -> None:
+    names = "(b, k)" if is_composite else "(k)"
+    config = audited(shop, f"create table t (k {key}, b int not null default 7, a int, primary key {names})")
+    [(name,)] = rows(shop, "select database()")
+    for record in FORGED:
+        written = json.dumps([7, record], ensure_ascii=False) if is_composite else record
+        audit.capture_log(shop, f"{name}.t", "INSERT", record_id=written, after={"k": record, "b": 7})
+    found = audit.reconcile(shop, config)
+    assert found.tables[0].problem is None, found.tables[0].problem
+    assert {kind for _, kind, _ in told(found)} == {"gone"}
+    assert len(found.differences) == len(FORGED)
+
+
+@contextmanager
+def noting(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, Any]]]:
+    """Enter to get the statements that are sent meanwhile, with their parameters."""
+    asked: list[tuple[str, Any]] = []
+    execute = pymysql.cursors.Cursor.execute
+
+    def noted(self: Any, query: str, args: Any = None) -> Any:
+        asked.append((query, args))
+        return execute(self, query, args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pymysql.cursors.Cursor, "execute", noted)
+        yield asked
+
+
+def rows_read(conn: Connection, call: tuple[str, Any]) -> int:
+    """The rows that a statement reads, by an index or not."""
+    run(conn, "flush status")
+    rows(conn, *call)
+    return sum(
+        int(number)
+        for name, number in rows(conn, "show session status like 'Handler_read%'")
+        if name[13:] in ("next", "prev", "rnd_next", "key")
+    )
+
+
+def test_an_enum_of_a_key_is_found_by_its_index(shop: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = audited(shop, "create table t (k enum('z', '1', 'm'), b int, primary key (k, b))")
+    run(shop, *(f"insert into t values ({number % 3 + 1}, {number})" for number in range(60)), "analyze table t")
+    with noting(monkeypatch) as asked:
+        assert compared(shop, config) == []
+    looks = [call for call in asked if " or (child." in call[0] and "binary" in call[0]]
+    assert len(looks) >= 20
+    assert all(rows_read(shop, call) <= 12 for call in looks)
+
+
+def test_pages_of_entries_are_ranges_of_an_index(shop: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An OR of both would read all entries of the table for each page on MariaDB."""
+    config = audited(shop, TABLE)
+    for number in range(30):
+        run(shop, f"insert into t values ({number}, 'a', 0)")
+    run(shop, "analyze table svc.audit_logs")
+    with noting(monkeypatch) as asked:
+        assert compared(shop, config) == []
+    pages = [call for call in asked if " limit " in call[0] and "audit_logs where table_name" in call[0]]
+    assert len(pages) > 10
+    reads = [rows_read(shop, call) for call in pages]
+    assert max(reads) <= 8
+
+
+def test_a_repaired_row_takes_few_statements(shop: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_comparison, "ROWS", 500)
+    monkeypatch.setattr(table_comparison, "ENTRIES", 500)
+    config = audited(shop, TABLE)
+
+    def statements(number: int) -> int:
+        run(shop, "delete from t")
+        with unseen(shop, config):
+            run(shop, *(f"insert into t values ({each}, 'a', 1)" for each in range(number)))
+        with noting(monkeypatch) as asked:
+            assert audit.reconcile(shop, config, repair=True).tables[0].repaired == number
+        return len(asked)
+
+    few, many = statements(2), statements(22)
+    assert (many - few) / 20 < 10
