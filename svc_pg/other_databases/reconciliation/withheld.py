@@ -8,8 +8,8 @@ from typing import Final
 from svc_pg.other_databases.capture.entry_sql import json_list
 from svc_pg.other_databases.reconciliation.side import Kept
 
-MOST_BYTES: Final = 1_000_000
-"""The largest image that is written without some values; a larger one is not written at all."""
+MOST_CHARACTERS: Final = 1_000_000
+"""The largest image that is written without some fields; a larger one is not written at all."""
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str)
 
@@ -25,7 +25,7 @@ def kept_of(image: str | None, redacted: str | None, withheld: Collection[str]) 
         return None
     fields = json_list(sorted({*since, *before}))
     text = getattr(image, "original", image)
-    if text is None or len(text) > MOST_BYTES:
+    if text is None or len(text) > MOST_CHARACTERS:
         return Kept(None, fields, since)
     try:
         members = [written for name, written in _members(text) if name not in since]

@@ -206,6 +206,7 @@ VALUES = [
     ("bit(5)", "5"),
     ("point", "point(1, 2)"),
     ("longtext", "repeat('x', 300000)"),
+    ("varchar(9) character set ascii", "'a'"),
 ]
 
 
@@ -481,13 +482,18 @@ def test_rows_with_a_null_in_a_configured_key(shop: Connection, key: list[str]) 
 FORGED = ["😀", "é", "?", "NaN", "Infinity", "1e400", "9" * 5000, "2026-02-31", "2026-13-01", "99:99:99", "::", "", "-"]
 
 
+IN_CHARSETS = [f"varchar(90) character set {name}" for name in ("latin1", "ascii", "utf8mb3")]
+IN_CHARSETS.append("enum('a', 'b') character set latin1")
+OF_NUMBERS_AND_TIMES = ["int", "double", "decimal(5,2)", "tinyint(1)", "bit(5)", "date", "datetime", "timestamp", "time"]
+
+
 @pytest.mark.parametrize(
-    "key",
-    ["varchar(90) character set latin1", "varchar(90) character set ascii", "varchar(90) character set utf8mb3"]
-    + ["int", "double", "decimal(5,2)", "tinyint(1)", "bit(5)", "date", "datetime", "timestamp", "time", "year"]
-    + ["enum('a', 'b') character set latin1", "varbinary(9)"],
+    ("key", "is_composite"),
+    [
+        *((key, False) for key in [*IN_CHARSETS, *OF_NUMBERS_AND_TIMES, "year", "varbinary(9)"]),
+        *((key, True) for key in IN_CHARSETS),
+    ],
 )
-@pytest.mark.parametrize("is_composite", [False, True])
 def test_an_entry_whose_record_no_row_can_have_stops_nothing(shop: Connection, key: str, *, is_composite: bool) -> None:
     names = "(b, k)" if is_composite else "(k)"
     config = audited(shop, f"create table t (k {key}, b int not null default 7, a int, primary key {names})")
@@ -496,7 +502,7 @@ def test_an_entry_whose_record_no_row_can_have_stops_nothing(shop: Connection, k
         written = json.dumps([7, record], ensure_ascii=False) if is_composite else record
         audit.capture_log(shop, f"{name}.t", "INSERT", record_id=written, after={"k": record, "b": 7})
     found = audit.reconcile(shop, config)
-    assert found.tables[0].problem is None, found.tables[0].problem
+    assert found.tables[0].problem is None
     assert {kind for _, kind, _ in told(found)} == {"gone"}
     assert len(found.differences) == len(FORGED)
 
@@ -545,7 +551,7 @@ def test_pages_of_entries_are_ranges_of_an_index(shop: Connection, monkeypatch: 
     run(shop, "analyze table svc.audit_logs")
     with noting(monkeypatch) as asked:
         assert compared(shop, config) == []
-    pages = [call for call in asked if " limit " in call[0] and "audit_logs where table_name" in call[0]]
+    pages = [call for call in asked if " limit " in call[0] and "force index" in call[0]]
     assert len(pages) > 10
     reads = [rows_read(shop, call) for call in pages]
     assert max(reads) <= 8

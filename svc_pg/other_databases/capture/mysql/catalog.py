@@ -163,7 +163,7 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
         name,
         "boolean" if is_boolean else "json" if is_json else _KINDS.get(kind, "text"),
         int((bits if kind == "bit" else digits) or 0),
-        is_utf8=charset in ("utf8mb4", "utf8mb3", "utf8", "ascii") and kind not in ("enum", "set"),
+        is_utf8=charset in ("utf8mb4", "utf8mb3", "utf8") and kind not in ("enum", "set"),
         is_float=kind == "float",
         is_padded=kind == "year" or "zerofill" in declared,
         is_large=kind in _LARGE,
