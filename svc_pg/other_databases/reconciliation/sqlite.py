@@ -207,7 +207,9 @@ class SqliteTableSide:
             values = sqlite_values(record, {name: kinds[name] for name in self.rules.key})
             if values is None:
                 continue
-            names = next((_names(key) for key in self.apart if all(values[name] is not None for name in _names(key))), None)
+            names = next(
+                (_names(key) for key in self.apart if all(values[name] is not None for name in _names(key))), None
+            )
             if names is None:  # a null in each
                 found.add(record)
                 continue

@@ -377,7 +377,7 @@ def test_a_row_that_stays_locked_postpones_the_repair(mysql_server: MySqlServer,
 def test_a_truncate_while_it_runs_makes_no_false_difference(
     mysql_server: MySqlServer, shop: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whenever it comes: before the rows, between two pieces, or when a snapshot is there and its table not yet read."""
+    """Whenever it comes: before the rows, between two pieces, or between a look and its repair."""
     config = audited(shop, TABLE)
     [(name,)] = rows(shop, "select database()")
     begin = MySqlTableSide.begin
@@ -430,7 +430,7 @@ def test_a_truncate_waits_until_a_snapshot_has_ended(
 
 @pytest.mark.parametrize("options", [{"redact": {'s"\\ n': "mask"}}, {"columns": ["id", "n"]}])
 def test_what_is_redacted_since_is_not_copied_from_older_entries(shop: Connection, options: dict[str, Any]) -> None:
-    config = audited(shop, 'create table t (id int primary key, `s"\\ n` text, n decimal(30,20), x int)')
+    audited(shop, 'create table t (id int primary key, `s"\\ n` text, n decimal(30,20), x int)')
     run(shop, """insert into t values (1, 'hu"s\\\\h', 0.12345678901234567891, 0), (2, 'hush', 1, 0)""")
     rules = Config.model_validate({"audit": {"tables": [{"name": "t"} | options]}})
     install(shop, rules)
@@ -484,7 +484,17 @@ FORGED = ["😀", "é", "?", "NaN", "Infinity", "1e400", "9" * 5000, "2026-02-31
 
 IN_CHARSETS = [f"varchar(90) character set {name}" for name in ("latin1", "ascii", "utf8mb3")]
 IN_CHARSETS.append("enum('a', 'b') character set latin1")
-OF_NUMBERS_AND_TIMES = ["int", "double", "decimal(5,2)", "tinyint(1)", "bit(5)", "date", "datetime", "timestamp", "time"]
+OF_NUMBERS_AND_TIMES = [
+    "int",
+    "double",
+    "decimal(5,2)",
+    "tinyint(1)",
+    "bit(5)",
+    "date",
+    "datetime",
+    "timestamp",
+    "time",
+]
 
 
 @pytest.mark.parametrize(
