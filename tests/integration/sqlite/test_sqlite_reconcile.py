@@ -651,7 +651,7 @@ def test_entries_of_one_statement_are_found_by_an_index(conn: sqlite3.Connection
         assert "moved_from=? AND timestamp=?" in searches[1]
 
 
-def test_a_repaired_row_takes_few_statements(conn: sqlite3.Connection) -> None:
+def test_a_repaired_row_takes_few_statements(conn: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     conn.execute(TABLE)
     audited(conn, "t")
     asked: list[str] = []
@@ -666,7 +666,8 @@ def test_a_repaired_row_takes_few_statements(conn: sqlite3.Connection) -> None:
         conn.set_trace_callback(None)
         return len(asked)
 
-    table_comparison.ROWS = table_comparison.ENTRIES = 500
+    monkeypatch.setattr(table_comparison, "ROWS", 500)
+    monkeypatch.setattr(table_comparison, "ENTRIES", 500)
     few, many = statements(2), statements(42)
     assert (many - few) / 40 < 10
 
