@@ -3,15 +3,16 @@
 import shlex
 from typing import Annotated, Final
 
+import psycopg
 import typer
 
 from svc_pg import Config, audit
-from svc_pg.audit.reconciliation.report import Progress
+from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 
 from . import output, products, records, tables
-from .database import connect
+from .database import open_database
 from .json_text import printable
 from .operator import acting_as_operator
 from .options import ConfigReference, DatabaseUrl, Json
@@ -20,7 +21,6 @@ from .signals import ending_tidily
 
 app = typer.Typer()
 
-_INSTEAD: Final = "svc-pg install --backfill records the rows that the log does not know"
 _KINDS: Final = {
     "missing": "missing in the log",
     "differs": "differs",
@@ -60,13 +60,14 @@ def reconcile(
     """
     wanted = Config.find(config)
     reached: list[Progress] = []
-    with connect(database_url, instead=_INSTEAD) as conn, ending_tidily(), acting_as_operator(conn), progress() as show:
+    with open_database(database_url) as conn, ending_tidily(), acting_as_operator(conn), progress() as show:
 
         def tell(now: Progress) -> None:
             reached[:] = [now]
             show(f"{now.table}: {now.rows:,} of about {max(now.rows, now.expected):,} rows")
 
-        products.require_audit(conn)
+        if isinstance(conn, psycopg.Connection):  # other databases have no other product
+            products.require_audit(conn)
         try:
             found = audit.reconcile(
                 conn,

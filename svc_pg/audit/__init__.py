@@ -28,6 +28,7 @@ from svc_pg.audit.log.change import Change, FieldChange
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import ExportReport
 from svc_pg.audit.log.purge_report import PurgeReport
+from svc_pg.audit.log.reconciliation import Difference, Reconciliation, TableReport
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.as_of import AsOf, as_of
 from svc_pg.audit.past.blame import FieldOrigin, ablame, blame
@@ -44,8 +45,6 @@ from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.read_list import Reads, RecordRead, reads
 from svc_pg.audit.read.transaction import transaction
-from svc_pg.audit.reconciliation.findings import Difference
-from svc_pg.audit.reconciliation.report import Reconciliation, TableReport
 from svc_pg.seals.database.log_verification import Verification, averify, verify
 from svc_pg.seals.database.recorded_verifications import alast_verification, last_verification
 from svc_pg.seals.database.stored_seals import SealLag, aseal_lag, aseals, seal_lag, seals

@@ -20,6 +20,7 @@ from svc_pg.audit.log.entry import ORDER_BY, Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
 from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.log.reconciliation import Pace, Reconciliation
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.read import record_changes, settled_entries
 from svc_pg.audit.read.horizon import Horizon, horizon, horizon_after
@@ -27,8 +28,9 @@ from svc_pg.audit.read.listing import filter_of, listing, times_of
 from svc_pg.audit.read.settled_stretch import settled
 from svc_pg.audit.read.stretch import TIMES, Reach, Times, stretch
 from svc_pg.audit.reads.recording import recorded, recorded_entries, recorded_export
+from svc_pg.config import Config
 from svc_pg.database import performing
-from svc_pg.database.connections import psycopg_connection
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.dialects import Dialect
 from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.pagination import ALL, Filter, Page
@@ -190,6 +192,22 @@ class PostgresLog:
             unsealed=unsealed,
             progress=progress,
         )
+
+    def reconcile(self, config: Config, *, table: str | None, after: str | None, pace: Pace) -> Reconciliation:
+        """Compare audited tables with the log."""
+        from svc_pg.audit.reconciliation.postgres import reconciling  # renders SQL, which reading the log does not
+
+        driver = psycopg_connection(self.conn, twin="await audit.areconcile(conn, ...)")
+        check_idle(driver)
+        return performing.run(driver, reconciling(config, table, after, pace))
+
+    async def areconcile(self, config: Config, *, table: str | None, after: str | None, pace: Pace) -> Reconciliation:
+        """As ``reconcile``, on an async connection."""
+        from svc_pg.audit.reconciliation.postgres import reconciling
+
+        driver = await apsycopg_connection(self.conn, twin="audit.reconcile(conn, ...)")
+        check_idle(driver)
+        return await performing.arun(driver, reconciling(config, table, after, pace))
 
     def follow(self, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
         """The newest page, then endlessly the new entries."""

@@ -9,8 +9,8 @@ from typing import Any, Final
 from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
+from svc_pg.audit.log.reconciliation import Progress, Reconciliation, TableReport
 from svc_pg.audit.reconciliation.reconciling import reconcile
-from svc_pg.audit.reconciliation.report import Progress, Reconciliation, TableReport
 from svc_pg.config import Config
 from svc_pg.database.query import Query, fetch
 from svc_pg.errors import ConflictError, QueryError, SvcError

@@ -16,6 +16,7 @@ _DIFFER: Final = {
     "console/sign_in": "the command line gives names, the console ids",
     "database": "here the two sides are made",
     "other_databases/actors": "drivers have cursors of their own",
+    "other_databases/log/other_log.py:reconcile": "possible on a sync connection alone",
     "other_databases/log/statements.py:run": "drivers have cursors of their own",
     "testing/sent_webhooks.py:sent": "takes an address too",
     "webhooks/events/sending.py": "runs on any driver without the modules that perform effects",

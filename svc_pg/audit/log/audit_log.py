@@ -12,7 +12,9 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
 from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.log.reconciliation import Pace, Reconciliation
 from svc_pg.audit.log.selection import Selection
+from svc_pg.config import Config
 from svc_pg.database.dialects import Dialect, dialect_of
 from svc_pg.database.effects import Effects, Result
 from svc_pg.database.pagination import Page
@@ -87,6 +89,12 @@ class AuditLog(Protocol):
         progress: Callable[[str], None],
     ) -> Effects[PurgeReport]:
         """Remove the entries that are older than their ages: see ``svc_pg.audit.purge``."""
+
+    def reconcile(self, config: Config, *, table: str | None, after: str | None, pace: Pace) -> Reconciliation:
+        """Compare audited tables with the log, on a sync connection: see ``svc_pg.audit.reconcile``."""
+
+    async def areconcile(self, config: Config, *, table: str | None, after: str | None, pace: Pace) -> Reconciliation:
+        """As ``reconcile``, on an async connection. Raises ConfigError if the database has sync calls alone."""
 
     def follow(self, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
         """The newest page, its oldest entry first, then endlessly the new entries, on a sync connection."""

@@ -2,17 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
 from psycopg.errors import DataError
 
-from svc_pg.audit.reconciliation.findings import Count, Difference, Findings, Piece
+from svc_pg.audit.log.reconciliation import Difference, Pace, Progress
+from svc_pg.audit.reconciliation.findings import Count, Findings, Piece
 from svc_pg.audit.reconciliation.locking import leaves, look, write
 from svc_pg.audit.reconciliation.position import Position
-from svc_pg.audit.reconciliation.report import Progress
 from svc_pg.capture.postgres.comparing import Comparison, tells_all
 from svc_pg.capture.postgres.pieces import PAGES, RECORDS, Leaf, pieces_of
 from svc_pg.capture.rules import TableRules
@@ -23,17 +23,6 @@ from svc_pg.errors import ConflictError
 
 _ROUNDS: Final = 5
 """The most times to go on in a leaf that grew or was written anew meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """The limits of the work, None if there is none, what it does, and who watches and may end it."""
-
-    rows_per_second: float | None
-    most: int
-    repairs: bool
-    progress: Callable[[Progress], None]
-    is_over: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-Kind = Literal["missing", "differs", "gone"]
+from svc_pg.audit.log.reconciliation import Difference
+
 Count = Literal[
     "rows", "unrecorded", "missing", "differing", "erased", "unknown", "unkeyed", "records", "gone", "lost", "repaired"
 ]
 
 _REPAIRABLE: Final[tuple[Count, ...]] = ("unrecorded", "missing", "differing", "unknown", "gone", "lost")
 _OF_RECORDS: Final[tuple[Count, ...]] = ("records", "gone", "lost")
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A record that is ``missing`` in the log, ``differs`` in some ``fields``, or is only in the log: ``gone``."""
-
-    table: str
-    record_id: str
-    kind: Kind
-    fields: list[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,13 @@ def is_comparable(rules: TableRules) -> bool:
     return bool(rules.key) and not (wanted is not None and wanted.has_sql)
 
 
-def notes(rules: TableRules, *, was_conditional: bool, once_ignored: Sequence[str]) -> Iterator[str]:
-    """The notes of a table; the last two are rules that it had at some time."""
+def notes(
+    rules: TableRules, *, was_conditional: bool, once_ignored: Sequence[str], large: str = "by their digests"
+) -> Iterator[str]:
+    """The notes of a table; ``was_conditional`` and ``once_ignored`` are rules that it had at some time.
+
+    ``large`` says how the database compares large values.
+    """
     if not rules.key:
         yield "not compared: it has no key by which a row has entries"
         return
@@ -37,13 +42,13 @@ def notes(rules: TableRules, *, was_conditional: bool, once_ignored: Sequence[st
         if columns := sorted(column for column, each in rules.redactions.items() if each == kind):
             yield f"{_comparison(kind)}: {', '.join(columns)}"
     if rules.audited.max_value_bytes is not None:
-        yield f"values of more than {rules.audited.max_value_bytes} bytes: compared by their digests"
+        yield f"values of more than {rules.audited.max_value_bytes} bytes: compared {large}"
 
 
-def notes_of_rows(unkeyed: int, otherwise: Collection[str]) -> Iterator[str]:
+def notes_of_rows(unkeyed: int, otherwise: Collection[str], *, why: str = "the key is null") -> Iterator[str]:
     """The notes of rows without a key, and of columns that some entries have redacted otherwise."""
     if unkeyed:
-        yield f"{counted(unkeyed, 'row')} not compared: the key is null, so nothing tells which entries are theirs"
+        yield f"{counted(unkeyed, 'row')} not compared: {why}, so nothing tells which entries are theirs"
     if otherwise:
         yield f"redacted otherwise in some entries, so not compared with those: {', '.join(sorted(otherwise))}"
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from psycopg.sql import SQL, Literal
 
-from svc_pg.audit.reconciliation.report import TableReport
+from svc_pg.audit.log.reconciliation import TableReport
+from svc_pg.audit.reconciliation.result import facts_of, words_of
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Apart, Together
 from svc_pg.database.query import Query
-from svc_pg.formats.plurals import counted
 from svc_pg.rendering.templates import render
 
 _MAY_RECORD: Final = """
@@ -22,21 +22,6 @@ select coalesce(has_function_privilege(to_regprocedure(
 """
 _RECORD: Final = "select svc.audit_add_reconciliation(%s, %s::text::jsonb, %s, %s)::text as id"
 _MENDED: Final = "delete from svc.audit_gaps where table_name = %s and found_at <= %s returning id"
-_FACTS: Final = (
-    "since",
-    "until",
-    "rows",
-    "missing",
-    "unrecorded",
-    "differing",
-    "gone",
-    "unknown",
-    "erased",
-    "repaired",
-    "unrepaired",
-    "purged_before",
-    "notes",
-)
 # As an install reads and compares the facts
 _NAMES: Final = (
     "set local search_path = pg_catalog, pg_temp; set local quote_all_identifiers = off;"
@@ -59,13 +44,8 @@ def recording(report: TableReport) -> Effects[bool]:
     [permission] = yield Apart(Query(_MAY_RECORD, (), _Permission))
     if not permission.is_allowed:
         return False
-    told = (
-        f"Compared {counted(report.rows, 'row')} of {report.table} with the log:"
-        f" {counted(report.differences, 'difference')}"
-    )
-    facts = {name: getattr(report, name) for name in _FACTS}
-    text = json.dumps(facts, default=datetime.isoformat)
-    yield Apart(Query(_RECORD, (report.table, text, told, report.differences > 0), _Recorded))
+    params = (report.table, json.dumps(facts_of(report)), words_of(report), report.differences > 0)
+    yield Apart(Query(_RECORD, params, _Recorded))
     return True
 
 

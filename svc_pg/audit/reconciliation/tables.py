@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from psycopg.sql import Identifier
 
-from svc_pg.audit.reconciliation.comparing import Pace, Server, TableComparison
-from svc_pg.audit.reconciliation.findings import Difference
+from svc_pg.audit.log.reconciliation import Difference, Pace, TableReport
+from svc_pg.audit.reconciliation.comparing import Server, TableComparison
 from svc_pg.audit.reconciliation.locking import NAMES
 from svc_pg.audit.reconciliation.notes import is_comparable, notes, notes_of_rows
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import keeping_gaps, mending_gaps, recording
-from svc_pg.audit.reconciliation.report import TableReport
+from svc_pg.audit.reconciliation.result import report_of
 from svc_pg.capture.postgres.comparing import plain_key
 from svc_pg.capture.rules import TableRules
 from svc_pg.database.effects import Effects
@@ -92,27 +92,19 @@ def _check_owner(name: TableName, facts: _Facts, server: Server) -> None:
 def _report(
     comparison: TableComparison, facts: _Facts, now: datetime, *, is_complete: bool, problem: str | None
 ) -> TableReport:
-    counts = comparison.findings.counts
     told = notes(comparison.rules, was_conditional=facts.was_conditional, once_ignored=facts.once_ignored)
-    return TableReport(
-        table=str(comparison.name),
+    unkeyed = comparison.findings.counts["unkeyed"]
+    return report_of(
+        str(comparison.name),
+        comparison.findings,
+        comparison.pace,
         since=comparison.since,
         until=now,
-        rows=counts["rows"],
-        unrecorded=counts["unrecorded"],
-        missing=counts["missing"] + counts["unrecorded"],
-        differing=counts["differing"],
-        gone=counts["gone"],
-        unknown=counts["unknown"] + counts["lost"],
-        erased=counts["erased"],
-        repaired=counts["repaired"] if comparison.pace.repairs else None,
-        unrepaired=sum(comparison.findings.left[name] for name in ("missing", "unrecorded", "differing", "gone")),
-        postponed=sorted(comparison.postponed),
         purged_before=facts.purged_before,
-        notes=[*told, *notes_of_rows(counts["unkeyed"], comparison.otherwise)],
+        postponed=comparison.postponed,
+        notes=[*told, *notes_of_rows(unkeyed, comparison.otherwise)],
         is_compared=is_comparable(comparison.rules),
         is_complete=is_complete,
-        is_recorded=False,
         problem=problem,
     )
 

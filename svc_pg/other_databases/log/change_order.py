@@ -84,7 +84,23 @@ def _changed(dialect: LogDialect, keys: Sequence[Key], *, is_falling: bool) -> E
 
 def _order_of(dialect: LogDialect, table: str, record: str | None, time: datetime) -> Effects[list[int]]:
     """The ids of a record's entries of one time in the order of change, or of capture if the images are ambiguous."""
+    found, order = yield from _ordered(dialect, table, record, time)
+    return [entry_id for entry_id, is_own in (found.entries[position] for position in order) if is_own]
+
+
+def last_of(dialect: LogDialect, table: str, record: str, time: datetime) -> Effects[tuple[int, Image]]:
+    """The last of a record's entries of one time in the order of change, and the image with which it ends."""
+    found, order = yield from _ordered(dialect, table, record, time)
+    return found.entries[order[-1]][0], found.afters[order[-1]]
+
+
+def _ordered(
+    dialect: LogDialect, table: str, record: str | None, time: datetime
+) -> Effects[tuple[_Group, Sequence[int]]]:
+    """The entries of one time, and their positions in the order of change."""
     found = yield from _group_at(dialect, table, record, dialect.time(time))
+    if len(found.entries) == 1:
+        return found, [0]
     omissions = yield from omissions_of(table, dialect.time(time))
     order = None
     if omissions is None:
@@ -92,8 +108,7 @@ def _order_of(dialect: LogDialect, table: str, record: str | None, time: datetim
         order = walk(found.befores, found.afters, start)
     elif not omissions.is_conditional:  # a walk in another order may go around a change that was left out
         order = yield from _order_with_gaps(dialect, table, record, time, found, omissions.ignored)
-    entries = found.entries if order is None else [found.entries[position] for position in order]
-    return [entry_id for entry_id, is_own in entries if is_own]
+    return found, range(len(found.entries)) if order is None else order
 
 
 def _order_with_gaps(
@@ -139,12 +154,13 @@ def _start_of(
 def _group_at(dialect: LogDialect, table: str, record: str | None, at: str) -> Effects[_Group]:
     # an UPDATE that moved another record to this key is its beginning, and one that moved it away its end
     before_data, after_data, moved = (dialect.text(name) for name in ("before_data", "after_data", "moved_from"))
+    columns: LiteralString = before_data + ", " + after_data + ", " + moved + ", " + dialect.text("record_id")
+    entries: LiteralString = "select id, operation, " + columns + " from " + dialect.log  # noqa: S608 - constants
+    entries += " where table_name = %s and timestamp = %s"
+    # by OR, SQLite would read all entries of the time: those of one statement
     rows = yield Statement(
-        "select id, operation, "  # noqa: S608 - constants
-        + (before_data + ", " + after_data + ", " + moved + ", " + dialect.text("record_id") + " from ")
-        + dialect.log
-        + " where table_name = %s and timestamp = %s and (record_id = %s or moved_from = %s) order by id",
-        (table, at, record, record),
+        entries + " and record_id = %s union all " + entries + " and moved_from = %s and record_id <> %s order by 1",
+        (table, at, record, table, at, record, record),
     )
     befores: list[Image] = []
     afters: list[Image] = []

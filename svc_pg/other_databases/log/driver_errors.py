@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from svc_pg.database.dbapi import error_number
-from svc_pg.errors import AccessError, AppendOnlyError, SvcError, not_installed
+from svc_pg.errors import AccessError, AppendOnlyError, ConflictError, SvcError, not_installed
 
 BUSY: Final = frozenset({1205, 1213, 3572})
 """MySQL's error numbers for locks: the wait was too long, a deadlock, or NOWAIT."""
@@ -15,6 +15,8 @@ _NO_TABLE: Final = re.compile("no such table: (main.)?(svc_|sqlite_sequence)")
 _MISSING: Final = frozenset({1049, 1146})
 _DENIED: Final = frozenset({1044, 1142, 1143})
 _PROCESS: Final = 1227
+_READ_ONLY: Final = frozenset({1290, 1792, 1836, 1142, 1143})
+_LOST: Final = frozenset({0, 2006, 2013, 2055})
 
 
 @contextmanager
@@ -40,6 +42,25 @@ def is_busy(error: BaseException) -> bool:
 def is_denied(error: BaseException) -> bool:
     """True if the user lacks the right to a table or a database."""
     return error_number(error) in _DENIED
+
+
+def cannot_write(error: BaseException) -> bool:
+    """True if the log may only be read: the file, the server, or a right of the user. Also if others keep its lock."""
+    number, name = error_number(error), getattr(error, "sqlite_errorname", "")
+    return (
+        isinstance(error, AccessError) or number in _READ_ONLY or name.startswith("SQLITE_READONLY") or is_busy(error)
+    )
+
+
+def problem_of(error: BaseException) -> str | None:
+    """The reason for which a database refuses one table; None if the error is no refusal, or the connection is lost."""
+    if isinstance(error, AccessError | ConflictError):
+        return f"{error.message}; {error.hint}" if error.hint else error.message
+    number = error_number(error)
+    if number is not None and not isinstance(error, OSError) and number not in _LOST:
+        return f"the database says: {error.args[-1] if error.args else error}"
+    name = getattr(error, "sqlite_errorname", None)
+    return f"SQLite says: {error}" if name == "SQLITE_ERROR" or is_busy(error) else None
 
 
 def _translated(error: Exception) -> SvcError | None:

@@ -44,16 +44,16 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The keys whose values differ, in PostgreSQL's order: by their bytes."""
     names = {*before, *after}
     absent = object()
-    changed = [name for name in names if not _is_same(before.get(name, absent), after.get(name, absent))]
+    changed = [name for name in names if not is_same(before.get(name, absent), after.get(name, absent))]
     return sorted(changed, key=lambda name: name.encode(errors="surrogatepass"))
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """True if two JSON values are equal: 1 and 1.0 are, and 1 and true are not."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_is_same(one[name], other[name]) for name in one)
+        return one.keys() == other.keys() and all(is_same(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(map(is_same, one, other))
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float | Decimal) and isinstance(other, int | float | Decimal):

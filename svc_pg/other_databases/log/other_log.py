@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, LiteralString
 
@@ -13,12 +14,14 @@ from svc_pg.audit.log.entry import FIELDS, Entry
 from svc_pg.audit.log.export_fields import ExportReport, Format, Lines
 from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
+from svc_pg.audit.log.reconciliation import Pace, Reconciliation
 from svc_pg.audit.log.selection import Selection
-from svc_pg.database.dialects import Dialect
+from svc_pg.config import Config
+from svc_pg.database.dialects import Dialect, driver_connection
 from svc_pg.database.effects import Effects, Result, Statement
 from svc_pg.database.pagination import MAX_SIZE, Page
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import QueryError
+from svc_pg.errors import ConfigError, QueryError
 from svc_pg.other_databases.actors import mysql, sqlite
 from svc_pg.other_databases.log import entries, follow, last_changes, statements
 from svc_pg.other_databases.log.export import exporting
@@ -32,6 +35,12 @@ _INSTALLED: Final[Mapping[Dialect, LiteralString]] = {
     "sqlite": "select applied_at from svc_migrations where number = 1",
     "mysql": "select cast(applied_at as char) from svc.migrations where number = 1",
 }
+
+_SIDES: Final[Mapping[LiteralString, str]] = {
+    SQLITE.log: "svc_pg.other_databases.reconciliation.sqlite",
+    MYSQL.log: "svc_pg.other_databases.reconciliation.mysql",
+}
+"""The modules that render comparisons, which most programs never need."""
 
 
 def log_on(conn: Any, dialect: Dialect) -> "OtherLog":
@@ -124,6 +133,27 @@ class OtherLog:
         yield from outside_transaction(self.conn)
         steps = purging(self.dialect, ages, dry_run=dry_run, all_databases=all_databases, progress=progress)
         return (yield from steps)
+
+    def reconcile(self, config: Config, *, table: str | None, after: str | None, pace: Pace) -> Reconciliation:
+        """Compare audited tables with the log."""
+        reconciling = import_module("svc_pg.other_databases.reconciliation.reconciling")
+        side = import_module(_SIDES[self.dialect.log]).side_of(driver_connection(self.conn))
+        steps: Effects[Reconciliation] = reconciling.reconciling(side, config, table=table, after=after, pace=pace)
+        return self.run(steps)
+
+    async def areconcile(
+        self,
+        config: Config,  # noqa: ARG002 - as PostgreSQL's
+        *,
+        table: str | None,  # noqa: ARG002
+        after: str | None,  # noqa: ARG002
+        pace: Pace,  # noqa: ARG002
+    ) -> Reconciliation:
+        """Not possible here: raise ConfigError."""
+        raise ConfigError(
+            "the comparison of tables with the log needs a sync connection on this database",
+            hint="Call audit.reconcile(conn, ...) with one, for example by asyncio.to_thread.",
+        )
 
     def follow(self, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
         """The newest page, then endlessly the new entries."""

@@ -1,10 +1,12 @@
 """Perform the statements of a call on a driver of SQLite, MySQL or MariaDB, sync or async."""
 
 import inspect
+import re
+import secrets
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from svc_pg.database import effects
 from svc_pg.database.dbapi import values_of
@@ -14,6 +16,17 @@ from svc_pg.other_databases.log.driver_errors import translating
 from svc_pg.other_databases.log.invalid_texts import read_text
 
 Answer = Sequence[Sequence[Any]]
+
+PARAM: Final = f"/*{secrets.token_hex(16)}*/"
+"""A parameter in the text of ``stated``: one that nobody could choose as a name."""
+_MARK: Final = re.compile("%([%s])")
+
+
+def stated(text: str, *params: object) -> Statement:
+    """A statement of rendered SQL, whose parameters are ``PARAM``: any % in it is part of a name or a text."""
+    if not params:
+        return Statement(text)
+    return Statement(text.replace("%", "%%").replace(PARAM, "%s"), params)
 
 
 def run(conn: object, wanted: Effects[Result]) -> Result:
@@ -39,17 +52,25 @@ async def arun(conn: object, wanted: Effects[Result]) -> Result:
 
 
 def _perform(cursor: Any, is_sqlite: bool, statement: Statement) -> Answer:  # noqa: FBT001 - bound by position
-    cursor.execute(_text(statement, is_sqlite=is_sqlite), statement.params)
+    cursor.execute(*_call(statement, is_sqlite=is_sqlite))
     return [_values(row) for row in cursor.fetchall()] if cursor.description else []
 
 
 async def _aperform(cursor: Any, is_sqlite: bool, statement: Statement) -> Answer:  # noqa: FBT001 - as above
-    await cursor.execute(_text(statement, is_sqlite=is_sqlite), statement.params)
+    await cursor.execute(*_call(statement, is_sqlite=is_sqlite))
     return [_values(row) for row in await cursor.fetchall()] if cursor.description else []
 
 
-def _text(statement: Statement, *, is_sqlite: bool) -> str:
-    return statement.text.replace("%s", "?") if is_sqlite else statement.text
+def _call(statement: Statement, *, is_sqlite: bool) -> tuple[Any, ...]:
+    """The arguments of a cursor: without parameters, a % is none of one, and drivers leave it alone."""
+    if not statement.params:
+        return (statement.text,)
+    text = _MARK.sub(_question_mark, statement.text) if is_sqlite else statement.text
+    return text, statement.params
+
+
+def _question_mark(mark: "re.Match[str]") -> str:
+    return "?" if mark[1] == "s" else "%"
 
 
 def _values(row: Any) -> Sequence[Any]:

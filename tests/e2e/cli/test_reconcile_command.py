@@ -3,7 +3,9 @@
 import json
 import shlex
 import signal
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +170,28 @@ def test_wrong_usage_is_told(run: Run) -> None:
     assert run("reconcile", "--rows-per-second", "0").returncode == 2
 
 
-def test_another_database_is_told_what_to_do_instead(run: Run, tmp_path: Path) -> None:
-    found = run("reconcile", "--database-url", f"sqlite:///{tmp_path / 'shop.db'}")
-    assert found.returncode != 0
-    assert "svc-pg install --backfill" in found.stderr
+def test_it_compares_a_file_of_sqlite(tmp_path: Path) -> None:
+    (tmp_path / "svc-pg.toml").write_text(CONFIG, encoding="utf-8")
+    file = tmp_path / "shop.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as conn:
+        conn.executescript(
+            "create table customer (id int primary key, name text); create table orders (id int primary key)"
+        )
+
+        def run(*arguments: str) -> Any:
+            return svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": f"sqlite:///{file}"})
+
+        conn.execute("insert into customer values (1, 'a'), (2, 'b')")
+        assert run("install").returncode == 0
+        found = run("reconcile", "--table", "customer")
+        assert found.returncode == 3
+        assert found.stderr == (
+            "main.customer: 2 rows compared, 2 missing in the log (2 without any entry).\n"
+            "Rows without any entry are older than the capture, or came while no trigger fired.\n"
+            "To record what differs: svc-pg reconcile --repair\n"
+        )
+        repaired = run("reconcile", "--repair")
+        assert (repaired.returncode, "2 entries written" in repaired.stderr) == (0, True)
+        assert run("reconcile").returncode == 0
+        told = run("log", "--table", "customer")
+        assert told.stdout.count("(actor and time not known)") == 2

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import audit
-from svc_pg.audit.reconciliation.report import Progress
+from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.database.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.roles import as_role, execute, new_role

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from svc_pg import schema
+from svc_pg.audit.log.reconciliation import TableReport
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import recording
-from svc_pg.audit.reconciliation.report import TableReport
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import AccessError

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
-from svc_pg.audit.reconciliation.report import Progress
+from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.capture.postgres import pieces
 from svc_pg.database.query import scalar
 from svc_pg.errors import QueryError

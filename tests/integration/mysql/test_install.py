@@ -83,7 +83,7 @@ def test_an_install_is_ok_at_once_and_changes_nothing_a_second_time(shop: Connec
     run(shop, "drop database if exists svc", "set sql_mode = 'ANSI_QUOTES', collation_connection = latin1_swedish_ci")
     before = rows(shop, "select @@sql_mode, @@collation_connection, @@lock_wait_timeout")
     planned = plan(shop, config("t"))
-    assert [step.action for step in planned] == ["create"] * 8
+    assert [step.action for step in planned] == ["create"] * 9
     assert [step.identity for step in install(shop, config("t"))] == [step.identity for step in planned]
     assert (install(shop, config("t")), states(shop, config("t"))) == ([], {})
     assert rows(shop, "select @@sql_mode, @@collation_connection, @@lock_wait_timeout") == before

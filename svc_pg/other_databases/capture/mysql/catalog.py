@@ -144,20 +144,32 @@ def _table(
         parent=None,
         generated=_generated(facts),
     )
-    return MySqlTable(table, columns, sorted({column for _, column, *_ in keys if column} | linked))
+    parts = {index for index, column, _, part in keys if column is None or part}
+    nullable = {column for _, column, is_nullable, _ in keys if is_nullable == "YES"}
+    whole = [names for index, names in unique.items() if index not in parts]
+    return MySqlTable(
+        table,
+        columns,
+        sorted({column for _, column, *_ in keys if column} | linked),
+        sorted(whole, key=lambda names: (not nullable.isdisjoint(names), names != table.key, len(names))),
+        nullable,
+    )
 
 
 def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
-    name, kind, declared, charset, bits, digits, _ = fact
+    name, kind, declared, charset, collation, bits, digits, _ = fact
     is_boolean = declared == "tinyint(1)"
     return MySqlColumn(
         name,
         "boolean" if is_boolean else "json" if is_json else _KINDS.get(kind, "text"),
         int((bits if kind == "bit" else digits) or 0),
-        is_utf8=charset in ("utf8mb4", "utf8mb3", "utf8", "ascii") and kind not in ("enum", "set"),
+        is_utf8=charset in ("utf8mb4", "utf8mb3", "utf8") and kind not in ("enum", "set"),
         is_float=kind == "float",
         is_padded=kind == "year" or "zerofill" in declared,
         is_large=kind in _LARGE,
+        is_listed=kind in ("enum", "set"),
+        charset=charset,
+        collation=collation,
     )
 
 

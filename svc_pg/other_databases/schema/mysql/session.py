@@ -14,7 +14,8 @@ from svc_pg.schema.install_waits import TRIES
 Result = TypeVar("Result")
 
 _IN_TRANSACTION: Final = 1568
-_LOCK: Final = "svc-pg"
+LOCK: Final = "svc-pg"
+"""The name of the server-wide lock of installs, backfills and repairs."""
 _UTF8: Final = ("utf8mb4", "utf8mb3", "utf8")
 # A trigger keeps both: backslashes escape, and a value that does not fit is an error
 SQL_MODE: Final = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
@@ -71,7 +72,7 @@ def pinned(conn: DbApiConnection) -> Iterator[Server]:
 @contextmanager
 def locked(conn: DbApiConnection, wait_for_install: timedelta, wait_for_table: timedelta) -> Iterator[None]:
     """Hold the server-wide lock of installs. Raises InstallError if another install keeps it too long."""
-    [(is_ours,)] = rows(conn, "select get_lock(%s, %s)", (_LOCK, wait_for_install.total_seconds()))
+    [(is_ours,)] = rows(conn, "select get_lock(%s, %s)", (LOCK, wait_for_install.total_seconds()))
     if not is_ours:
         raise InstallError(
             f"another install has been running for more than {wait_for_install.total_seconds():g} s",
@@ -83,7 +84,7 @@ def locked(conn: DbApiConnection, wait_for_install: timedelta, wait_for_table: t
         yield
     finally:
         if not is_lost(conn):
-            rows(conn, "select release_lock(%s)", (_LOCK,))
+            rows(conn, "select release_lock(%s)", (LOCK,))
 
 
 def patiently(work: Callable[[], Result]) -> Result:

@@ -1,9 +1,21 @@
-"""The result of a reconciliation: what was compared, and what differs."""
+"""A reconciliation of tables with the log of any database: its pace, its progress and its result."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from svc_pg.audit.reconciliation.findings import Difference
+Kind = Literal["missing", "differs", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A record that is ``missing`` in the log, ``differs`` in some ``fields``, or is only in the log: ``gone``."""
+
+    table: str
+    record_id: str
+    kind: Kind
+    fields: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +105,14 @@ class Progress:
     expected: int
     cursor: str | None
     report: TableReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The limits of the work, None if there is none, what it does, and who watches and may end it."""
+
+    rows_per_second: float | None
+    most: int
+    repairs: bool
+    progress: Callable[[Progress], None]
+    is_over: Callable[[], bool]

@@ -1,0 +1,101 @@
+"""Reconcile audited tables of PostgreSQL with the log."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from svc_pg.audit.log.reconciliation import Difference, Pace, Reconciliation, TableReport
+from svc_pg.audit.reconciliation.comparing import Server
+from svc_pg.audit.reconciliation.in_turn import in_turn, start_of
+from svc_pg.audit.reconciliation.locking import NAMES
+from svc_pg.audit.reconciliation.position import Position
+from svc_pg.audit.reconciliation.tables import compared
+from svc_pg.capture import patterns
+from svc_pg.capture.postgres.catalog import TABLE_NAMES, reading_tables
+from svc_pg.capture.rules import TableRules, rules_for
+from svc_pg.config import AuditedTable, Config
+from svc_pg.config.installed_parts import KeyPath, parts_in, parts_of
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import Together
+from svc_pg.database.query import Query, RawJson
+from svc_pg.database.statements import statement
+from svc_pg.database.table_names import TableName
+from svc_pg.errors import ConfigError, ConflictError, UnknownTableError
+
+_SURROUNDINGS: Final = statement("queries/audit/reconciled_surroundings.sql")
+_INSTALLED: Final = "select configuration from svc.installation"
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    server_version: int
+    is_standby: bool
+    is_copy: bool
+    reads_installation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    configuration: RawJson | None
+
+
+def reconciling(config: Config, table: str | None, after: str | None, pace: Pace) -> Effects[Reconciliation]:
+    """Compare all audited tables, or one: see ``svc_pg.audit.reconcile``."""
+    start = start_of(after, pace)
+    server, wanted = yield Together(NAMES, _wanted(config, table))
+    if server.is_standby and pace.repairs:
+        raise ConflictError("a standby cannot be repaired", hint="Repair the primary server: its log is this one's.")
+    if server.is_copy and pace.repairs:
+        raise ConflictError("a copy of a log cannot be repaired", hint="Repair the publisher: its entries arrive here.")
+    names = list(wanted)
+
+    def compare(
+        number: int, start: Position | None, differences: list[Difference]
+    ) -> Effects[tuple[TableReport, Position | None]]:
+        name = names[number]
+        return (yield from compared(name, wanted[name], server, pace, start, differences))
+
+    return (yield from in_turn([str(name) for name in names], start, pace, compare))
+
+
+def _wanted(config: Config, table: str | None) -> Effects[tuple[Server, dict[TableName, TableRules]]]:
+    """The tables to compare, with their rules."""
+    [around] = yield Query(_SURROUNDINGS, (), _Surroundings)
+    if around.reads_installation:
+        _check_installed(config, (yield Query(_INSTALLED, (), _Installed)))
+    audited = patterns.resolve(config.audit.tables, (yield TABLE_NAMES))
+    if table is not None:
+        name = TableName.parse(table)
+        if name not in audited:
+            yield from _refuse(name, audited)
+        audited = {name: audited[name]}
+    tables = yield from reading_tables(audited)
+    rules = {name: rules_for(tables[name], each) for name, each in audited.items()}
+    return Server(around.server_version, around.is_standby, around.is_copy), rules
+
+
+def _check_installed(config: Config, found: Iterable[_Installed]) -> None:
+    for installed in found:
+        if installed.configuration is None:
+            continue
+        before, now = (_rules_in(parts) for parts in (parts_in(json.loads(installed.configuration)), parts_of(config)))
+        other = [path for path in {**before, **now} if before.get(path) != now.get(path)]
+        if other:
+            raise ConfigError(
+                f"the rules of {', '.join(path[-1] for path in other[:5])} are not those that are installed",
+                hint="Run svc-pg install, or name the configuration that is installed: svc-pg plan tells the rest.",
+            )
+
+
+def _rules_in(parts: dict[KeyPath, Any]) -> dict[KeyPath, Any]:
+    return {path: rules for path, rules in parts.items() if path[:2] == ("audit", "tables")}
+
+
+def _refuse(name: TableName, audited: dict[TableName, AuditedTable]) -> Effects[None]:
+    tables = yield from reading_tables([name])
+    parent = tables[name].parent
+    hint = "Name one of those that are: svc-pg status lists them." if audited else "The configuration names none."
+    if parent is not None:
+        hint = f"It is a partition: name {parent}, if that is audited."
+    raise UnknownTableError(f'table "{name}" is not audited', hint=hint)
