@@ -51,14 +51,10 @@ def period(text: str, *, today: date | None = None) -> Period:
 
 
 def _of_day(found: re.Match[str], today: date) -> Period:
+    ago = {"today": 0, "yesterday": 1}
     try:
-        match (found["words"] or "").lower():
-            case "today":
-                day = today
-            case "yesterday":
-                day = today - timedelta(days=1)
-            case _:
-                day = date.fromisoformat(found[0])
+        word = found["words"]
+        day = date.fromisoformat(found[0]) if word is None else today - timedelta(days=ago[word.lower()])
         since = datetime(day.year, day.month, day.day, tzinfo=UTC)
         return Period(since, since + timedelta(days=1))
     except (ValueError, OverflowError) as error:
