@@ -10,7 +10,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.seals.verification.seal import Seal
 
 if TYPE_CHECKING:  # cryptography and rfc3161-client are loaded only to ask or to verify
-    from cryptography.x509 import Certificate
+    from cryptography import x509
     from rfc3161_client import TimeStampResponse
 
     from svc_pg.settings import Settings
@@ -63,7 +63,7 @@ def question_of(seal: Seal) -> Question:
 class TimestampAuthority:
     """The certificates by which timestamps are trusted: roots, and others between them and the authority's own."""
 
-    def __init__(self, certificates: Sequence["Certificate"]) -> None:
+    def __init__(self, certificates: Sequence["x509.Certificate"]) -> None:
         self._roots = [each for each in certificates if each.issuer == each.subject]
         self._others = [each for each in certificates if each.issuer != each.subject]
         if not self._roots:
