@@ -26,7 +26,7 @@ from svc_pg.webhooks.messages.payload_summary import summary_of
 _COLUMNS: Final[LiteralString] = """
 m.id::text, m.event_name, m.tenant, m.idempotency_key, m.key, m.sequence, m.trace_context, m.copy_of::text,
 m.xact_id::text, m.created_at,
-case when pg_column_size(m.payload) <= 32768 then left(m.payload::text, 1000) else '' end as beginning
+case when pg_catalog.pg_column_size(m.payload) <= 32768 then left(m.payload::text, 1000) else '' end as beginning
 """
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_messages m"  # noqa: S608 - constants
 _DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m where m.id = %s"  # noqa: S608 - constants
