@@ -124,6 +124,14 @@ def test_each_answer_about_a_record_is_recorded_with_its_key(
     assert "Inez" not in str(read)
 
 
+def test_a_refusal_that_names_a_record_is_recorded(client: httpx.Client, conn: psycopg.Connection[Any]) -> None:
+    first = client.get("/audit/records/patient/1").json()["data"][-1]["id"]  # its insert, which an update followed
+    answers: list[httpx.Response] = []
+    [read] = news(conn, lambda: answers.append(client.get(f"/audit/entries/{first}/revert")))
+    assert_problem(answers[0], 409, "cannot_be_reverted")
+    assert read["keys"] == ["1"]
+
+
 def test_a_list_has_one_entry_with_all_keys_and_no_values_of_searches(
     client: httpx.Client, conn: psycopg.Connection[Any]
 ) -> None:
