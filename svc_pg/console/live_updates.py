@@ -135,6 +135,8 @@ class Changes:
         while self._clients:
             state = await self._read()
             if state is not None:
+                if before is not None and state.audit is None:  # none but reads are among the newest entries
+                    state = replace(state, audit=before.audit)
                 changed = set() if before is None else state.changed_since(before)
                 # once more at the next look: what tells of a change may be seen before its transaction
                 for client in [*self._clients] if changed | again else []:

@@ -47,9 +47,8 @@ def revert(
     what, query = _asked(transaction, entry, leave)
     changes = fetch(conn, query)
     facts = fetch(conn, facts_of(_tables(changes)))
-    text = _reverted(what, changes, facts, leave)
-    shown_at_once(conn, _shown(changes), {"of": "revert"})
-    return text
+    shown_at_once(conn, _shown(changes), {"of": "revert"})  # a refusal names records too
+    return _reverted(what, changes, facts, leave)
 
 
 async def arevert(
@@ -73,9 +72,8 @@ async def arevert(
         if not is_all or sum(len(each.before_data or "") + len(each.after_data or "") for each in changes) > max_bytes:
             raise QueryError(f"{what} has more than {max_bytes} bytes of values", hint="svc-pg revert prints its SQL.")
     facts = await afetch(conn, facts_of(_tables(changes)))
-    text = _reverted(what, changes, facts, leave)
     await ashown_at_once(conn, _shown(changes), {"of": "revert"})
-    return text
+    return _reverted(what, changes, facts, leave)
 
 
 def _shown(changes: Iterable[NetChange]) -> Shown:

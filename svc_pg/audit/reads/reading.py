@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, Literal
 
 from svc_pg.audit.log.conditions import Among, Contains, HasFact, HasWords, Is
@@ -18,6 +19,8 @@ Shown = Mapping[str, Keys]
 
 MOST_KEYS: Final = 1_000
 """The keys of an entry; it counts the others."""
+MOST_KEY_BYTES: Final = 1_000_000
+"""The bytes of the keys of one answer, as JSON; those beyond are counted too, so that no key can make it unreadable."""
 MOST_TABLES: Final = 1_000
 """The tables of one answer."""
 MOST_QUESTION_BYTES: Final = 2_000
@@ -62,11 +65,17 @@ class Reading:
         """The reads of these tables, as ``svc.audit_add_reads`` takes them."""
         found: list[dict[str, object]] = []
         question = bounded_question(self.question)
+        left = MOST_KEY_BYTES
         for table in marked:
             if table in self.tables:
-                keys = [*self.tables[table]]
-                records = len(keys) + self.keyless.get(table, 0)
-                found.append(document(table, self.through, question, keys=keys[:MOST_KEYS], records=records))
+                records = len(self.tables[table]) + self.keyless.get(table, 0)
+                keys: list[str] = []
+                for key in islice(self.tables[table], MOST_KEYS):
+                    left -= len(write_ascii(key))
+                    if left < 0:
+                        break
+                    keys.append(key)
+                found.append(document(table, self.through, question, keys=keys, records=records))
             if any(names is None or table in names for names in self.exports):
                 found.append(document(table, "export", question))
         return found

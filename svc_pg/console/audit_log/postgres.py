@@ -66,7 +66,7 @@ class PostgresLog:
     async def entry(self, entry_id: str) -> Entry | None:
         """The entry with this id."""
         async with self.database.connection() as conn:
-            return next(iter(noted(await afetch(conn, audit_query.entry(entry_id)))), None)
+            return next(iter(await afetch(conn, audit_query.entry(entry_id))), None)
 
     async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
         """An entry between those before and after it."""
@@ -134,8 +134,8 @@ class PostgresLog:
 
     async def note_entry(self, entry_id: str) -> None:
         """Read the table and the record of an entry, if reads of any table are recorded."""
-        if await self.marks.of(self.database):
-            await self.entry(entry_id)
+        if await self.marks.of(self.database) and (entry := await self.entry(entry_id)) is not None:
+            noted([entry])
 
     async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
         """Record what an answer shows, in the name of its session."""

@@ -12,12 +12,14 @@ from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.calling import call
 from svc_pg.console.database import Database, actor_of
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, explained, unavailable
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained, unavailable
 from svc_pg.errors import ReadNotRecordedError
 
 MARKS_SECONDS: Final = 15
 _UNSAID: Final = frozenset({"contains", "text", "context", "record", "cursor", "before", "after", "q", "where"})
 """The parameters whose values may be those of a person, or are long."""
+_NAMES_RECORDS: Final = 409
+"""The status of a refusal to take changes back, which names their records."""
 
 Found = TypeVar("Found", bound=Iterable[Any])
 
@@ -96,11 +98,17 @@ def _recording(endpoint: ProductEndpoint, log: ConsoleLog) -> ProductEndpoint:
     async def answer(request: AuthenticatedRequest) -> ConsoleResponse:
         if collected() is not None:  # a page, which records all that it shows at once
             return await call(handler, request)
+        refusal: Problem | None = None
         with collecting("api", {}) as reading:
-            response = await call(handler, request)
-        if not reading.is_empty:
+            try:
+                response = await call(handler, request)
+            except Problem as problem:
+                refusal = problem
+        if not reading.is_empty and (refusal is None or refusal.status == _NAMES_RECORDS):
             reading.question = question_of(request, of)
             await log.record_reads(request, reading)
+        if refusal is not None:
+            raise refusal
         return response
 
     return replace(endpoint, handler=answer)

@@ -6,6 +6,7 @@ from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import ENTRY_ID, RECORD, TABLE, XACT, Entry
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.audit_log import ConsoleLog
+from svc_pg.console.audit_log.read_recording import noted
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.documentation import in_path
 from svc_pg.console.parameters import refuse
@@ -34,6 +35,7 @@ async def visible_entry(log: ConsoleLog, session: Session, entry_id: str) -> Ent
     found = await log.entry(entry_id)
     if found is None or session.tenant not in (None, found.tenant_id):
         raise unknown_entry()
+    noted([found])  # not before: a tenant's own reads would tell it of the entries of others
     [shown] = entries_for(session, Page([found], None))
     return shown
 

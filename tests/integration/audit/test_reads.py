@@ -2,6 +2,7 @@
 
 import getpass
 import io
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
-from svc_pg.audit.reads.reading import MOST_KEYS, bounded_question, reading_through
+from svc_pg.audit.reads.reading import MOST_KEYS, Reading, bounded_question, reading_through
 from svc_pg.errors import ConfigError, ReadNotRecordedError
 from tests.support.commands import svc_pg
 from tests.support.postgres import new_database
@@ -120,6 +121,20 @@ def test_keys_beyond_the_bound_are_counted_and_may_be_any(conn: psycopg.Connecti
     assert not read.is_certain
     [read] = audit.reads("patient", "7").list(conn).data
     assert read.is_certain
+
+
+def test_long_keys_never_make_an_answer_unreadable(conn: psycopg.Connection[Any]) -> None:
+    reading = Reading("api", {})
+    reading.add({"public.patient": [f"{n:04}" + "\x01" * 990 for n in range(MOST_KEYS)]})
+    documents = reading.documents(["public.patient"])
+    assert conn.execute(
+        "select svc.audit_add_reads(%s::jsonb, null, null, null)", (json.dumps(documents),)
+    ).fetchone() == (1,)
+    row = conn.execute(
+        "select after_data -> 'records', jsonb_array_length(after_data -> 'keys') + (after_data -> 'more')::integer"
+        "  from svc.audit_logs where table_name = 'svc.audit_reads' order by id desc limit 1"
+    ).fetchone()
+    assert row == (MOST_KEYS, MOST_KEYS)
 
 
 def test_the_function_takes_no_table_that_is_not_marked_and_no_other_way(conn: psycopg.Connection[Any]) -> None:

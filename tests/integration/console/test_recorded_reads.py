@@ -124,6 +124,14 @@ def test_each_answer_about_a_record_is_recorded_with_its_key(
     assert "Inez" not in str(read)
 
 
+def test_a_refusal_that_names_a_record_is_recorded(client: httpx.Client, conn: psycopg.Connection[Any]) -> None:
+    first = client.get("/audit/records/patient/1").json()["data"][-1]["id"]  # its insert, which an update followed
+    answers: list[httpx.Response] = []
+    [read] = news(conn, lambda: answers.append(client.get(f"/audit/entries/{first}/revert")))
+    assert_problem(answers[0], 409, "cannot_be_reverted")
+    assert read["keys"] == ["1"]
+
+
 def test_a_list_has_one_entry_with_all_keys_and_no_values_of_searches(
     client: httpx.Client, conn: psycopg.Connection[Any]
 ) -> None:
@@ -208,6 +216,18 @@ def test_a_tenant_sees_its_own_reads_alone(client: httpx.Client, conn: psycopg.C
     assert len(client.get("/audit/records/patient/1/reads").json()["data"]) > len(found)
 
 
+def test_an_entry_of_another_tenant_is_not_among_the_reads_of_whoever_tries_its_number(
+    client: httpx.Client, conn: psycopg.Connection[Any]
+) -> None:
+    other = client.get("/audit/records/patient/2").json()["data"][0]["id"]
+    made = api_tokens.add(conn, "acme-guesses", permission="read", tenant="acme").token
+    own = {"Authorization": f"Bearer {made}"}
+    for path in (f"/account/suggestions?q={other}", f"/audit/entries/{other}", f"/audit/entries?around={other}"):
+        assert news(conn, lambda path=path: client.get(path, headers=own)) == [], path
+    [read] = news(conn, lambda: client.get(f"/account/suggestions?q={other}"))
+    assert read["keys"] == ["2"]
+
+
 def test_a_read_is_no_news_of_live_pages(client: httpx.Client, conn: psycopg.Connection[Any]) -> None:
     from svc_pg.console.audit_log.newest import NEWEST
 
@@ -222,6 +242,20 @@ def test_a_read_is_no_news_of_live_pages(client: httpx.Client, conn: psycopg.Con
     assert conn.execute("select max(xact_id)::text from svc.audit_logs").fetchone() != number
     with psycopg.connect(conn.info.dsn, autocommit=True) as other:
         assert other.execute(NEWEST).fetchone() == number
+
+
+def test_many_reads_hide_no_change_from_live_pages(conn: psycopg.Connection[Any]) -> None:
+    from svc_pg.console.audit_log.newest import NEWEST
+
+    with conn.transaction(), audit.actor(conn, "ann"):
+        conn.execute("insert into note values (3, 'z')")
+    number = conn.execute("select max(xact_id)::text from svc.audit_logs").fetchone()
+    read = '[{"table": "public.patient", "through": "api"}]'
+    conn.execute(
+        "select svc.audit_add_reads(%s::jsonb, null, null, null) from generate_series(1, 300)",
+        (read,),
+    )
+    wait_until(lambda: conn.execute(NEWEST).fetchone() == number, "the entry is settled")
 
 
 def test_a_read_is_no_change_of_its_record(client: httpx.Client, conn: psycopg.Connection[Any]) -> None:
