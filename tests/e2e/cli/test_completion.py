@@ -15,7 +15,7 @@ CONFIG = """
 CASES = [
     ("uni", ["uninstall"]),
     ("worker --met", ["--metrics-port", "--metrics-host"]),
-    ("log --operation ", ["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL"]),
+    ("log --operation ", ["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]),
     ("webhooks deliveries --status p", ["pending"]),
     ("webhooks add --config missing.toml --event ", []),
 ]
