@@ -11,10 +11,12 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
+from svc_pg.audit import SealKey
 from svc_pg.audit.reads.reading import MOST_KEYS, Reading, bounded_question, reading_through
 from svc_pg.errors import ConfigError, ReadNotRecordedError
 from tests.support.commands import svc_pg
 from tests.support.postgres import new_database
+from tests.support.rebuilt import rebuilt
 from tests.support.tables import create_and_audit
 
 CONFIG = Config()
@@ -212,6 +214,35 @@ def test_commands_are_recorded_with_the_user_of_the_machine(installed: str, tmp_
     assert told.count("command") == 3
     assert "perhaps this one" in told
     assert '"export"' in told or "export" in told
+
+
+def test_reads_are_sealed_and_change_nothing_of_what_the_log_tells_of_rows(postgres: str, template: str) -> None:
+    key = SealKey.new("s1")
+    with new_database(postgres, template=template) as conninfo:
+        create_and_audit(conninfo, DDL, CONFIG)
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            conn.execute("insert into patient values ('1', 'Ines'), ('ines@mail.example', 'Ines')")
+            for record in ("1", "ines@mail.example"):
+                audit.history("patient", record).list(conn)
+            conn.execute("update patient set name = 'Inez'")
+            assert number(conn) == 2
+            audit.seal(conn, key=key)
+            verified = audit.verify(conn, public_keys=key.public)
+            assert verified.is_intact
+            assert (verified.entries, verified.unsealed) == (6, 0)
+            exported = io.BytesIO()
+            audit.export(conn, audit.query(), out=exported)
+            sql, found = rebuilt(exported.getvalue(), table="public.patient")
+            assert found.rows == 2
+            assert sql.count(b"Inez") == 2
+            assert audit.reconcile(conn, CONFIG).is_whole
+            conn.execute("delete from patient where id <> '1'")
+            audit.erase(conn, "patient", "ines@mail.example")
+            rows = conn.execute("select to_json(a)::text from svc.audit_logs a where operation = 'READ'").fetchall()
+            assert len(rows) >= 3
+            assert not any("ines@" in row for (row,) in rows)
+            audit.seal(conn, key=key)
+            assert audit.verify(conn, public_keys=key.public).is_intact
 
 
 def test_sqlite_refuses_the_mark(tmp_path: Any) -> None:
