@@ -230,6 +230,14 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
         assert writer.get(f"/deliveries/change?{wrong}").status_code == 422
 
 
+def test_no_endpoint_is_said_to_need_attention_only_if_that_was_asked(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("truncate svc.webhook_endpoints, svc.webhook_deliveries cascade")
+    for asked, is_said in (("true", True), ("false", False)):
+        page = reader.get(f"/endpoints?needsAttention={asked}").text
+        assert ("No endpoint needs attention" in page, "No endpoint matches" in page) == (is_said, not is_said)
+
+
 @pytest.mark.usefixtures("endpoint")
 def test_a_change_reaches_those_alone_that_were_counted(writer: Browser, installed: str) -> None:
     failed, canceled, other = [send(installed, tenant=tenant) for tenant in ("acme", "acme", "beta")]

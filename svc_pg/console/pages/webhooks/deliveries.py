@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages import asking
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
+from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
@@ -71,7 +71,10 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "status": wanted.get("status", ""),
         "filters": filters,
         "chips": chips(
-            filters, WORDS, without=_IN_FORM, shown={"endpointId": endpoint_names[0]} if endpoint_names else {}
+            filters,
+            WORDS,
+            without=fields_of(request, _IN_FORM),
+            shown={"endpointId": endpoint_names[0]} if endpoint_names else {},
         ),
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
         "periods": PERIODS,
