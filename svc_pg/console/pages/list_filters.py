@@ -32,6 +32,11 @@ def in_lists(filters: Mapping[str, str]) -> dict[str, list[str]]:
     return {name: [value] for name, value in filters.items()}
 
 
+def fields_of(request: PageRequest, names: Collection[str]) -> Sequence[str]:
+    """The filters that are fields of a form: the tenant is none for its own session, which has nothing else."""
+    return [name for name in names if name != "tenant" or request.person.tenant is None]
+
+
 def chips(
     filters: Mapping[str, str],
     words: Mapping[str, str],

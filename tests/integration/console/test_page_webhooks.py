@@ -8,6 +8,7 @@ from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import psycopg
@@ -227,6 +228,38 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
     assert "None of them waits" in writer.get(f"/deliveries/change?do=cancel&id={ids[0]}").text
     for wrong in ("do=delete&tenant=acme", "tenant=acme", "do=retry&id=x", "do=cancel&since=rubbish"):
         assert writer.get(f"/deliveries/change?{wrong}").status_code == 422
+
+
+def test_no_endpoint_is_said_to_need_attention_only_if_that_was_asked(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("truncate svc.webhook_endpoints, svc.webhook_deliveries cascade")
+    for asked, is_said in (("true", True), ("false", False)):
+        page = reader.get(f"/endpoints?needsAttention={asked}").text
+        assert ("No endpoint needs attention" in page, "No endpoint matches" in page) == (is_said, not is_said)
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_change_reaches_those_alone_that_were_counted(writer: Browser, installed: str) -> None:
+    failed, canceled, other = [send(installed, tenant=tenant) for tenant in ("acme", "acme", "beta")]
+    for delivery in (failed, other):
+        fail(installed, delivery)
+    writer.post("/deliveries/change", {"do": "cancel", "id": [canceled]})
+    question = f"ids:{failed},{canceled},{other} tenant:acme"
+    listed = writer.get(f"/deliveries?q={quote(question)}").text
+    [link] = re.findall(r'href="([^"]+)">(?:<svg[^>]*>.*?</svg>)?Send the failed one again', listed)
+    confirm = unescape(link).partition("/ui")[2]
+    asked = writer.get(confirm).text
+    assert "Send 1 delivery again?" in asked
+    assert f"/deliveries/{failed}" in asked
+    [back] = re.findall(r'href="([^"]+)">Keep it as it is', asked)
+    assert parse_qs(urlsplit(unescape(back)).query) == {
+        "ids": [f"{failed},{canceled},{other}"], "tenant": ["acme"], "status": ["failed"],
+    }  # fmt: skip
+    fields = hidden(writer, confirm)
+    writer.post("/deliveries/change", {name: fields[name] for name in ("do", "status", "ids", "tenant")})
+    with psycopg.connect(installed) as conn:
+        states = dict(conn.execute("select id::text, status from svc.webhook_deliveries").fetchall())
+    assert [states[each] for each in (failed, canceled, other)] == ["pending", "canceled", "failed"]
 
 
 @pytest.mark.usefixtures("endpoint")

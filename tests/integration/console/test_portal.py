@@ -566,6 +566,22 @@ def test_a_customer_reads_why_a_delivery_waits_and_no_name_of_the_operators_mach
     assert told["sentence"].startswith("Worker machine 7 has been sending it since")
 
 
+@pytest.mark.parametrize("list_", ["deliveries", "messages", "endpoints"])
+def test_a_question_is_of_the_own_tenant_and_the_fields_keep_it(client: httpx.Client, list_: str) -> None:
+    customer = entered(client)
+    for question in ("tenant:", "tenant:g", "endpoint:", "endpoint:glob"):
+        offered = customer.get(f"{list_}/offers?q={question}")
+        assert offered.status_code == 200
+        assert "globex" not in offered.text
+        is_known = question == "tenant:" or (list_, question) == ("deliveries", "endpoint:")
+        assert offered.text.count('role="option"') == is_known
+    leads_to = customer.ask("GET", f"{list_}?q=tenant:globex event:order.paid").headers["location"]
+    page = customer.get(leads_to).text
+    assert '<a class="main"' not in page
+    [form] = re.findall(r'<form class="filter".*?</form>', page, re.DOTALL)
+    assert '<input type="hidden" name="tenant" value="globex">' in form
+
+
 def test_hostile_texts_are_inert(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
         for text in HOSTILE:

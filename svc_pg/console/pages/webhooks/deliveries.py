@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages import asking
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
+from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
@@ -30,6 +30,8 @@ WORDS: Final = words_of(DeliveryFilter)
 KEYS: Final = vocabulary(DeliveryFilter)
 _IN_FORM: Final = ("status", "event", "tenant", "since")
 _SHOWN: Final = 5
+_SELECTED: Final = "id"
+"""The field of a selected delivery."""
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -69,7 +71,10 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "status": wanted.get("status", ""),
         "filters": filters,
         "chips": chips(
-            filters, WORDS, without=_IN_FORM, shown={"endpointId": endpoint_names[0]} if endpoint_names else {}
+            filters,
+            WORDS,
+            without=fields_of(request, _IN_FORM),
+            shown={"endpointId": endpoint_names[0]} if endpoint_names else {},
         ),
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
         "periods": PERIODS,
@@ -83,17 +88,16 @@ async def deliveries_page(request: PageRequest) -> Answer:
 async def confirm(request: PageRequest) -> Answer:
     """The number of deliveries that a change would reach, and the button that makes it."""
     needs_write(request)
-    verb, body = _change(request.query.get("do")), _body(request.query)
+    verb, chosen = _change(request.query.get("do")), _chosen(request.query)
+    body = _body(chosen)
     counted = await _post(request, verb, body | {"dryRun": True}) if body else BulkResult(0, is_complete=True)
     values = {
         "change": verb,
         "counted": counted,
-        "fields": _fields(body),
-        "filters": [
-            (WORDS[name], await _word(request, name, str(value))) for name, value in body.items() if name != "ids"
-        ],
-        "rows": await _first(request, body),
-        "back": request.url("deliveries", query=_query(body)),
+        "fields": [(name, value) for name, values in chosen.items() for value in values],
+        "filters": [(WORDS[name], await _word(request, name, value)) for name, value in _filters(chosen).items()],
+        "rows": await _first(request, _filters(chosen)),
+        "back": request.url("deliveries", query=_filters(chosen)),
     }
     return Html("deliveries_change", values)
 
@@ -101,11 +105,11 @@ async def confirm(request: PageRequest) -> Answer:
 async def change(request: PageRequest) -> Answer:
     """Change the deliveries, 10,000 at most; if there are more, ask again for the rest."""
     needs_write(request)
-    verb, body = _change(request.form.get("do")), _body(request.form)
-    changed = await _post(request, verb, body)
+    verb, chosen = _change(request.form.get("do")), _chosen(request.form)
+    changed = await _post(request, verb, _body(chosen))
     if changed.is_complete:
-        return SeeOther(request.url("deliveries", query=_query(body)))
-    return SeeOther(request.url("deliveries", "change", query={"do": verb} | _query(body)))
+        return SeeOther(request.url("deliveries", query=_filters(chosen)))
+    return SeeOther(request.url("deliveries", "change", query={"do": [verb], **chosen}))
 
 
 async def rows(request: PageRequest, deliveries: Sequence[Delivery]) -> Sequence[Row]:
@@ -129,11 +133,11 @@ def _row(delivery: Delivery, endpoint: Endpoint | None, message: Message | None)
     return Row(delivery, endpoint, message.tenant, message.summary or message.key or "")
 
 
-async def _first(request: PageRequest, body: Mapping[str, object]) -> Sequence[Row]:
+async def _first(request: PageRequest, filters: Mapping[str, str]) -> Sequence[Row]:
     """The latest of the deliveries that a change would reach, if their state says which these are."""
-    if "ids" in body or body.get("status") not in ("failed", "canceled"):
+    if filters.get("status") not in ("failed", "canceled"):
         return []
-    query = {**_query(body), "limit": str(_SHOWN)}
+    query = {**filters, "limit": str(_SHOWN)}
     return await rows(request, (await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data)
 
 
@@ -173,24 +177,26 @@ def _change(text: str | None) -> Change:
             raise Problem(422, "invalid_parameter", "Choose to send deliveries again, or to cancel them.")
 
 
-def _body(given: QueryParams) -> dict[str, object]:
-    """The deliveries that were selected, or those that the filters match."""
-    if ids := given.getlist("id"):
-        return {"ids": ids}
-    chosen = {name: given[name] for name in WORDS if given.get(name)}
-    return chosen | ({"ids": chosen["ids"].split(",")} if "ids" in chosen else {})
+def _chosen(given: QueryParams) -> Mapping[str, Sequence[str]]:
+    """The deliveries that were selected, as ``id``, or else the filters of all that are meant, as an address has them.
+
+    The form that asks has the same fields, so a change reaches those that were counted.
+    """
+    if ids := given.getlist(_SELECTED):
+        return {_SELECTED: ids}
+    return {name: [given[name]] for name in WORDS if given.get(name)}
 
 
-def _fields(body: Mapping[str, object]) -> Sequence[tuple[str, str]]:
-    ids = body.get("ids")
-    if isinstance(ids, list):
-        return [("id", each) for each in ids]
-    return [(name, str(value)) for name, value in body.items()]
+def _filters(chosen: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The filters of the list of them; selected deliveries have none."""
+    return {name: values[0] for name, values in chosen.items() if name != _SELECTED}
 
 
-def _query(body: Mapping[str, object]) -> dict[str, str | Sequence[str]]:
-    """The filters as the address of the list has them; selected deliveries have none."""
-    return {name: str(value) for name, value in body.items() if name != "ids"}
+def _body(chosen: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    if _SELECTED in chosen:
+        return {"ids": chosen[_SELECTED]}
+    filters = _filters(chosen)
+    return filters | ({"ids": filters["ids"].split(",")} if "ids" in filters else {})
 
 
 async def _post(request: PageRequest, change: Change, body: Mapping[str, object]) -> BulkResult:

@@ -1,11 +1,10 @@
 """The page Messages: the events that were sent, each with the way to its deliveries."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from svc_pg.console.pages import asking
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
+from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.webhooks.deliveries import PERIODS
@@ -35,7 +34,7 @@ async def messages_page(request: PageRequest) -> Answer:
     values = {
         "page": page,
         "filters": filters,
-        "chips": chips(filters, WORDS, without=_shown_in_form(request, filters)),
+        "chips": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
         "bar": asking.bar(request, KEYS, in_lists(filters)),
         "periods": PERIODS,
         "problem": problem,
@@ -43,8 +42,3 @@ async def messages_page(request: PageRequest) -> Answer:
     if problem is None:
         return Html("messages", values)
     return Html("messages", values, problem.status, headers_of(problem))
-
-
-def _shown_in_form(request: PageRequest, filters: Mapping[str, str]) -> list[str]:
-    """The filters that are fields; the tenant is none for its own session, which has nothing else."""
-    return [name for name in _IN_FORM if name in filters and (name != "tenant" or request.person.tenant is None)]
