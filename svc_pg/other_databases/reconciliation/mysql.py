@@ -19,7 +19,7 @@ from svc_pg.other_databases.capture.mysql.triggers import capture_objects
 from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.log.statements import PARAM, stated
-from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
+from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of, value_of_row
 from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index
 from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
@@ -90,7 +90,9 @@ class MySqlSide:
         with pinned(self.conn) as self.server:
             [(zone,)] = rows(self.conn, "select @@time_zone")
             waits = "set time_zone = '+00:00', lock_wait_timeout = %s, innodb_lock_wait_timeout = %s"
-            execute(self.conn, waits, (_PATIENCE, _PATIENCE))
+            # a key may be a day that is none, and the server refuses to compare it otherwise
+            days = ", sql_mode = concat(@@sql_mode, ',ALLOW_INVALID_DATES')"
+            execute(self.conn, waits + days, (_PATIENCE, _PATIENCE))
             try:
                 yield
             finally:
@@ -353,13 +355,13 @@ class MySqlTableSide:
         return found
 
     def _params_beyond(self, key: RowKey) -> list[object]:
-        *others, last = [mysql_value(text, column) for text, column in zip(key, self.row_key, strict=True)]
+        *others, last = [value_of_row(text, column) for text, column in zip(key, self.row_key, strict=True)]
         return [*(value for value in others for _ in range(2)), last]
 
     def _params(self, key: RowKey) -> list[object]:
         """Those of ``_here``."""
         return [
-            mysql_value(text, column)
+            value_of_row(text, column)
             for text, column in zip(key, self.row_key, strict=True)
             for _ in range(2 if column.is_listed else 1)
         ]
