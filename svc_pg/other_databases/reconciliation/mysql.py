@@ -12,6 +12,7 @@ from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.database.dbapi import DbApiConnection, execute, rows
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.statements import statement
 from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
 from svc_pg.other_databases.capture.mysql.expressions import MySql
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
@@ -56,12 +57,9 @@ select (select max(id) from svc.audit_logs where table_name = %s and record_id =
 _TRUNCATED: Final[LiteralString] = """
 select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and record_id is null and operation = 'TRUNCATE'
 """
-_PURGED: Final[LiteralString] = """
-select max(json_unquote(json_extract(before_data, '$.before')))
-  from svc.audit_logs
- where table_name = 'svc.audit_logs' and operation = 'DELETE' and label = 'audit log purged'
-   and json_unquote(json_extract(before_data, '$.table')) = %s
-"""
+_PURGED: Final = statement("mysql/queries/purged_before.sql")
+_KNOWS_ENDS: Final = statement("mysql/queries/knows_ends.sql")
+_OLDER: Final = "the log is of an older svc-pg, and cannot say that a record is gone; run svc-pg install"
 _PLAIN: Final = (None, "utf8mb4")
 """The character sets of a column whose values are compared with any text."""
 
@@ -106,9 +104,11 @@ class MySqlSide:
         found = {}
         for name, (table, rules) in audited_tables(self.conn, self._server, config)[0].items():
             wanted = capture_objects(dialect, table, rules)
+        knows_ends = bool(rows(self.conn, _KNOWS_ENDS))
             is_installed = all(installed.get(each.identity) == each.source_sha256 for each in wanted)
             side = MySqlTableSide.of(table, rules, is_mariadb=self._server.is_mariadb)
-            found[str(name)] = AuditedSide(side, side.problem(is_installed=is_installed))
+            problem = side.problem(is_installed=is_installed) if knows_ends else _OLDER
+            found[str(name)] = AuditedSide(side, problem)
         return found
 
     def default_schema(self) -> str:
