@@ -17,6 +17,7 @@ from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, 
 from svc_pg.other_databases.capture.mysql.expressions import MySql
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
 from svc_pg.other_databases.capture.mysql.triggers import capture_objects
+from svc_pg.other_databases.log.driver_errors import is_too_long
 from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.log.statements import PARAM, stated
@@ -33,6 +34,8 @@ _TRUE: Final = sql("1 = 1")
 _ENDS: Final = ("DELETE", "GONE", "TRUNCATE")
 _PATIENCE: Final = 2
 """The most seconds to wait for a lock of a row, and for another repair or install."""
+COUNTING: Final = 3
+"""The most seconds to count the rows without a key."""
 _AT_ONCE: Final = 100
 """The keys of several columns to look for in one statement."""
 _SNAPSHOT: Final[Sequence[LiteralString]] = (
@@ -101,10 +104,10 @@ class MySqlSide:
         """The audited tables by name."""
         dialect = MySql(self._server.is_mariadb)
         installed = {identity: note.source_sha256 for (_, identity), (_, note) in recorded_objects(self.conn).items()}
+        knows_ends = bool(rows(self.conn, _KNOWS_ENDS))
         found = {}
         for name, (table, rules) in audited_tables(self.conn, self._server, config)[0].items():
             wanted = capture_objects(dialect, table, rules)
-        knows_ends = bool(rows(self.conn, _KNOWS_ENDS))
             is_installed = all(installed.get(each.identity) == each.source_sha256 for each in wanted)
             side = MySqlTableSide.of(table, rules, is_mariadb=self._server.is_mariadb)
             problem = side.problem(is_installed=is_installed) if knows_ends else _OLDER
@@ -189,12 +192,17 @@ class MySqlTableSide:
         if not locks:
             yield stated(self._rendered("opened"))
 
-    def unkeyed(self) -> Effects[int]:
-        """Those with a null in a unique index."""
+    def unkeyed(self) -> Effects[int | None]:
+        """Those with a null in a unique index, which no index may find."""
         if not self.nullable:
             return 0
         here = chained(" or ", [sql("{} is null", self._name(column)) for column in self.nullable])
-        [[number]] = yield stated(self._rendered("unkeyed", here=here))
+        try:
+            [[number]] = yield stated(self._rendered("unkeyed", here=here, seconds=COUNTING))
+        except Exception as error:
+            if not is_too_long(error):
+                raise
+            return None
         return int(number)
 
     def last(self) -> Effects[RowKey | None]:

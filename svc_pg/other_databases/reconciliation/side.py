@@ -57,8 +57,8 @@ class TableSide(Protocol):
         Unless it ``locks`` rows, the table is not emptied from now on until the transaction ends.
         """
 
-    def unkeyed(self) -> Effects[int]:
-        """The number of rows that ``rows`` never gives, because their key is null."""
+    def unkeyed(self) -> Effects[int | None]:
+        """The number of rows that ``rows`` never gives, because their key is null; None if it takes too long."""
 
     def last(self) -> Effects[RowKey | None]:
         """The last row in the order of their keys; None if there is none."""

@@ -16,7 +16,7 @@ from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.config import Config
 from svc_pg.database.dbapi import rows
 from svc_pg.errors import QueryError, TransactionError, UnknownTableError
-from svc_pg.other_databases.reconciliation import table_comparison
+from svc_pg.other_databases.reconciliation import mysql, table_comparison
 from svc_pg.other_databases.reconciliation.mysql import MySqlTableSide
 from svc_pg.other_databases.schema.mysql.backfill import backfill
 from svc_pg.other_databases.schema.mysql.install import install
@@ -479,7 +479,46 @@ def test_rows_with_a_null_in_a_configured_key(shop: Connection, key: list[str]) 
     assert [kind for _, kind, _ in compared(shop, config)] == ["gone"] * (3 if not unkeyed else 4 - unkeyed)
 
 
+def test_a_log_of_an_older_install_is_a_problem(shop: Connection) -> None:
+    """Without GONE, a repair would end half way."""
+    config = audited(shop, TABLE)
+    operations = "enum('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT'"
+    run(shop, "insert into t values (1, 'a', 1)")
+    run(shop, f"alter table svc.audit_logs modify operation {operations}) not null")
+    [table] = audit.reconcile(shop, config, repair=True).tables
+    assert table.problem == "the log is of an older svc-pg, and cannot say that a record is gone; run svc-pg install"
+    run(shop, f"alter table svc.audit_logs modify operation {operations}, 'GONE') not null")
+    assert audit.reconcile(shop, config, repair=True).is_whole
+
+
+def test_rows_without_a_key_are_counted_within_a_time(shop: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = audited(
+        shop, "create table t (id int primary key, a varchar(9), b varchar(9), unique (a, b))", key=["a", "b"]
+    )
+    run(
+        shop,
+        "insert into t with recursive s (i) as (select 1 union all select i + 1 from s where i < 1000)"
+        " select i, i, null from s",
+    )
+    rendered = MySqlTableSide._rendered
+
+    def endless(self: MySqlTableSide, template: str, **values: Any) -> str:
+        text = rendered(self, template, **values)
+        return text + " or sleep(1)" if template == "unkeyed" else text
+
+    run(shop, "update t set b = 'x'")
+    with monkeypatch.context() as patch:
+        patch.setattr(MySqlTableSide, "_rendered", endless)
+        patch.setattr(mysql, "COUNTING", 1)
+        found = audit.reconcile(shop, config)
+    [table] = found.tables
+    assert (table.problem, table.rows, found.differences) == (None, 1000, [])
+    assert [note for note in table.notes if "too long to count" in note]
+    assert not [note for note in audit.reconcile(shop, config).tables[0].notes if "too long" in note]
+
+
 FORGED = ["😀", "é", "?", "NaN", "Infinity", "1e400", "9" * 5000, "2026-02-31", "2026-13-01", "99:99:99", "::", "", "-"]
+FORGED += ["2026-02-31T00:00:00", "2026-02-31T00:00:00+00:00", "2026-04-32"]
 
 
 IN_CHARSETS = [f"varchar(90) character set {name}" for name in ("latin1", "ascii", "utf8mb3")]
@@ -518,7 +557,6 @@ def test_an_entry_whose_record_no_row_can_have_stops_nothing(shop: Connection, k
 
 
 @contextmanager
-FORGED += ["2026-02-31T00:00:00", "2026-02-31T00:00:00+00:00", "2026-04-32"]
 def noting(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, Any]]]:
     """Enter to get the statements that are sent meanwhile, with their parameters."""
     asked: list[tuple[str, Any]] = []
