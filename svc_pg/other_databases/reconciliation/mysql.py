@@ -22,7 +22,7 @@ from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of, value_of_row
-from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index
+from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index, too_large
 from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
 from svc_pg.other_databases.schema.mysql.target import audited_tables
@@ -247,6 +247,8 @@ class MySqlTableSide:
         """One row and its image."""
         found = yield stated(self._rendered("row", here=self._here()), *self._params(key))
         for record, is_wanted, image in found:
+            if image is None:  # the server gives NULL with a warning
+                raise too_large(record)
             return Row(key, record, bool(is_wanted), is_suspect=True), image
         return None
 

@@ -479,6 +479,22 @@ def test_rows_with_a_null_in_a_configured_key(shop: Connection, key: list[str]) 
     assert [kind for _, kind, _ in compared(shop, config)] == ["gone"] * (3 if not unkeyed else 4 - unkeyed)
 
 
+def test_a_row_above_the_packet_of_the_server_is_a_problem(shop: Connection) -> None:
+    """The server gives no image of it, with which nothing differs."""
+    names = [f"c{number}" for number in range(30)]
+    config = audited(shop, f"create table t (id int primary key, {', '.join(f'{name} longtext' for name in names)})")
+    run(shop, "insert into t (id, c0) values (1, 'a')")
+    with unseen(shop, config):
+        run(shop, "update t set " + ", ".join(f"{name} = repeat('x', 900000)" for name in names))
+    for repair in (False, True):
+        [table] = audit.reconcile(shop, config, repair=repair).tables
+        assert table.problem is not None
+        assert "max_allowed_packet" in table.problem
+    with unseen(shop, config):
+        run(shop, "update t set c0 = 'b', " + ", ".join(f"{name} = null" for name in names[1:]))
+    assert compared(shop, config) == [("1", "differs", ["c0"])]
+
+
 def test_a_log_of_an_older_install_is_a_problem(shop: Connection) -> None:
     """Without GONE, a repair would end half way."""
     config = audited(shop, TABLE)
