@@ -8,8 +8,10 @@ from typing import Final, Literal
 from svc_pg.audit.log.reconciliation import Difference
 
 Count = Literal[
-    "rows", "unrecorded", "missing", "differing", "erased", "unknown", "unkeyed", "records", "gone", "lost", "repaired"
-]
+    "rows", "unrecorded", "missing", "differing", "erased", "unknown", "unkeyed", "uncounted", "records", "gone",
+    "lost", "repaired",
+]  # fmt: skip
+"""``uncounted`` is 1 if it is not known how many rows are unkeyed."""
 
 _REPAIRABLE: Final[tuple[Count, ...]] = ("unrecorded", "missing", "differing", "unknown", "gone", "lost")
 _OF_RECORDS: Final[tuple[Count, ...]] = ("records", "gone", "lost")

@@ -17,6 +17,7 @@ _DENIED: Final = frozenset({1044, 1142, 1143})
 _PROCESS: Final = 1227
 _READ_ONLY: Final = frozenset({1290, 1792, 1836, 1142, 1143})
 _LOST: Final = frozenset({0, 2006, 2013, 2055})
+_TOO_LONG: Final = frozenset({1969, 3024})
 
 
 @contextmanager
@@ -50,6 +51,11 @@ def cannot_write(error: BaseException) -> bool:
     return (
         isinstance(error, AccessError) or number in _READ_ONLY or name.startswith("SQLITE_READONLY") or is_busy(error)
     )
+
+
+def is_too_long(error: BaseException) -> bool:
+    """True if a statement took longer than it may."""
+    return error_number(error) in _TOO_LONG
 
 
 def problem_of(error: BaseException) -> str | None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final, assert_never
 
+from svc_pg.errors import ConflictError
 from svc_pg.other_databases.capture.capture_dialect import Kind
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn
 
@@ -109,7 +110,8 @@ def mysql_value(text: str, column: MySqlColumn) -> object | None:
             case "bits":
                 return int(text, 2) if _BITS.fullmatch(text) else None
             case "datetime" | "timestamp":
-                return text.removesuffix("+00:00").replace("T", " ") if _is_moment(text) else None
+                is_valid = _is_moment(text, is_real=column.kind == "timestamp")
+                return text.removesuffix("+00:00").replace("T", " ") if is_valid else None
             case "date":
                 return text if _is_day(text) else None
             case "time":
@@ -122,6 +124,14 @@ def mysql_value(text: str, column: MySqlColumn) -> object | None:
         return None
 
 
+def value_of_row(text: str, column: MySqlColumn) -> object:
+    """The value of a row's key. Raises ConflictError if it is one that no parameter can have: it would be skipped."""
+    value = mysql_value(text, column)
+    if value is None:
+        raise ConflictError(f"{column.name} is part of the key, and a row has a value that cannot be looked for")
+    return value
+
+
 def _number(text: str, *, is_float: bool) -> object | None:
     """A number that the server reads as one; it has no NaN, no infinity and none of hundreds of digits."""
     if not _NUMBER.fullmatch(text):
@@ -130,15 +140,18 @@ def _number(text: str, *, is_float: bool) -> object | None:
     return number if math.isfinite(number) else None
 
 
-def _is_moment(text: str) -> bool:
+def _is_moment(text: str, *, is_real: bool) -> bool:
     day, _, time = text.removesuffix("+00:00").partition("T")
-    return _is_day(day) and _OF_DAY.fullmatch(time) is not None
+    return _is_day(day, is_real=is_real) and _OF_DAY.fullmatch(time) is not None
 
 
-def _is_day(text: str) -> bool:
-    """True of a day that the server takes, also one with zeros: it refuses to compare any other with a column."""
+def _is_day(text: str, *, is_real: bool = False) -> bool:
+    """True of a day that the server takes, also of one with zeros: it refuses to compare any other with a column.
+
+    With ALLOW_INVALID_DATES it takes February 31, but not in a timestamp, which ``is_real``.
+    """
     found = _DAY.fullmatch(text)
-    if found is None:
-        return False
+    if found is None or not is_real:
+        return found is not None
     year, month, day = map(int, found.groups())
     return month == 0 or day <= monthrange(year or 4, month)[1]

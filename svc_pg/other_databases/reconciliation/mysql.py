@@ -12,15 +12,17 @@ from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.database.dbapi import DbApiConnection, execute, rows
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.statements import statement
 from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
 from svc_pg.other_databases.capture.mysql.expressions import MySql
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
 from svc_pg.other_databases.capture.mysql.triggers import capture_objects
+from svc_pg.other_databases.log.driver_errors import is_too_long
 from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.log.statements import PARAM, stated
-from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
-from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index
+from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of, value_of_row
+from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index, too_large
 from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
 from svc_pg.other_databases.schema.mysql.target import audited_tables
@@ -32,6 +34,8 @@ _TRUE: Final = sql("1 = 1")
 _ENDS: Final = ("DELETE", "GONE", "TRUNCATE")
 _PATIENCE: Final = 2
 """The most seconds to wait for a lock of a row, and for another repair or install."""
+COUNTING: Final = 3
+"""The most seconds to count the rows without a key."""
 _AT_ONCE: Final = 100
 """The keys of several columns to look for in one statement."""
 _SNAPSHOT: Final[Sequence[LiteralString]] = (
@@ -56,12 +60,9 @@ select (select max(id) from svc.audit_logs where table_name = %s and record_id =
 _TRUNCATED: Final[LiteralString] = """
 select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and record_id is null and operation = 'TRUNCATE'
 """
-_PURGED: Final[LiteralString] = """
-select max(json_unquote(json_extract(before_data, '$.before')))
-  from svc.audit_logs
- where table_name = 'svc.audit_logs' and operation = 'DELETE' and label = 'audit log purged'
-   and json_unquote(json_extract(before_data, '$.table')) = %s
-"""
+_PURGED: Final = statement("mysql/queries/purged_before.sql")
+_KNOWS_ENDS: Final = statement("mysql/queries/knows_ends.sql")
+_OLDER: Final = "the log is of an older svc-pg, and cannot say that a record is gone; run svc-pg install"
 _PLAIN: Final = (None, "utf8mb4")
 """The character sets of a column whose values are compared with any text."""
 
@@ -90,7 +91,9 @@ class MySqlSide:
         with pinned(self.conn) as self.server:
             [(zone,)] = rows(self.conn, "select @@time_zone")
             waits = "set time_zone = '+00:00', lock_wait_timeout = %s, innodb_lock_wait_timeout = %s"
-            execute(self.conn, waits, (_PATIENCE, _PATIENCE))
+            # a key may be a day that is none, and the server refuses to compare it otherwise
+            days = ", sql_mode = concat(@@sql_mode, ',ALLOW_INVALID_DATES')"
+            execute(self.conn, waits + days, (_PATIENCE, _PATIENCE))
             try:
                 yield
             finally:
@@ -101,12 +104,14 @@ class MySqlSide:
         """The audited tables by name."""
         dialect = MySql(self._server.is_mariadb)
         installed = {identity: note.source_sha256 for (_, identity), (_, note) in recorded_objects(self.conn).items()}
+        knows_ends = bool(rows(self.conn, _KNOWS_ENDS))
         found = {}
         for name, (table, rules) in audited_tables(self.conn, self._server, config)[0].items():
             wanted = capture_objects(dialect, table, rules)
             is_installed = all(installed.get(each.identity) == each.source_sha256 for each in wanted)
             side = MySqlTableSide.of(table, rules, is_mariadb=self._server.is_mariadb)
-            found[str(name)] = AuditedSide(side, side.problem(is_installed=is_installed))
+            problem = side.problem(is_installed=is_installed) if knows_ends else _OLDER
+            found[str(name)] = AuditedSide(side, problem)
         return found
 
     def default_schema(self) -> str:
@@ -187,12 +192,17 @@ class MySqlTableSide:
         if not locks:
             yield stated(self._rendered("opened"))
 
-    def unkeyed(self) -> Effects[int]:
-        """Those with a null in a unique index."""
+    def unkeyed(self) -> Effects[int | None]:
+        """Those with a null in a unique index, which no index may find."""
         if not self.nullable:
             return 0
         here = chained(" or ", [sql("{} is null", self._name(column)) for column in self.nullable])
-        [[number]] = yield stated(self._rendered("unkeyed", here=here))
+        try:
+            [[number]] = yield stated(self._rendered("unkeyed", here=here, seconds=COUNTING))
+        except Exception as error:
+            if not is_too_long(error):
+                raise
+            return None
         return int(number)
 
     def last(self) -> Effects[RowKey | None]:
@@ -237,6 +247,8 @@ class MySqlTableSide:
         """One row and its image."""
         found = yield stated(self._rendered("row", here=self._here()), *self._params(key))
         for record, is_wanted, image in found:
+            if image is None:  # the server gives NULL with a warning
+                raise too_large(record)
             return Row(key, record, bool(is_wanted), is_suspect=True), image
         return None
 
@@ -353,13 +365,13 @@ class MySqlTableSide:
         return found
 
     def _params_beyond(self, key: RowKey) -> list[object]:
-        *others, last = [mysql_value(text, column) for text, column in zip(key, self.row_key, strict=True)]
+        *others, last = [value_of_row(text, column) for text, column in zip(key, self.row_key, strict=True)]
         return [*(value for value in others for _ in range(2)), last]
 
     def _params(self, key: RowKey) -> list[object]:
         """Those of ``_here``."""
         return [
-            mysql_value(text, column)
+            value_of_row(text, column)
             for text, column in zip(key, self.row_key, strict=True)
             for _ in range(2 if column.is_listed else 1)
         ]

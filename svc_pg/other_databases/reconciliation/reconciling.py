@@ -24,6 +24,7 @@ from svc_pg.other_databases.reconciliation.side import AuditedSide, Side
 from svc_pg.other_databases.reconciliation.table_comparison import TableComparison, within
 
 _UNKEYED: Final = "the key is null or no valid text"
+_UNCOUNTED: Final = "rows with a null in the key are not compared; how many there are would take too long to count"
 
 
 def reconciling(
@@ -75,6 +76,7 @@ def _compared(
     differences += comparison.findings.differences
     is_complete = stopped is None and problem is None
     unkeyed = comparison.findings.counts["unkeyed"]
+    uncounted = [_UNCOUNTED] if comparison.findings.counts["uncounted"] else []
     told = notes(rules, was_conditional=was_conditional, once_ignored=once_ignored, large=side.sizes)
     report = report_of(
         name,
@@ -84,7 +86,7 @@ def _compared(
         until=(yield from _now(side)),
         purged_before=purged_before,
         postponed=[name] if comparison.postponed else [],
-        notes=[*told, *notes_of_rows(unkeyed, comparison.otherwise, why=_UNKEYED)],
+        notes=[*told, *uncounted, *notes_of_rows(unkeyed, comparison.otherwise, why=_UNKEYED)],
         is_compared=is_compared,
         is_complete=is_complete,
         problem=problem,

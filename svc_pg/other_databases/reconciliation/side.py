@@ -9,6 +9,7 @@ from typing import Any, LiteralString, Protocol
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.errors import ConflictError
 from svc_pg.other_databases.log.log_dialects import LogDialect
 
 RowKey = Sequence[Any]
@@ -57,8 +58,8 @@ class TableSide(Protocol):
         Unless it ``locks`` rows, the table is not emptied from now on until the transaction ends.
         """
 
-    def unkeyed(self) -> Effects[int]:
-        """The number of rows that ``rows`` never gives, because their key is null."""
+    def unkeyed(self) -> Effects[int | None]:
+        """The number of rows that ``rows`` never gives, because their key is null; None if it takes too long."""
 
     def last(self) -> Effects[RowKey | None]:
         """The last row in the order of their keys; None if there is none."""
@@ -97,6 +98,12 @@ def no_unique_index(rules: TableRules) -> str:
     """The problem of a table two of whose rows may have the same record."""
     columns = ", ".join(rules.key)
     return f"nothing tells its rows apart: no unique index of whole columns lies within the key ({columns})"
+
+
+def too_large(record: str) -> ConflictError:
+    """The problem of a table with a row whose image the server cannot make, so that it can be neither same nor not."""
+    hint = "raise max_allowed_packet of the server, or set max_value_bytes"
+    return ConflictError(f"the row {record[:100]} has an image above max_allowed_packet", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class TableComparison:
         """Compare the rows up to the last one of now: beside a quick writer, a table might have no end."""
         if after is None and not self.pace.is_over():
             unkeyed = yield from self._look(self.table.unkeyed())
-            self._found([], Counter({"unkeyed": unkeyed}))
+            self._found([], Counter({"uncounted": 1} if unkeyed is None else {"unkeyed": unkeyed}))
         upto = yield from self._look(self.table.last())
         if upto is None:
             return None

@@ -16,7 +16,7 @@ from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.config import Config
 from svc_pg.database.dbapi import rows
 from svc_pg.errors import QueryError, TransactionError, UnknownTableError
-from svc_pg.other_databases.reconciliation import table_comparison
+from svc_pg.other_databases.reconciliation import mysql, table_comparison
 from svc_pg.other_databases.reconciliation.mysql import MySqlTableSide
 from svc_pg.other_databases.schema.mysql.backfill import backfill
 from svc_pg.other_databases.schema.mysql.install import install
@@ -151,8 +151,8 @@ KEYS = [
     ("varbinary(20)", ["x'00ff'", "''", "'a'"]),
     ("binary(4)", ["x'00ff'", "'ab'"]),
     ("enum('z', 'a', 'm')", ["'a'", "'m'", "'z'"]),
-    ("date", ["'2026-01-02'", "'0000-00-00'"]),
-    ("datetime(6)", ["'2026-01-02 03:04:05.5'", "'0000-00-00 00:00:00'"]),
+    ("date", ["'2026-01-02'", "'0000-00-00'", "'2026-02-31'"]),
+    ("datetime(6)", ["'2026-01-02 03:04:05.5'", "'0000-00-00 00:00:00'", "'2026-02-30 00:00:00'"]),
     ("timestamp", ["'2026-01-02 03:04:05'", "'2026-10-25 00:30:00'"]),
     ("time", ["'-12:00:01'", "'99:00:00'"]),
     ("tinyint(1)", ["0", "1", "2"]),
@@ -165,7 +165,7 @@ KEYS = [
 @pytest.mark.parametrize("is_composite", [False, True])
 def test_keys_of_every_type(shop: Connection, key: str, values: list[str], *, is_composite: bool) -> None:
     names = "(b, k)" if is_composite else "(k)"
-    run(shop, "set sql_mode = ''")
+    run(shop, "set sql_mode = 'ALLOW_INVALID_DATES'")
     config = audited(shop, f"create table t (k {key}, b int not null default 7, a int, primary key {names})")
     for value in values:
         run(shop, f"insert into t (k, a) values ({value}, 1)")
@@ -479,7 +479,62 @@ def test_rows_with_a_null_in_a_configured_key(shop: Connection, key: list[str]) 
     assert [kind for _, kind, _ in compared(shop, config)] == ["gone"] * (3 if not unkeyed else 4 - unkeyed)
 
 
+def test_a_row_above_the_packet_of_the_server_is_a_problem(shop: Connection) -> None:
+    """The server gives no image of it, with which nothing differs."""
+    names = [f"c{number}" for number in range(30)]
+    config = audited(shop, f"create table t (id int primary key, {', '.join(f'{name} longtext' for name in names)})")
+    run(shop, "insert into t (id, c0) values (1, 'a')")
+    with unseen(shop, config):
+        run(shop, "update t set " + ", ".join(f"{name} = repeat('x', 900000)" for name in names))
+    for repair in (False, True):
+        [table] = audit.reconcile(shop, config, repair=repair).tables
+        assert table.problem is not None
+        assert "max_allowed_packet" in table.problem
+    with unseen(shop, config):
+        run(shop, "update t set c0 = 'b', " + ", ".join(f"{name} = null" for name in names[1:]))
+    assert compared(shop, config) == [("1", "differs", ["c0"])]
+
+
+def test_a_log_of_an_older_install_is_a_problem(shop: Connection) -> None:
+    """Without GONE, a repair would end half way."""
+    config = audited(shop, TABLE)
+    operations = "enum('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT'"
+    run(shop, "insert into t values (1, 'a', 1)")
+    run(shop, f"alter table svc.audit_logs modify operation {operations}) not null")
+    [table] = audit.reconcile(shop, config, repair=True).tables
+    assert table.problem == "the log is of an older svc-pg, and cannot say that a record is gone; run svc-pg install"
+    run(shop, f"alter table svc.audit_logs modify operation {operations}, 'GONE') not null")
+    assert audit.reconcile(shop, config, repair=True).is_whole
+
+
+def test_rows_without_a_key_are_counted_within_a_time(shop: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = audited(
+        shop, "create table t (id int primary key, a varchar(9), b varchar(9), unique (a, b))", key=["a", "b"]
+    )
+    run(
+        shop,
+        "insert into t with recursive s (i) as (select 1 union all select i + 1 from s where i < 1000)"
+        " select i, i, null from s",
+    )
+    rendered = MySqlTableSide._rendered
+
+    def endless(self: MySqlTableSide, template: str, **values: Any) -> str:
+        text = rendered(self, template, **values)
+        return text + " or sleep(1)" if template == "unkeyed" else text
+
+    run(shop, "update t set b = 'x'")
+    with monkeypatch.context() as patch:
+        patch.setattr(MySqlTableSide, "_rendered", endless)
+        patch.setattr(mysql, "COUNTING", 1)
+        found = audit.reconcile(shop, config)
+    [table] = found.tables
+    assert (table.problem, table.rows, found.differences) == (None, 1000, [])
+    assert [note for note in table.notes if "too long to count" in note]
+    assert not [note for note in audit.reconcile(shop, config).tables[0].notes if "too long" in note]
+
+
 FORGED = ["😀", "é", "?", "NaN", "Infinity", "1e400", "9" * 5000, "2026-02-31", "2026-13-01", "99:99:99", "::", "", "-"]
+FORGED += ["2026-02-31T00:00:00", "2026-02-31T00:00:00+00:00", "2026-04-32"]
 
 
 IN_CHARSETS = [f"varchar(90) character set {name}" for name in ("latin1", "ascii", "utf8mb3")]
