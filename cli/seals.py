@@ -12,6 +12,7 @@ import typer
 from svc_pg import Config, audit
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
+from svc_pg.maintenance.bounded_calls import patiently
 from svc_pg.maintenance.seal_copies import SealCopies
 from svc_pg.maintenance.seal_timestamps import SealTimestamps
 from svc_pg.seals.database.timestamp_coverage import STAMPED_WITHIN
@@ -131,13 +132,13 @@ def verify(
         within = stamped_within or STAMPED_WITHIN
         settings = Settings.load()
         public_keys = PublicKeys.of(settings)
-        copies: Iterable[Seal] = () if seals is None else read_copies(seals)
+        copies: Iterable[Seal] = () if seals is None else patiently(str(seals), read_copies(seals))
         found = audit.verify(
             conn,
             public_keys=public_keys,
             copies=copies,
             authority=TimestampAuthority.of(settings),
-            timestamps=() if seals is None else read_timestamps(seals),
+            timestamps=() if seals is None else patiently(str(seals), read_timestamps(seals)),
             stamped_within=within,
             progress=lambda entries: show(counted(entries, "entry")),
         )

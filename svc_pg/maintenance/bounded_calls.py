@@ -2,14 +2,18 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 from svc_pg.errors import SvcError
 
 _LONGEST: Final = timedelta(seconds=30)
 _LOOK_EVERY: Final = 0.2  # seconds
+_PAGE: Final = 100
+_LONGEST_PAGE: Final = 1.0  # seconds after which a page ends with what it has
 
 Value = TypeVar("Value")
 
@@ -58,3 +62,23 @@ class Patience:
         if errors:
             raise errors[0]
         return values[0]
+
+
+def patiently(name: str, items: Iterator[Value]) -> Iterator[Value]:
+    """The items, read by a thread, up to a hundred ahead. Raises SvcError if the next one takes too long.
+
+    ``name`` begins the message of the error.
+    """
+    patience = Patience(name, longest=_LONGEST)
+    while page := patience.call(partial(_page, items)):
+        yield from page
+
+
+def _page(items: Iterator[Value]) -> list[Value]:
+    end = time.monotonic() + _LONGEST_PAGE
+    page: list[Value] = []
+    for item in islice(items, _PAGE):
+        page.append(item)
+        if time.monotonic() >= end:
+            break
+    return page

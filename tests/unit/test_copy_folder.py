@@ -7,8 +7,10 @@ import resource
 import signal
 import stat
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +18,8 @@ import pytest
 
 from svc_pg.audit import SealKey
 from svc_pg.errors import ProofError, SvcError
-from svc_pg.maintenance.bounded_calls import Patience
+from svc_pg.maintenance import bounded_calls
+from svc_pg.maintenance.bounded_calls import Patience, patiently
 from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.copies import name_of, read_copies
 from svc_pg.seals.verification.seal import BEFORE_FIRST, Seal
@@ -306,3 +309,38 @@ def test_a_call_is_left_alone_when_somebody_asks_to_stop() -> None:
     with pytest.raises(SvcError, match="an earlier call hangs"):
         patience.call(lambda: 1)
     may_end.set()
+
+
+def test_copies_that_hang_while_they_are_read_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = threading.Event()
+
+    def hanging() -> Iterator[int]:
+        yield from range(250)
+        may_end.wait()
+
+    monkeypatch.setattr(bounded_calls, "_LONGEST", timedelta(milliseconds=300))
+    read = patiently("/mnt/gone", hanging())
+    assert [*islice(read, 200)] == [*range(200)]  # pages that were there
+    with pytest.raises(SvcError, match=r"/mnt/gone does not answer within 0.3 s"):
+        next(read)
+    may_end.set()
+
+
+def test_copies_that_come_slowly_are_read_one_at_a_time_and_their_error_is_the_one_of_the_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bounded_calls, "_LONGEST_PAGE", 0.0)
+    taken = []
+
+    def slow() -> Iterator[int]:
+        for number in range(3):
+            taken.append(number)
+            yield number
+        raise ProofError("seals is cut")
+
+    read = patiently("seals", slow())
+    assert next(read) == 0
+    assert taken == [0]
+    assert [next(read), next(read)] == [1, 2]
+    with pytest.raises(ProofError, match="seals is cut"):
+        next(read)

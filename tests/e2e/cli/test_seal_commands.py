@@ -1,16 +1,21 @@
 import json
+import os
 import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from cli import seals
 from svc_pg import audit
 from svc_pg.audit import SealKey
 from svc_pg.database.query import scalar
+from svc_pg.errors import SvcError
+from svc_pg.maintenance import bounded_calls
 from tests.support import debian
 from tests.support.commands import program, svc_pg
 from tests.support.documents import examples
@@ -339,3 +344,16 @@ def test_an_authority_that_fails_fails_the_command_after_all_was_sealed(run: Run
     assert done.stderr.splitlines()[-1] == f"error: no timestamp of {name}: it answered 503"
     assert tmp_path.joinpath("copies").read_text().count("\n") == 1
     assert f"{name} (timestamps) has stamped no seal; 1 newer one to come: it answered 503." in run("status").stderr
+
+
+def test_copies_that_hang_end_a_verification(
+    run: Run, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("seal")
+    pipe = tmp_path / "seals"
+    os.mkfifo(pipe)  # as a disk whose open never returns: nobody writes to it
+    monkeypatch.setattr(bounded_calls, "_LONGEST", timedelta(milliseconds=300))
+    monkeypatch.setenv("SVC_SEAL_PUBLIC_KEYS", KEY.public.text)
+    with pytest.raises(SvcError, match=r"seals does not answer within 0\.3 s"):
+        seals.verify(seals=pipe, database_url=database)
+    os.close(os.open(pipe, os.O_WRONLY))  # ends the thread that waits for it
