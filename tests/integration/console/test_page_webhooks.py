@@ -258,7 +258,7 @@ def test_a_change_reaches_those_alone_that_were_counted(writer: Browser, install
     fields = hidden(writer, confirm)
     writer.post("/deliveries/change", {name: fields[name] for name in ("do", "status", "ids", "tenant")})
     with psycopg.connect(installed) as conn:
-        states = dict(conn.execute("select id::text, status from svc.webhook_deliveries").fetchall())
+        states: dict[str, str] = dict(conn.execute("select id::text, status from svc.webhook_deliveries").fetchall())
     assert [states[each] for each in (failed, canceled, other)] == ["pending", "canceled", "failed"]
 
 
