@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from psycopg import Connection
+from psycopg.errors import LockNotAvailable
 
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.maintenance.bounded_calls import Patience, never
@@ -166,12 +167,15 @@ class SealCopies:
         self._told = words
         number = None if last is None else last.number
         is_whole = is_whole and problem is None
-        with conn.transaction():
-            note_destination(
-                conn,
-                self._name,
-                last_seal=number,
-                is_whole=is_whole,
-                problem=words,
-                shown_for=OF_A_COMMAND if self._begins_anew else None,
-            )
+        try:
+            with conn.transaction():
+                note_destination(
+                    conn,
+                    self._name,
+                    last_seal=number,
+                    is_whole=is_whole,
+                    problem=words,
+                    shown_for=OF_A_COMMAND if self._begins_anew else None,
+                )
+        except LockNotAvailable:  # whoever holds its row holds up no seal
+            _log.warning("the state of %s is not told: another session keeps it locked", self.path)

@@ -19,6 +19,8 @@ _LONGEST_NAME: Final = 500
 
 _READ: Final = statement("queries/status/seal_destinations.sql")
 _WITH_ENDPOINTS: Final = statement("queries/status/seal_endpoints.sql").replace("{destinations}", _READ)
+_WAIT_BRIEFLY: Final = "select pg_catalog.set_config('lock_timeout', '2s', true)"
+"""Or whoever holds the row of a destination would hold up the seals."""
 _NOTE: Final = statement("queries/status/note_seal_destination.sql")
 _CLAIM: Final = statement("queries/status/claim_seal_destination.sql")
 _SEE: Final = statement("queries/status/see_seal_destination.sql")
@@ -73,9 +75,11 @@ def note_destination(
     """Record the state of a destination: its last seal, if all are there. Forget those not seen for 30 days.
 
     An authority may be asked again after ``wait``, if it is given; otherwise that stays as it was. The state is shown
-    for two hours, or for as long as ``shown_for`` says now or said before.
+    for two hours, or for as long as ``shown_for`` says now or said before. ``conn`` must be in a transaction, whose
+    later statements wait for locks at most 2 seconds too.
     """
     words = None if problem is None else stored_problem(problem)
+    conn.execute(_WAIT_BRIEFLY)
     conn.execute(
         _NOTE,
         {
@@ -93,9 +97,11 @@ def note_destination(
 
 def claim_destination(conn: Connection[Any], name: str, *, again: timedelta) -> bool:
     """True if an authority may be asked now; then nobody else may for the time ``again``."""
+    conn.execute(_WAIT_BRIEFLY)
     return conn.execute(_CLAIM, {"name": name[-_LONGEST_NAME:], "again": again}).fetchone() is not None
 
 
 def see_destination(conn: Connection[Any], name: str, *, shown_for: timedelta | None = None) -> None:
     """Record that its writer is there, and nothing new."""
+    conn.execute(_WAIT_BRIEFLY)
     conn.execute(_SEE, {"name": name[-_LONGEST_NAME:], "shown_for": shown_for})

@@ -317,6 +317,21 @@ def test_seals_that_vanish_as_a_run_ends_are_still_known(database: str, monkeypa
         assert audit.seals(conn) == []
 
 
+def test_who_locks_the_state_of_copies_holds_up_no_seal(database: str, tmp_path: Path) -> None:
+    key = SealKey("s1", b"k" * 32)
+    sealer = Sealer(database, key=key, copies=tmp_path / "seals", every=SOON)
+    with psycopg.connect(database, autocommit=True) as conn, running(sealer), psycopg.connect(database) as locking:
+        audit.capture_log(conn, "a", "INSERT")
+        wait_until(lambda: destination(conn).last_seal == 1, "the state is told")
+        locking.execute("lock table svc.seal_destinations in exclusive mode")
+        audit.capture_log(conn, "b", "INSERT")
+        wait_until(lambda: len(audit.seals(conn)) == 2, "it is sealed")
+        audit.capture_log(conn, "c", "INSERT")
+        wait_until(lambda: len(audit.seals(conn)) == 3, "the next run seals too")
+        locking.rollback()
+        wait_until(lambda: destination(conn).last_seal == 3, "the state is told again")
+
+
 def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database: str, tmp_path: Path) -> None:
     key, file = SealKey("s1", b"k" * 32), tmp_path / "seals"
 
