@@ -3,14 +3,16 @@
 import logging
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from psycopg import Connection
 
 from svc_pg import Config, audit
-from svc_pg.errors import SvcError
+from svc_pg.errors import ProofError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.bounded_calls import patiently
 from svc_pg.maintenance.seal_copies import SealCopies
@@ -63,9 +65,7 @@ def seal(
             copies.look(conn)
         known = None if copies is None else copies.known
         made = audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
-        if copies is not None:
-            copies.write(conn)
-        problem = None if copies is None else copies.problem
+        problem = _write(copies, conn)
         try:
             timestamps = _timestamps(settings)
         except SvcError as error:  # of the configuration: the log is sealed all the same
@@ -74,9 +74,8 @@ def seal(
             show("a timestamp")
             timestamps.take(conn)
             problem = problem or timestamps.problem
-        if copies is not None and timestamps is not None and timestamps.taken is not None:
-            copies.write(conn)  # the timestamp too
-            problem = problem or copies.problem
+            if timestamps.taken is not None:
+                problem = problem or _write(copies, conn)
     if to == STANDARD_OUTPUT:
         for new in made:
             output.data(line_of(new).decode().rstrip())
@@ -92,6 +91,15 @@ def seal(
             output.words(f"Seal {stamped} got a timestamp of {timestamps.name}.")
     if problem is not None:
         raise problem
+
+
+def _write(copies: SealCopies | None, conn: Connection[Any]) -> SvcError | None:
+    """Add what the copies lack; return the reason for which that failed."""
+    if copies is None:
+        return None
+    with suppress(ProofError):  # it is the problem, and keeps no seal from its timestamp
+        copies.write(conn)
+    return copies.problem
 
 
 def _timestamps(settings: Settings) -> SealTimestamps | None:
