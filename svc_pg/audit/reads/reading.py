@@ -38,7 +38,7 @@ class Reading:
     question: Mapping[str, object]
     tables: dict[str, dict[str, None]] = field(default_factory=dict)
     keyless: dict[str, int] = field(default_factory=dict)
-    exports: list[Sequence[str] | None] = field(default_factory=list)
+    exports: list[Selection] = field(default_factory=list)
 
     def add(self, shown: Shown) -> None:
         """Add the records of a part of the answer."""
@@ -54,7 +54,7 @@ class Reading:
 
     def add_export(self, selection: Selection) -> None:
         """Add all records that a selection may have."""
-        self.exports.append(tables_of(selection))
+        self.exports.append(selection)
 
     @property
     def is_empty(self) -> bool:
@@ -76,7 +76,7 @@ class Reading:
                         break
                     keys.append(key)
                 found.append(document(table, self.through, question, keys=keys, records=records))
-            if any(names is None or table in names for names in self.exports):
+            if any(may_have(selection, table) for selection in self.exports):
                 found.append(document(table, "export", question))
         return found
 
@@ -148,12 +148,13 @@ def of_entries(entries: Iterable[Any]) -> Shown:
     return found
 
 
-def tables_of(selection: Selection) -> Sequence[str] | None:
-    """The tables of a selection; None if it does not name them."""
-    for each in selection.conditions:
-        if isinstance(each, Among) and each.column == "table_name" and not each.is_excluded:
-            return each.values
-    return None
+def may_have(selection: Selection, table: str) -> bool:
+    """True if the tables that a selection names, or leaves out, allow for entries of this one."""
+    return all(
+        (table in each.values) != each.is_excluded
+        for each in selection.conditions
+        if isinstance(each, Among) and each.column == "table_name"
+    )
 
 
 def question_of(selection: Selection) -> Mapping[str, object]:

@@ -88,7 +88,10 @@ def test_an_export_tells_its_question_and_its_number_and_no_keys(conn: psycopg.C
     assert "keys" not in row[0]
     before = number(conn)
     audit.export(conn, audit.query().resource("note"), out=io.BytesIO())
+    audit.export(conn, audit.query().without(resource=["patient"]), out=io.BytesIO())
     assert number(conn) == before
+    audit.export(conn, audit.query().without(resource=["note"]), out=io.BytesIO())
+    assert number(conn) == before + 1
 
 
 def test_a_read_is_refused_in_a_transaction_that_only_reads(conn: psycopg.Connection[Any]) -> None:
