@@ -32,18 +32,20 @@ _PERSONAL: Final = (Contains, HasFact, HasWords, Is)
 
 @dataclass(slots=True)
 class Reading:
-    """The records that one answer shows. ``tables`` has their keys, each once, by their tables."""
+    """The records that one answer shows. ``tables`` has their keys, each once, by their tables, the first thousand."""
 
     through: Through
     question: Mapping[str, object]
     tables: dict[str, dict[str, None]] = field(default_factory=dict)
     keyless: dict[str, int] = field(default_factory=dict)
     exports: list[Selection] = field(default_factory=list)
+    has_more_tables: bool = False
 
     def add(self, shown: Shown) -> None:
         """Add the records of a part of the answer."""
         for table, keys in shown.items():
             if table not in self.tables and len(self.tables) >= MOST_TABLES:
+                self.has_more_tables = True
                 continue
             known = self.tables.setdefault(table, {})
             for key in keys:
@@ -76,6 +78,8 @@ class Reading:
                         break
                     keys.append(key)
                 found.append(document(table, self.through, question, keys=keys, records=records))
+            elif self.has_more_tables:  # it may be one of these
+                found.append(document(table, self.through, question))
             if any(may_have(selection, table) for selection in self.exports):
                 found.append(document(table, "export", question))
         return found

@@ -12,7 +12,7 @@ import pytest
 
 from svc_pg import Config, audit
 from svc_pg.audit import SealKey
-from svc_pg.audit.reads.reading import MOST_KEYS, Reading, bounded_question, reading_through
+from svc_pg.audit.reads.reading import MOST_KEYS, MOST_TABLES, Reading, bounded_question, reading_through
 from svc_pg.errors import ConfigError, ReadNotRecordedError
 from tests.support.commands import svc_pg
 from tests.support.postgres import new_database
@@ -162,6 +162,14 @@ def test_a_reader_records_under_its_own_database_user(conn: psycopg.Connection[A
 def test_capture_log_writes_no_reads(conn: psycopg.Connection[Any]) -> None:
     with pytest.raises(psycopg.Error, match="READ is not an operation"):
         conn.execute("select svc.capture_log('files', 'READ')")
+
+
+def test_a_table_beyond_the_bound_is_recorded_without_keys() -> None:
+    reading = Reading("page", {})
+    reading.add({f"public.t{number}": ["1"] for number in range(MOST_TABLES + 1)})
+    last_kept, beyond = reading.documents([f"public.t{MOST_TABLES - 1}", f"public.t{MOST_TABLES}"])
+    assert (last_kept["records"], last_kept["keys"]) == (1, ["1"])
+    assert beyond == {"table": f"public.t{MOST_TABLES}", "through": "page", "question": {}}
 
 
 def test_a_question_is_bounded_and_says_so() -> None:
