@@ -323,6 +323,16 @@ def test_who_may_not_export_is_not_offered_it_and_refused(client: httpx.Client, 
         link for link in links(writer.get("/audit?actor=mara&text=ines@studio.example")) if "format=csv" in link
     ]
     file = writer.get(address)
-    assert file.headers["content-disposition"] == 'attachment; filename="audit-log.csv"'
+    assert file.headers["content-disposition"] == (
+        'attachment; filename="audit-log-actor-mara-ines-studio-example.csv"'
+    )
     assert len(file.text.splitlines()) == 2
     assert '"mara"' in file.text or ",mara," in file.text
+    for question, name in (
+        ("", "audit-log"),
+        ("actor=%0D%0AX-Evil:%20%22../x%22", "audit-log-actor-X-Evil-x"),
+        (f"actor={'m' * 200}", "audit-log-actor-" + "m" * 84),
+        ("actor=%D7%A9", "audit-log-actor"),
+    ):
+        shown = writer.get(f"/audit/export?format=csv&{question}").headers["content-disposition"]
+        assert shown == f'attachment; filename="{name}.csv"'

@@ -1,5 +1,6 @@
 """The page Audit log: the filtered transactions or entries, facets and an export."""
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -28,6 +29,8 @@ _ROWS_VIEW: Final = "rows"
 _TRANSACTIONS: Final = 20
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
+_WORDS: Final = re.compile("[A-Za-z0-9]+")
+_LONGEST_NAME: Final = 100
 _MEDIA_TYPES: Final = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
@@ -124,8 +127,15 @@ async def export(request: PageRequest) -> Answer:
     filters = selection.used(request)
     format_ = request.query.get("format", "ndjson")
     content = await request.api.call("GET", "audit", "export", query={**filters, "format": format_})
+    name = _file_name(asking.bar(request, selection.words_of(request), filters).text)
     headers = {
         "Content-Type": _MEDIA_TYPES[format_],
-        "Content-Disposition": f'attachment; filename="audit-log.{format_}"',
+        "Content-Disposition": f'attachment; filename="{name}.{format_}"',
     }
     return File(cast(AsyncIterator[bytes], content), headers)
+
+
+def _file_name(question: str) -> str:
+    """The name of a file that answers a question: its letters and digits, as any file system takes them."""
+    words = "-".join(_WORDS.findall(question))
+    return f"audit-log-{words}"[:_LONGEST_NAME].rstrip("-")
