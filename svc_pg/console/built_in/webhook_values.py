@@ -95,7 +95,6 @@ class WebhookValueRoutes:
                 path="/values",
                 operation_id="deliveries.values",
                 handler=self._values,
-                is_compressed=True,
                 serves_tenants=True,
                 summary="Values of a filter that have some letters, for example endpoints by their description",
                 query=documented(_ASKED),

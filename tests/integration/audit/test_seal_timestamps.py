@@ -1,5 +1,6 @@
 """Timestamps of seals by an authority outside: taken each hour, verified then and later, and named if not good."""
 
+import re
 import subprocess
 import threading
 import time
@@ -483,10 +484,8 @@ def test_a_log_that_was_dated_back_and_stamped_once_does_not_look_like_one_that_
     assert (forged.first_delay.seal.number, forged.first_delay.delay > timedelta(days=369)) == (1, True)
     assert (forged.first_stamped and forged.first_stamped.number, forged.later_delay) == (5, None)
     words = [*stamp_words(forged, STAMPED_WITHIN)]
-    assert (
-        "The first timestamp came 370d after the time that seal 1 says: nothing proves when the seals up to 5"
-        in (words[1])
-    )
+    said = r"The first timestamp came (369|370)d after the time that seal 1 says: nothing proves when the seals up to 5"
+    assert re.match(said, words[1])
     assert not any("within" in each for each in words)
 
 

@@ -264,7 +264,7 @@ def test_the_pages_that_are_compressed_are_these() -> None:
         ),
         *("/audit/records/:table/:id/tracks", "/audit/records/:table/:id/certificate"),
         *("/audit/records/:table/:id", "/audit/records/:table/:id/as-of", "/deliveries", "/events", "/events/:name"),
-        *("/tenants", "/sessions", "/tokens", "/activity", "/activity/changes", "/system"),
+        *("/messages", "/tenants", "/sessions", "/tokens", "/activity", "/activity/changes", "/system"),
     }
 
 

@@ -28,7 +28,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         nav_item=NavItem(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
         filters=[*deliveries.WORDS, *PAGES, QUESTION],
     ),
-    PageRoute("GET", "/deliveries/offers", offers.of_deliveries, is_compressed=True, filters=[QUESTION]),
+    PageRoute("GET", "/deliveries/offers", offers.of_deliveries, filters=[QUESTION]),
     PageRoute(
         "GET",
         "/deliveries/change",
@@ -49,7 +49,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         nav_item=NavItem(word="Messages", icon="mail", group=navigation.WEBHOOKS, key="m", product="webhooks"),
         filters=[*messages.WORDS, *PAGES, QUESTION],
     ),
-    PageRoute("GET", "/messages/offers", offers.of_messages, is_compressed=True, filters=[QUESTION]),
+    PageRoute("GET", "/messages/offers", offers.of_messages, filters=[QUESTION]),
     PageRoute(
         "GET",
         "/endpoints",
@@ -57,7 +57,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         nav_item=NavItem(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
         filters=[*endpoints.WORDS, *PAGES, QUESTION],
     ),
-    PageRoute("GET", "/endpoints/offers", offers.of_endpoints, is_compressed=True, filters=[QUESTION]),
+    PageRoute("GET", "/endpoints/offers", offers.of_endpoints, filters=[QUESTION]),
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=["tenant", "event"], leads_to_change=True),
     PageRoute("POST", "/endpoints", endpoints.add, page="/endpoints/new"),
     PageRoute("GET", "/endpoints/:id", endpoint.endpoint_page),
