@@ -8,7 +8,6 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from .. import output
-from .integrity import Proof
 
 # The entries that must be on record, newest first, without the order that was refused
 _RECORD: Final = [
@@ -21,6 +20,17 @@ _RECORD: Final = [
 ]
 _ORDERS: Final = {7, 8}
 _SECRETS: Final = ("password_hash",)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The seals, the entries as they sealed them, the tables and rows that were compared, and if nothing differed."""
+
+    seals: int
+    entries: int
+    tables: int
+    rows: int
+    is_whole: bool
 
 
 @dataclass

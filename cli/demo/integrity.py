@@ -1,25 +1,13 @@
 """Prove the demo's past hour: seal it, verify the seals, and compare the rows of its tables with the log."""
 
-from dataclasses import dataclass
-
 import psycopg
 
 from svc_pg import audit
 from svc_pg.audit import SealKey
 
 from .database import CONFIG
+from .findings import Proof
 from .hour import OPERATOR
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The seals, the entries as they sealed them, the tables and rows that were compared, and if nothing differed."""
-
-    seals: int
-    entries: int
-    tables: int
-    rows: int
-    is_whole: bool
 
 
 def prove(conninfo: str, key: SealKey) -> Proof:

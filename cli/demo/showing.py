@@ -9,9 +9,8 @@ from svc_pg.formats.plurals import counted
 
 from .. import output, tables
 from ..json_text import printable
-from .findings import Findings
+from .findings import Findings, Proof
 from .hour import TAMPERING
-from .integrity import Proof
 
 _SIGNED: Final = ("webhook-id", "webhook-timestamp", "webhook-signature")
 _NEXT: Final = """

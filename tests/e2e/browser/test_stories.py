@@ -52,9 +52,10 @@ def test_somebody_follows_a_failed_delivery_to_its_cause_and_sends_it_again(
         page = somebody.page
         somebody.open("deliveries")
         page.get_by_role("navigation", name="State").get_by_role("link", name="Failed").click()
-        page.get_by_label("Event", exact=True).fill(event)
-        page.get_by_label("Tenant", exact=True).fill("acme")
-        page.get_by_role("button", name="Filter").click()
+        asked = page.get_by_role("search", name="Ask the deliveries").get_by_label("Question")
+        asked.fill(f"{asked.input_value()} event:{event} tenant:acme")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        expect(page.locator("main")).to_contain_text("Failed")
         page.locator("tbody tr", has_text="Acme's own").get_by_role("link", name=event).click()
         expect(page.get_by_text("Why it failed:")).to_be_visible()
         expect(page.locator(".att").first).to_contain_text("HTTP 500")
