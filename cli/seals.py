@@ -38,7 +38,7 @@ from .seal_timestamps import seal_timestamps
 from .stamp_words import delay_json, stamp_words
 
 app = typer.Typer()
-# What a command has to say of copies and timestamps, it says at its end
+# A command tells of copies and timestamps at its end
 logging.getLogger("svc_pg.maintenance").addHandler(logging.NullHandler())
 
 

@@ -129,7 +129,7 @@ class Reads(Listing[RecordRead]):
 
 
 def reads(table: str, record: object = None) -> Reads:
-    """Who read records of a table, or one record, the newest first: ``reads("public.customer", 5).list(conn)``.
+    """The reads of a table's records, or of one record, the newest first: ``reads("public.customer", 5).list(conn)``.
 
     They are there of tables with ``record_reads`` in the configuration. ``record`` is its key: the value of the column,
     or a list or tuple of several columns' values. Raises ConfigError for a name that is no table's.

@@ -536,7 +536,7 @@ class AsyncRecords:
         return await self._api.answer(ops.RECORDS_TRACKS, Arguments(path=[table, id], query=query))
 
     async def reads(self, table: str, id: str, **query: Unpack[requests.RecordsReadsPage]) -> Page[models.RecordRead]:
-        """Who read one record, the newest first, if reads of its table are recorded.
+        """The reads of one record, the newest first, if those of its table are recorded.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """
@@ -610,7 +610,7 @@ class AsyncTables:
         return await self._api.answer(ops.TABLES_SILENCES, Arguments(path=[table]))
 
     async def reads(self, table: str, **query: Unpack[requests.TablesReadsPage]) -> Page[models.RecordRead]:
-        """Who read records of a table, the newest first, if that is recorded.
+        """The reads of records of a table, the newest first, if these are recorded.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """

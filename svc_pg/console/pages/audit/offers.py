@@ -20,7 +20,7 @@ _REACHES: Final = {
 
 
 async def offers_page(request: PageRequest) -> Answer:
-    """What could finish a question to the log."""
+    """The texts that could finish a question to the log."""
     return await offers(request, words_of(request), _known)
 
 

@@ -18,17 +18,17 @@ _REMARKS: Final[dict[Named, str]] = {
 
 
 async def of_deliveries(request: PageRequest) -> Answer:
-    """What could finish a question to the deliveries."""
+    """The texts that could finish a question to the deliveries."""
     return await offers(request, deliveries.KEYS, _known)
 
 
 async def of_messages(request: PageRequest) -> Answer:
-    """What could finish a question to the messages."""
+    """The texts that could finish a question to the messages."""
     return await offers(request, messages.KEYS, _known)
 
 
 async def of_endpoints(request: PageRequest) -> Answer:
-    """What could finish a question to the endpoints."""
+    """The texts that could finish a question to the endpoints."""
     return await offers(request, endpoints.KEYS, _known)
 
 
