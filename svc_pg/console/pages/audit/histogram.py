@@ -46,6 +46,9 @@ class Histogram:
     """The entries of each bar, also of those that have none."""
     whole: str
     """The address of the list without times."""
+    since: str
+    until: str
+    """The ends of the range that was asked for, if the first and the last bar reach to them; else empty."""
 
 
 def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Sequence[str]]) -> Histogram | None:
@@ -84,6 +87,7 @@ def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Seq
         each * int(unit.total_seconds()),
         counts,
         request.same_page(**FROM_START, since=None, until=None),
+        *(asked.get(name, [""])[0] for name in ("since", "until")),
     )
 
 
