@@ -1,6 +1,6 @@
 // The histogram: a range of bars, dragged or chosen by keys, leads to the list of that time. Without this file each bar
 // is a link, and the fields of a date and a time choose any other range.
-const exact = (time) => new Date(time).toISOString().replace(/:\d\d\.\d+Z$/, "Z")
+const exact = (time) => new Date(time).toISOString().replace(/\.\d+Z$/, "Z")
 
 for (const brush of document.querySelectorAll("[data-brush]")) {
   const drawing = brush.previousElementSibling, counts = brush.dataset.counts.split(",").map(Number)
