@@ -87,7 +87,7 @@ class ViewQuery(Listing[NamedView]):
 
     def visible(self, owner: str | None) -> Self:
         """The views of the team, and those of this person if there is one."""
-        return self._where("(v.owner is null or v.owner = %s)", owner)
+        return self._where("coalesce(v.owner, '') = any(%s)", [""] if owner is None else ["", owner])
 
 
 _BY_NAME: Final = Keyset(

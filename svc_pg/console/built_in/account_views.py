@@ -18,7 +18,7 @@ from svc_pg.console.named_views import VIEW_ID, NamedView, ViewedList, ViewFilte
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created, explained
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.database.pagination import Page
 from svc_pg.errors import ConflictError, QueryError, SvcError
 from svc_pg.settings import Permission
@@ -139,7 +139,8 @@ class ViewRoutes:
         with _explaining():
             async with self.database.acting(request) as conn:
                 view = await named_views.aadd(conn, body.of, body.name, body.question, owner=owner)
-        return created(request, view.id, view)
+        location = f"{request.base_path}/account/views/{view.id}"  # where one's own are read too
+        return ConsoleResponse(201, view, {"Location": location})
 
     async def _change(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
         body, view_id, owner = read_body(request, UpdateViewRequest), _id(request), _owner(whose, request)

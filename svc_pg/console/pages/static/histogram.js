@@ -54,10 +54,13 @@ for (const brush of document.querySelectorAll("[data-brush]")) {
     const isDragged = drawing.hasPointerCapture(event.pointerId)
     start = null
     if (!isDragged) return
-    drawing.addEventListener("click", (click) => click.preventDefault(), { capture: true, once: true })
+    const stop = (click) => click.preventDefault() // of the bar on which the drag ends
+    drawing.addEventListener("click", stop, { capture: true })
+    setTimeout(() => drawing.removeEventListener("click", stop, { capture: true }))
     open()
   })
   drawing.addEventListener("pointercancel", clear)
+  addEventListener("pageshow", clear) // a page that the browser has kept, on the way back
   addEventListener("keydown", (event) => { if (event.key === "Escape" && start !== null) clear() })
   brush.addEventListener("focus", show)
   brush.addEventListener("blur", clear)
