@@ -45,7 +45,10 @@ def bar(request: PageRequest, words: Vocabulary, filters: Filters) -> Bar:
     text = request.query.get(QUESTION)
     shown = written(filters, words) if text is None else text[:MOST_CHARACTERS].replace("\0", "")
     others = [(name, value) for name, values in filters.items() if name not in (SINCE, UNTIL) for value in values]
-    begins, ends = (calendar.field(filters.get(name, ())) for name in (SINCE, UNTIL))
+    begins, ends = (
+        calendar.field(filters.get(name, ())) if typed is None else typed[: calendar.LONGEST]
+        for name, typed in ((SINCE, request.query.get(FROM)), (UNTIL, request.query.get(TO)))
+    )
     return Bar(shown, words.keys, others, begins, ends)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from svc_pg.questions.words import SINCE, UNTIL
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_LONGEST: Final = 40
+LONGEST: Final = 40
 
 
 def period(begins: str, ends: str) -> dict[str, str | None]:
@@ -43,7 +43,7 @@ def _point(text: str, what: str) -> datetime | None:
     if not text:
         return None
     try:
-        if len(text) > _LONGEST:
+        if len(text) > LONGEST:
             raise ValueError("it is too long")
         if _DATE.fullmatch(text):
             return datetime.combine(date.fromisoformat(text), time(tzinfo=UTC))

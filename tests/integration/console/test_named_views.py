@@ -16,7 +16,7 @@ from svc_pg.console.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE
 from svc_pg.questions.reading import MOST_CHARACTERS
 from svc_pg.settings import Permission
 from tests.integration.console.browsing import HOSTILE
-from tests.integration.console.serving import assert_problem, serving_installed, settings
+from tests.integration.console.serving import PREFIX, assert_problem, serving_installed, settings
 from tests.integration.console.signing_in import rows
 from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database
@@ -63,7 +63,7 @@ def keep(client: httpx.Client, who: str, name: str = "Failed", path: str = "own-
     sent = {"of": "deliveries", "name": name, "question": "status:failed today"} | body
     answer = client.post(f"/account/{path}", json=sent, headers=by(who))
     assert answer.status_code == 201, answer.text
-    assert client.get(answer.headers["location"], headers=by(who)).json() == answer.json()
+    assert client.get(answer.headers["location"].removeprefix(PREFIX), headers=by(who)).json() == answer.json()
     kept: dict[str, Any] = answer.json()
     return kept
 

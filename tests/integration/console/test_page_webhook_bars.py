@@ -199,6 +199,9 @@ def test_times_of_a_calendar_take_the_place_of_others_and_keep_the_other_filters
     refused = reader.ask("GET", f"/{list_}?from=nonsense&to=")
     assert refused.status_code == 422
     assert "The beginning of the time cannot be read" in refused.text
+    refused = reader.ask("GET", f"/{list_}?from=2026-11-28T10:00&to=2026-11-27T10:00")
+    assert "The end of the time must be after its beginning" in refused.text
+    assert 'value="2026-11-28T10:00"' in refused.text, "what was chosen stays"
 
 
 def test_endpoints_have_no_times_to_choose(reader: Browser) -> None:
