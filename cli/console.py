@@ -22,6 +22,7 @@ from . import output, records
 from .confirming import Yes, confirm, end_once, over
 from .console_address import Url, base_of, warn_of
 from .console_tokens import tokens
+from .console_views import views
 from .database import connect
 from .json_text import printable
 from .lists import show_list
@@ -33,6 +34,7 @@ from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 app = typer.Typer()
 _console = typer.Typer(help="Set the console up, and manage its sessions.", no_args_is_help=True)
 _console.add_typer(tokens, name="token")
+_console.add_typer(views, name="view")
 app.add_typer(_console, name="console")
 
 

@@ -1,4 +1,4 @@
-"""The console's own events as a list: sign-ins, exports, refused calls, changes of tokens, and links to the portal."""
+"""The console's own events as a list: sign-ins, exports, refused calls, tokens, links, views of the team."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +25,9 @@ EventName = Literal[
     "portal_link_made",
     "portal_link_revoked",
     "portal_opened",
+    "view_added",
+    "view_changed",
+    "view_deleted",
 ]
 EVENT_NAMES: Final[tuple[EventName, ...]] = get_args(EventName)
 

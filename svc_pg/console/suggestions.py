@@ -14,7 +14,18 @@ LONGEST: Final = 200
 """The characters of a label, and of what is said about it."""
 
 SuggestionKind = Literal[
-    "entry", "transaction", "record", "table", "actor", "request", "endpoint", "event_type", "tenant", "page", "action"
+    "entry",
+    "transaction",
+    "record",
+    "table",
+    "actor",
+    "request",
+    "endpoint",
+    "event_type",
+    "tenant",
+    "view",
+    "page",
+    "action",
 ]
 KINDS: Final[tuple[SuggestionKind, ...]] = get_args(SuggestionKind)
 

@@ -249,7 +249,7 @@ create table svc.console_events (
     ip inet,
     user_agent text,
     detail text,
-    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text, 'portal_link_made'::text, 'portal_link_revoked'::text, 'portal_opened'::text]))),
+    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text, 'portal_link_made'::text, 'portal_link_revoked'::text, 'portal_opened'::text, 'view_added'::text, 'view_changed'::text, 'view_deleted'::text]))),
     constraint console_events_pkey PRIMARY KEY (id),
     constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
 );
@@ -383,6 +383,24 @@ create table svc.console_uses (
     used_at timestamp with time zone not null,
     constraint console_uses_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
+
+create table svc.console_views (
+    id uuid not null,
+    list text not null,
+    owner text,
+    name text not null,
+    question text not null,
+    created_at timestamp with time zone default now() not null,
+    created_by text not null,
+    updated_at timestamp with time zone default now() not null,
+    updated_by text not null,
+    constraint console_views_list_check CHECK ((list = ANY (ARRAY['audit'::text, 'deliveries'::text, 'messages'::text, 'endpoints'::text]))),
+    constraint console_views_name_check CHECK (((name = btrim(name)) AND ((char_length(name) >= 1) AND (char_length(name) <= 60)))),
+    constraint console_views_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 512))),
+    constraint console_views_pkey PRIMARY KEY (id),
+    constraint console_views_question_check CHECK (((char_length(question) >= 1) AND (char_length(question) <= 2000)))
+);
+CREATE UNIQUE INDEX console_views_name ON svc.console_views USING btree (COALESCE(owner, ''::text), list, name);
 
 create table svc.installation (
     is_only boolean default true not null,
@@ -1616,12 +1634,24 @@ create function svc.console_add_token(p_id uuid, p_name text, p_permission text,
     returns SETOF svc.console_tokens language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.console_add_view(p_id uuid, p_list text, p_owner text, p_name text, p_question text)
+    returns SETOF svc.console_views language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_change_view(p_id uuid, p_owner text, p_name text, p_question text)
+    returns SETOF svc.console_views language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.console_check_tenant(p_tenant text)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_idle_timeout interval, p_ip inet, p_user_agent text)
     returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_delete_view(p_id uuid, p_owner text)
+    returns boolean language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_form(p_digest bytea, p_session_hash bytea)
@@ -2481,8 +2511,11 @@ grant execute on function svc.audit_words to svc_reader;
 grant execute on function svc.audit_words to svc_writer;
 grant execute on function svc.capture_log to svc_admin;
 grant execute on function svc.console_add_token to svc_admin;
+grant execute on function svc.console_add_view to svc_admin;
+grant execute on function svc.console_change_view to svc_admin;
 grant execute on function svc.console_check_tenant to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
+grant execute on function svc.console_delete_view to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;
 grant select on table svc.console_events to svc_reader;
 grant execute on function svc.console_form to svc_admin;
@@ -2509,6 +2542,7 @@ grant delete, insert, select, update on table svc.console_tokens to svc_admin;
 grant delete, insert, select, update on table svc.console_uses to svc_admin;
 grant select on table svc.console_uses to svc_reader;
 grant execute on function svc.console_verify to svc_admin;
+grant delete, insert, select, update on table svc.console_views to svc_admin;
 grant execute on function svc.end_tenant_access to svc_admin;
 grant execute on function svc.erase to svc_admin;
 grant execute on function svc.history to svc_admin;

@@ -90,6 +90,7 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "sessions": Surfaces(None, "get /account/sessions", "console sessions", "/sessions"),
     "sessions of one's own": Surfaces(None, "get /account/own-sessions", None, None),
     "tokens": Surfaces(None, "get /account/tokens", "console token list", "/tokens"),
+    "views": Surfaces(None, "get /account/views", "console view list", "/views"),
     "activity": Surfaces(None, "get /account/events", None, "/activity"),
     "changes of our own tables": Surfaces(None, "get /account/data-changes", None, "/activity/changes"),
 }

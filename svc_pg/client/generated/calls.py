@@ -29,6 +29,7 @@ __all__ = [
     "Messages",
     "Openapi",
     "OwnSessions",
+    "OwnViews",
     "Portal",
     "PortalSessions",
     "Ready",
@@ -44,6 +45,7 @@ __all__ = [
     "Tokens",
     "Traffic",
     "Transactions",
+    "Views",
 ]
 
 
@@ -284,6 +286,90 @@ class Tokens:
         return self._api.answer(ops.TOKENS_REVOKE, Arguments(path=[id]))
 
 
+class Views:
+    """The operations ``views``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def list(self, **query: Unpack[requests.ViewsListPage]) -> Page[models.NamedView]:
+        """The views of the team and one's own, by name.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.VIEWS_LIST, Arguments(query=query))
+
+    def iterate(
+        self, *, page_size: int | None = None, **query: Unpack[requests.ViewsListQuery]
+    ) -> Iterator[models.NamedView]:
+        """As ``list``, but all rows, page by page as they are asked for."""
+        return self._api.iterate(ops.VIEWS_LIST, Arguments(query=query), page_size)
+
+    def create(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateViewRequest]
+    ) -> models.NamedView:
+        """Keep a question as a view of the team.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.VIEWS_CREATE, Arguments(idempotency_key=idempotency_key, body=body))
+
+    def get(self, id: str) -> models.NamedView:
+        """A view of the team, or one's own.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.VIEWS_GET, Arguments(path=[id]))
+
+    def update(
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateViewRequest]
+    ) -> models.NamedView:
+        """Rename a view of the team, or give it another question; with If-Match only if nobody else changed it.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.VIEWS_UPDATE, Arguments(path=[id], if_match=if_match, body=body or None))
+
+    def delete(self, id: str) -> None:
+        """Delete a view of the team.
+
+        Needs the permission write.
+        """
+        return self._api.answer(ops.VIEWS_DELETE, Arguments(path=[id]))
+
+
+class OwnViews:
+    """The operations ``own_views``."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def create(
+        self, *, idempotency_key: str | None = None, **body: Unpack[requests.CreateViewRequest]
+    ) -> models.NamedView:
+        """Keep a question as a view of one's own.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.OWN_VIEWS_CREATE, Arguments(idempotency_key=idempotency_key, body=body))
+
+    def update(
+        self, id: str, *, if_match: str | None = "*", **body: Unpack[requests.UpdateViewRequest]
+    ) -> models.NamedView:
+        """Rename a view of one's own, or give it another question; with If-Match only if nobody else changed it.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.OWN_VIEWS_UPDATE, Arguments(path=[id], if_match=if_match, body=body or None))
+
+    def delete(self, id: str) -> None:
+        """Delete a view of one's own.
+
+        Needs the permission read.
+        """
+        return self._api.answer(ops.OWN_VIEWS_DELETE, Arguments(path=[id]))
+
+
 class ConsoleEvents:
     """The operations ``console_events``."""
 
@@ -291,7 +377,7 @@ class ConsoleEvents:
         self._api = api
 
     def list(self, **query: Unpack[requests.ConsoleEventsListPage]) -> Page[models.ConsoleEvent]:
-        """What happened in the console, newest first: sign-ins, exports, refused calls, changes of tokens.
+        """What happened in the console, newest first: sign-ins, exports, refused calls, tokens, views.
 
         Needs the permission admin.
         """
@@ -1161,6 +1247,8 @@ class Resources:
         self.own_sessions = OwnSessions(api)
         self.sessions = Sessions(api)
         self.tokens = Tokens(api)
+        self.views = Views(api)
+        self.own_views = OwnViews(api)
         self.console_events = ConsoleEvents(api)
         self.data_changes = DataChanges(api)
         self.system = System(api)

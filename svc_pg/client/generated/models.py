@@ -65,6 +65,7 @@ __all__ = [
     "LoggedTransaction",
     "Message",
     "MessageWithDeliveries",
+    "NamedView",
     "OpenedPortalSession",
     "OutageAnswer",
     "OutageAttempt",
@@ -312,6 +313,33 @@ class CreatedToken(Answer):
     """True if nothing else in the database is of the tenant, whose name may be misspelt."""
 
 
+class NamedView(Answer):
+    """A question under a name."""
+
+    id: str
+    """The id of the view."""
+    of: str
+    """The list of which it is a question. One of audit, deliveries, messages, endpoints; later versions may have
+    others.
+    """
+    name: str
+    """Its name."""
+    question: str
+    """The question, as the bar of the list takes it."""
+    is_of_team: bool
+    """True if it is the team's; else it is the person's own, and nobody else sees it."""
+    created_at: datetime
+    """The time at which it was made."""
+    created_by: str
+    """The actor who made it."""
+    updated_at: datetime
+    """The time of its last change."""
+    updated_by: str
+    """The actor who made the last change."""
+    problem: str | None
+    """A sentence on why the question can be read no longer; None if it can."""
+
+
 class ConsoleEvent(Answer):
     """One event of the console."""
 
@@ -322,7 +350,7 @@ class ConsoleEvent(Answer):
     event: str
     """The kind of the event. One of link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in,
     session_revoked, log_exported, call_refused, link_made, token_added, token_revoked, portal_link_made,
-    portal_link_revoked, portal_opened; later versions may have others.
+    portal_link_revoked, portal_opened, view_added, view_changed, view_deleted; later versions may have others.
     """
     session_id: str | None
     """The session that it is about; None if it is about none."""
@@ -595,7 +623,7 @@ class Suggestion(Answer):
 
     kind: str
     """The kind of the thing; ``action`` for something to do. One of entry, transaction, record, table, actor, request,
-    endpoint, event_type, tenant, page, action; later versions may have others.
+    endpoint, event_type, tenant, view, page, action; later versions may have others.
     """
     label: str
     """Its name, or the action in words."""

@@ -45,6 +45,20 @@ TOKENS_CREATE: Final = Operation(
 )
 TOKENS_GET: Final = Operation("GET", "/account/tokens/{id}", models.ApiToken)
 TOKENS_REVOKE: Final = Operation("DELETE", "/account/tokens/{id}", NoneType)
+VIEWS_LIST: Final = Operation("GET", "/account/views", Page[models.NamedView], query=requests.ViewsListPage)
+VIEWS_CREATE: Final = Operation(
+    "POST", "/account/views", models.NamedView, body=requests.CreateViewRequest, with_key=True
+)
+VIEWS_GET: Final = Operation("GET", "/account/views/{id}", models.NamedView)
+VIEWS_UPDATE: Final = Operation("PATCH", "/account/views/{id}", models.NamedView, body=requests.UpdateViewRequest)
+VIEWS_DELETE: Final = Operation("DELETE", "/account/views/{id}", NoneType)
+OWN_VIEWS_CREATE: Final = Operation(
+    "POST", "/account/own-views", models.NamedView, body=requests.CreateViewRequest, with_key=True
+)
+OWN_VIEWS_UPDATE: Final = Operation(
+    "PATCH", "/account/own-views/{id}", models.NamedView, body=requests.UpdateViewRequest
+)
+OWN_VIEWS_DELETE: Final = Operation("DELETE", "/account/own-views/{id}", NoneType)
 CONSOLE_EVENTS_LIST: Final = Operation(
     "GET", "/account/events", Page[models.ConsoleEvent], query=requests.ConsoleEventsListPage
 )

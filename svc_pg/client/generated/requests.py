@@ -27,6 +27,7 @@ __all__ = [
     "CreatePortalSessionRequest",
     "CreateTenantRequest",
     "CreateTokenRequest",
+    "CreateViewRequest",
     "DataChangesListPage",
     "DataChangesListQuery",
     "DeliveriesAttemptsPage",
@@ -98,7 +99,10 @@ __all__ = [
     "TransactionsRevertQuery",
     "UpdateEndpointRequest",
     "UpdateTenantRequest",
+    "UpdateViewRequest",
     "VerifyRequest",
+    "ViewsListPage",
+    "ViewsListQuery",
 ]
 
 
@@ -163,6 +167,26 @@ class TokensListPage(TokensListQuery, total=False):
     """PrevCursor of a page, for the page before it."""
 
 
+class ViewsListQuery(TypedDict, total=False):
+    """The parameters of ``views.list``."""
+
+    of: Literal["audit", "deliveries", "messages", "endpoints"] | None
+    """Views of this list."""
+    text: str | None
+    """Views with these letters in their name."""
+
+
+class ViewsListPage(ViewsListQuery, total=False):
+    """Those of a page of ``views.list``."""
+
+    limit: int | None
+    """The size of a page."""
+    cursor: str | None
+    """NextCursor of a page."""
+    before: str | None
+    """PrevCursor of a page, for the page before it."""
+
+
 class ConsoleEventsListQuery(TypedDict, total=False):
     """The parameters of ``console_events.list``."""
 
@@ -183,6 +207,9 @@ class ConsoleEventsListQuery(TypedDict, total=False):
             "portal_link_made",
             "portal_link_revoked",
             "portal_opened",
+            "view_added",
+            "view_changed",
+            "view_deleted",
         ]
         | None
     )
@@ -1124,6 +1151,17 @@ class CreateTokenRequest(TypedDict, total=False):
     """The seconds for which it lasts. Default: 7776000."""
 
 
+class CreateViewRequest(TypedDict, total=False):
+    """A question to keep."""
+
+    of: Required[Literal["audit", "deliveries", "messages", "endpoints"]]
+    """The list of which it is a question."""
+    name: Required[str]
+    """One line, without spaces around it, which no other view of the list has."""
+    question: Required[str]
+    """As the bar of the list takes it. Its yesterday is that of the day on which it is opened."""
+
+
 class DisableEndpointRequest(TypedDict, total=False):
     """The reason for disabling an endpoint."""
 
@@ -1239,6 +1277,15 @@ class UpdateTenantRequest(TypedDict, total=False):
 
     name: Required[str]
     """For people; one line, without spaces around it."""
+
+
+class UpdateViewRequest(TypedDict, total=False):
+    """Changes of a view; fields that are left out stay."""
+
+    name: str
+    """One line, without spaces around it, which no other view of the list has."""
+    question: str
+    """As the bar of the list takes it. Its yesterday is that of the day on which it is opened."""
 
 
 class VerifyRequest(TypedDict, total=False):

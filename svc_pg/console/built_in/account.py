@@ -1,4 +1,4 @@
-"""The product ``account``: the user's own sessions; the system; for administrators all sessions, tokens and events."""
+"""The product ``account``: one's own sessions and views; the system; for administrators sessions, tokens and events."""
 
 from svc_pg.config import Config
 from svc_pg.console.audit_log import ConsoleLog
@@ -9,6 +9,7 @@ from svc_pg.console.built_in.account_sessions import SessionRoutes
 from svc_pg.console.built_in.account_suggestions import SuggestionRoutes
 from svc_pg.console.built_in.account_system import system_route
 from svc_pg.console.built_in.account_tokens import TokenRoutes
+from svc_pg.console.built_in.account_views import ViewRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.live_updates import Changes
 from svc_pg.console.products import Product
@@ -20,10 +21,11 @@ def account_product(database: Database, log: ConsoleLog, *, config: Config, tena
     return Product(
         id="account",
         name="Account",
-        description="The own session; for administrators all sessions, the tokens of programs, events and the system.",
+        description="The own session and views; for administrators all sessions, tokens of programs, events, system.",
         endpoints=[
             *SessionRoutes(database).endpoints(),
             *TokenRoutes(database, tenants).endpoints(),
+            *ViewRoutes(database, log).endpoints(),
             events_route(database),
             data_changes_route(database),
             system_route(database, config),

@@ -10,11 +10,13 @@ import psycopg
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.tables import query as tables
 from svc_pg.config import AuditConfig
+from svc_pg.console import named_views
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import visible
 from svc_pg.console.built_in.audit_lookup import visible_entry
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, SuggestedEndpoint, events_of, suggested_endpoints
 from svc_pg.console.database import Database
+from svc_pg.console.named_views import owner_of
 from svc_pg.console.products import permits
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.tenant_table import MOST_LOOKED_AT, Tenant
@@ -53,7 +55,7 @@ class SuggestionLooks:
         """Every look for a text, the surest first."""
         return [
             *(self._records(text), self._entries(text), self._actors(text)),
-            *(self._endpoints(text), self._tenants(text), self._events(text), self._searches(text)),
+            *(self._endpoints(text), self._tenants(text), self._events(text), self._views(text), self._searches(text)),
         ]
 
     def _may_change(self) -> bool:
@@ -183,6 +185,15 @@ class SuggestionLooks:
             events = await events_of(conn, text, shown=SHOWN)
         for event in events:
             yield Suggestion("event_type", event.name, cut(event.description), page("events", event.name))
+
+    async def _views(self, text: str) -> AsyncIterator[Suggestion]:
+        if self.session.tenant is not None:
+            return
+        wanted = named_views.query().visible(owner_of(self.session)).text(text).limit(SHOWN)
+        async with self.database.connection() as conn:
+            found = await wanted.alist(conn)
+        for view in found:
+            yield Suggestion("view", view.name, cut(view.question), page(view.of, q=view.question))
 
     async def _searches(self, text: str) -> AsyncIterator[Suggestion]:
         """Searches of the log, which are not made here: they look at very many entries."""

@@ -44,6 +44,7 @@ _WORDS: Final[Mapping[SuggestionKind, tuple[str, str, str]]] = {
     "endpoint": ("plug", "endpoint", "endpoints"),
     "event_type": ("tag", "event type", "events"),
     "tenant": ("people", "tenant", "tenants"),
+    "view": ("search", "view", ""),
     "action": ("bolt", "do", ""),
 }
 """The icon, the word, and the page of the navigation without which a kind is not offered."""
@@ -70,7 +71,7 @@ async def hits(request: PageRequest, text: str) -> tuple[Sequence[Hits], Sequenc
         match each.kind:
             case "record" | "entry" | "transaction":
                 which.append(_hit(request, each))
-            case "table" | "actor" | "endpoint" | "event_type" | "tenant":
+            case "table" | "actor" | "endpoint" | "event_type" | "tenant" | "view":
                 named.append(_hit(request, each))
             case "action":
                 do.append(_hit(request, each))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import overview, palette, search, stream, theme
+from svc_pg.console.pages import overview, palette, search, stream, theme, views
 from svc_pg.console.pages.administration import activity, data_changes, portal_links, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, NavItem
@@ -34,6 +34,12 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/search/suggestions", palette.palette_page, filters=["q", palette.HERE]),
     *AUDIT_LOG,
     *WEBHOOKS,
+    PageRoute("GET", "/views", views.views_page, is_compressed=True, filters=[*views.WORDS, *PAGES]),
+    PageRoute("POST", "/views", views.add, page="/views"),
+    PageRoute("GET", "/views/:id", views.open_view),
+    PageRoute("GET", "/views/:id/edit", views.view_page, filters=[views.PRESENT], leads_to_change=True),
+    PageRoute("POST", "/views/:id/edit", views.change, page="/views/:id/edit"),
+    PageRoute("POST", "/views/:id/delete", views.delete, page="/views/:id/edit"),
     PageRoute(
         "GET",
         "/tenants",

@@ -75,6 +75,9 @@ EVENTS: Final[Mapping[str, State]] = {
     "portal_link_made": ("info", "key", "Link to the portal made"),
     "portal_link_revoked": ("info", "ban", "Link to the portal ended"),
     "portal_opened": ("ok", "door", "Opened the portal"),
+    "view_added": ("info", "plus", "View of the team kept"),
+    "view_changed": ("info", "edit", "View of the team changed"),
+    "view_deleted": ("off", "ban", "View of the team deleted"),
 }
 """Of the console itself."""
 

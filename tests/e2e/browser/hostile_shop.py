@@ -213,6 +213,13 @@ def _endpoints(conninfo: str, *, healthy: str, failing: str, acme: str) -> dict[
     return made
 
 
+_VIEW: Final = """
+select svc.console_add_view(
+    gen_random_uuid(), 'audit', null, %s, 'actor:mara@shop.example,"<img src=x onerror=alert(2)>"'
+)
+"""
+
+
 def _past(conninfo: str) -> None:
     """The traffic before the first page."""
     with psycopg.connect(conninfo) as conn:
@@ -221,6 +228,7 @@ def _past(conninfo: str) -> None:
             conn.execute("insert into orders values (7, 1, 49.90, 'placed')")
             webhooks.send(conn, "order.placed", {"id": 7}, tenant="acme")
             webhooks.send(conn, "order.shipped", {"id": 7}, tenant="acme")
+        conn.execute(_VIEW, [HOSTILE[:60].strip()])
         conn.commit()
         with audit.actor(conn, "leo@shop.example", context={"reason": "she has moved"}):
             conn.execute("update customer set email = 'jane@elsewhere.example' where id = 1")

@@ -37,7 +37,7 @@ AFTER_ERASURES = {"/audit/entries/:id/erasure"}
 """Pages of what this shop has none of: test_proofs.py looks at them."""
 AFTER_FORMS = {"/tokens/made", "/endpoints/:id/secret", "/portal-links/:id", "/tenants/:id/gone"}
 """Pages to which a form leads, and no link."""
-FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme"}
+FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme", "/views"}
 """The actions of a session that may only read."""
 
 

@@ -273,6 +273,30 @@ def test_sign_in_prints_a_link_for_the_day_without_mail(run: Run, db: str) -> No
     assert "may not sign in" in refused.stderr
 
 
+def test_views_of_everybody_are_listed_and_deleted(run: Run, db: str) -> None:
+    assert "No view is kept" in run("console", "view", "list").stderr
+    with psycopg.connect(db) as conn:
+        for owner, name in ((None, "Failed"), ("ann@corp.example", "Mine\x1b[2J")):
+            conn.execute(
+                "select svc.console_add_view(gen_random_uuid(), 'deliveries', %s, %s, 'status:failed')", [owner, name]
+            )
+    listed = run("console", "view", "list").stdout
+    assert "the team's, deliveries: status:failed" in listed
+    assert "\x1b" not in listed
+    assert [each["name"] for each in json.loads(run("console", "view", "list", "--json", "--text", "FAIL").stdout)] == [
+        "Failed"
+    ]
+    assert "No view is kept" in run("console", "view", "list", "--of", "audit").stderr
+    for view in json.loads(run("console", "view", "list", "--json").stdout):
+        assert run("console", "view", "delete", view["id"]).returncode == 1  # nobody says yes
+        assert run("console", "view", "delete", view["id"], "--yes").stderr.startswith("deleted the view ")
+        gone = run("console", "view", "delete", view["id"], "--yes")
+        assert (gone.returncode, "no view has the id" in gone.stderr) == (1, True)
+    with psycopg.connect(db) as conn:
+        [told] = conn.execute("select email, detail from svc.console_events where event = 'view_deleted'").fetchall()
+    assert told == (getpass.getuser(), "deliveries Failed: status:failed")
+
+
 def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> None:
     made = run("console", "token", "add", "report", "--permission", "write", "--tenant", "acme", "--expires", "7d")
     assert made.returncode == 0, made.stderr

@@ -1,6 +1,7 @@
 """The histogram of the audit log: each bar leads to the entries that it counts."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from itertools import pairwise
 from urllib.parse import parse_qs, urlsplit
 
@@ -89,3 +90,26 @@ def test_only_the_newest_entries_are_counted_and_the_page_says_so(
     assert "of the newest 10 alone" in page.text
     assert parse_qs(urlsplit(bars(page)[0]).query)["since"] != ["365d"], "older ones are not in this bar"
     assert 2 <= len(bars(page)) <= 60
+    assert drawn(page)["data-since"] == ""
+
+
+def drawn(page: httpx.Response) -> dict[str, str | None]:
+    """What the script knows of the drawing, by which it makes the address of a range of bars."""
+    [brush] = [attributes for _, attributes in Document(page.text).tags if "data-brush" in attributes]
+    return brush
+
+
+def test_a_range_of_bars_has_the_times_of_its_ends(reader: Browser) -> None:
+    page = reader.get("/audit?resource=public.t&view=rows&cursor=")
+    brush, found = drawn(page), [parse_qs(urlsplit(address).query) for address in bars(page)]
+    begin = datetime.fromisoformat(brush["data-begin"] or "")
+    step = timedelta(seconds=int(brush["data-step"] or ""))
+    counts = [int(count) for count in (brush["data-counts"] or "").split(",")]
+    assert sum(counts) == 100
+    assert datetime.fromisoformat(found[0]["since"][0]) == begin
+    assert datetime.fromisoformat(found[-1]["until"][0]) == begin + len(counts) * step
+    whole = parse_qs(urlsplit(brush["data-brush"] or "").query)
+    assert whole == {"resource": ["public.t"], "view": ["rows"]}
+    assert (brush["data-since"], brush["data-until"]) == ("", "")
+    asked = drawn(reader.get("/audit?since=50h&until=10h"))
+    assert (asked["data-since"], asked["data-until"]) == ("50h", "10h")

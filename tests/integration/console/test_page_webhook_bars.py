@@ -175,3 +175,35 @@ def test_what_is_asked_for_is_bounded(client: httpx.Client) -> None:
     found = client.get("/webhooks/values?of=tenant", headers=bearer("read")).json()
     assert found["isComplete"] is True
     assert {each["value"] for each in found["data"]} == {"acme", "northwind", HOSTILE[0]}
+
+
+@pytest.mark.parametrize("list_", ["deliveries", "messages", "audit"])
+def test_times_of_a_calendar_take_the_place_of_others_and_keep_the_other_filters(reader: Browser, list_: str) -> None:
+    name = "actor" if list_ == "audit" else "tenant"
+    chosen = f"/{list_}?{name}=a&since=1h&cursor=gone&from=2026-11-27T09:30&to=2026-11-27"
+    answer = reader.ask("GET", chosen)
+    assert answer.status_code == 303
+    filters = {name: ["a"], "since": ["2026-11-27T09:30:00Z"], "until": ["2026-11-28"]}
+    assert parse_qs(urlsplit(answer.headers["location"]).query) == filters
+    page = reader.ask("GET", answer.headers["location"])
+    fields = [attributes for tag, attributes in Document(page.text).tags if attributes.get("type") == "datetime-local"]
+    assert [(each["name"], each["value"]) for each in fields] == [
+        ("from", "2026-11-27T09:30"),
+        ("to", "2026-11-28T00:00"),
+    ]
+    assert_strict(page.text)
+    form = page.text[page.text.index('class="filter between"') :]
+    assert f'<input type="hidden" name="{name}" value="a">' in form[: form.index("</form>")]
+    answer = reader.ask("GET", f"/{list_}?since=1h&until=2026-11-27&from=&to=")
+    assert parse_qs(urlsplit(answer.headers["location"]).query) == {}
+    refused = reader.ask("GET", f"/{list_}?from=nonsense&to=")
+    assert refused.status_code == 422
+    assert "The beginning of the time cannot be read" in refused.text
+    refused = reader.ask("GET", f"/{list_}?from=2026-11-28T10:00&to=2026-11-27T10:00")
+    assert "The end of the time must be after its beginning" in refused.text
+    assert 'value="2026-11-28T10:00"' in refused.text, "what was chosen stays"
+
+
+def test_endpoints_have_no_times_to_choose(reader: Browser) -> None:
+    assert "datetime-local" not in reader.ask("GET", "/endpoints").text
+    assert reader.ask("GET", "/endpoints?from=2026-11-27").status_code == 422

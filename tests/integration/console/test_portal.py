@@ -383,6 +383,26 @@ def test_every_page_that_the_portal_offers_is_within_it_answers_and_names_nobody
     assert len(seen) > 15
 
 
+def test_the_portal_offers_no_views(client: httpx.Client, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(
+            "select svc.console_add_view(gen_random_uuid(), 'deliveries', owner, 'Of globex', 'tenant:globex')"
+            " from unnest(array[null, 'portal of acme']) owner"
+        )
+    customer = entered(client)
+    for page in ("deliveries?status=failed", "messages?since=1h", "endpoints?status=active"):
+        answer = customer.get(f"{UI}/{page}")
+        assert answer.status_code == 200
+        assert ("Keep this question" in answer.text, "Of globex" in answer.text) == (False, False)
+    [(view,)] = rows(database, "select id::text from svc.console_views where owner is null")
+    for path in ("views", f"views/{view}", f"views/{view}/edit"):
+        assert customer.get(f"{UI}/{path}").status_code == 404
+    form = {"of": "deliveries", "name": "x", "question": "status:failed", "whose": "own"}
+    for path in ("views", f"views/{view}/edit", f"views/{view}/delete"):
+        assert customer.post(path, form).status_code == 404
+    assert rows(database, "select count(*) from svc.console_views") == [(2,)]
+
+
 def test_no_address_of_the_portal_or_of_the_console_leads_a_customer_to_another_tenant(
     client: httpx.Client, database: str
 ) -> None:

@@ -118,9 +118,10 @@ def test_every_page_is_there_without_a_form_that_changes_something(client: httpx
             path = urlsplit(attributes.get("href") or "").path.partition("/ui")[2]
             assert not any(each.match(path) for each in changing), (route.path, path)
     missing = {path for path, status in shown.items() if status != 200}
-    # no link to the portal was made, no sign-in is under way, and no record was there at that time
+    # no link to the portal was made, no view kept, no sign-in is under way, and no record was there at that time
     assert missing <= {
         "/portal-links/:id", "/sign-in/code", "/audit/records/:table/:id/as-of", "/audit/entries/:id/erasure",
+        "/views/:id",
     }, shown  # fmt: skip
     assert "admin, reads only" in browser.get("/overview").text
 

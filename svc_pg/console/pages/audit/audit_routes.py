@@ -29,7 +29,7 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         log.log_page,
         is_compressed=True,
         nav_item=NavItem(word="Audit log", icon="log", group=AUDIT, key="a", product="audit"),
-        filters=(*log.POSITIONS, log.VIEW, asking.QUESTION),
+        filters=(*log.POSITIONS, log.VIEW, *asking.ASKED),
         lists=[*selection.WORDS],
     ),
     PageRoute(

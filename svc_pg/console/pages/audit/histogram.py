@@ -39,6 +39,16 @@ class Histogram:
     of_each: str
     counted_since: datetime | None
     """The time from which entries were counted, if there are older ones."""
+    begins: datetime
+    seconds: int
+    """The time of each bar."""
+    counts: Sequence[int]
+    """The entries of each bar, also of those that have none."""
+    whole: str
+    """The address of the list without times."""
+    since: str
+    until: str
+    """The ends of the range that was asked for, if the first and the last bar reach to them; else empty."""
 
 
 def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Sequence[str]]) -> Histogram | None:
@@ -66,7 +76,19 @@ def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Seq
     of_each = stats.bucket if each == 1 else f"{each} {stats.bucket}s"
     end = charts.label(begins[-1] + each * unit, each * unit)
     labels = [*charts.labels(begins, each * unit)[:-1], end]
-    return Histogram(bars, labels, whole.width, whole.top, of_each, None if stats.is_complete else stats.since)
+    return Histogram(
+        bars,
+        labels,
+        whole.width,
+        whole.top,
+        of_each,
+        None if stats.is_complete else stats.since,
+        first,
+        each * int(unit.total_seconds()),
+        counts,
+        request.same_page(**FROM_START, since=None, until=None),
+        *(asked.get(name, [""])[0] for name in ("since", "until")),
+    )
 
 
 def _narrowed(

@@ -10,7 +10,7 @@ from svc_pg.audit.read import stats
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
-from svc_pg.console.pages import asking
+from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
 from svc_pg.console.pages.asking import FROM_START
@@ -85,6 +85,7 @@ async def log_page(request: PageRequest) -> Answer:
         "most_searched": selection.most_searched(filters),
         "problem": problem,
         "bar": asking.bar(request, words, filters),
+        "views": await views.views_of(request, "audit", words, filters),
         "periods": _PERIODS,
         "changes": changes,
         "cleared": request.to.entries(),

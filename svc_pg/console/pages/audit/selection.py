@@ -7,18 +7,17 @@ from typing import Final
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
+from svc_pg.console.list_questions import keys_of
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.database.filters import filters_of
-from svc_pg.questions.words import Vocabulary, vocabulary
+from svc_pg.questions.words import Vocabulary
 
 _SEARCH: Final = {each.api: each.word for each in filters_of(SearchFilter).values()}
 WORDS: Final[Mapping[str, str]] = {each.api: each.word for each in filters_of(EntryFilter).values()} | _SEARCH
-_ALL: Final = vocabulary(EntryFilter, SearchFilter)
-_WITHOUT_SEARCH: Final = vocabulary(EntryFilter)
 _AGO: Final = {"1h": "1 hour ago", "24h": "24 hours ago", "7d": "7 days ago", "30d": "30 days ago"}
 _SHOWN: Final = 8
 _LONGEST: Final = 60
@@ -53,7 +52,7 @@ def used(request: PageRequest) -> dict[str, list[str]]:
 
 def words_of(request: PageRequest) -> Vocabulary:
     """The keys of a question to the log that the console shows."""
-    return _ALL if request.has_past else _WITHOUT_SEARCH
+    return keys_of("audit", has_past=request.has_past)
 
 
 def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

@@ -8,7 +8,8 @@ from typing import Final, Literal
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
-from svc_pg.console.pages import asking
+from svc_pg.console.list_questions import keys_of
+from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.names import endpoint_name
@@ -18,7 +19,6 @@ from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import exact
-from svc_pg.questions.words import vocabulary
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -27,7 +27,7 @@ from svc_pg.webhooks.messages.message_queries import Message
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 
 WORDS: Final = words_of(DeliveryFilter)
-KEYS: Final = vocabulary(DeliveryFilter)
+KEYS: Final = keys_of("deliveries")
 _IN_FORM: Final = ("status", "event", "tenant", "since")
 _SHOWN: Final = 5
 _SELECTED: Final = "id"
@@ -77,6 +77,7 @@ async def deliveries_page(request: PageRequest) -> Answer:
             shown={"endpointId": endpoint_names[0]} if endpoint_names else {},
         ),
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
+        "views": await views.views_of(request, "deliveries", KEYS, in_lists(wanted)),
         "periods": PERIODS,
         "problem": problem,
     }

@@ -7,7 +7,8 @@ from typing import Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
 from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
-from svc_pg.console.pages import asking, charts
+from svc_pg.console.list_questions import keys_of
+from svc_pg.console.pages import asking, charts, views
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
@@ -18,7 +19,6 @@ from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
-from svc_pg.questions.words import vocabulary
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -28,7 +28,7 @@ from svc_pg.webhooks.traffic.traffic_queries import EndpointActivity
 
 _SIZE: Final = "25"
 WORDS: Final = words_of(EndpointFilter)
-KEYS: Final = vocabulary(EndpointFilter)
+KEYS: Final = keys_of("endpoints")
 _TABS: Final = ("status", "needsAttention")
 _TRIED: Final = "filter_tried"
 
@@ -67,6 +67,7 @@ async def endpoints_page(request: PageRequest) -> Answer:
         "filters": filters,
         "chips": chips(filters, WORDS, without=_TABS),
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
+        "views": await views.views_of(request, "endpoints", KEYS, in_lists(wanted)),
         "problem": problem,
         "hours": HOURS,
     }

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from svc_pg.console.pages import asking
+from svc_pg.console.list_questions import keys_of
+from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
@@ -10,11 +11,10 @@ from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.webhooks.deliveries import PERIODS
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
-from svc_pg.questions.words import vocabulary
 from svc_pg.webhooks.messages.message_queries import Message, MessageFilter
 
 WORDS: Final = words_of(MessageFilter)
-KEYS: Final = vocabulary(MessageFilter)
+KEYS: Final = keys_of("messages")
 _IN_FORM: Final = ("event", "tenant", "since")
 
 
@@ -36,6 +36,7 @@ async def messages_page(request: PageRequest) -> Answer:
         "filters": filters,
         "chips": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
         "bar": asking.bar(request, KEYS, in_lists(filters)),
+        "views": await views.views_of(request, "messages", KEYS, in_lists(filters)),
         "periods": PERIODS,
         "problem": problem,
     }

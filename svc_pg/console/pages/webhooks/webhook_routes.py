@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import navigation
-from svc_pg.console.pages.asking import QUESTION
+from svc_pg.console.pages.asking import ASKED, QUESTION
 from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_request import PAGES
 from svc_pg.console.pages.page_route import PageRoute
@@ -26,7 +26,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         deliveries.deliveries_page,
         is_compressed=True,
         nav_item=NavItem(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
-        filters=[*deliveries.WORDS, *PAGES, QUESTION],
+        filters=[*deliveries.WORDS, *PAGES, *ASKED],
     ),
     PageRoute("GET", "/deliveries/offers", offers.of_deliveries, filters=[QUESTION]),
     PageRoute(
@@ -47,7 +47,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         messages.messages_page,
         is_compressed=True,
         nav_item=NavItem(word="Messages", icon="mail", group=navigation.WEBHOOKS, key="m", product="webhooks"),
-        filters=[*messages.WORDS, *PAGES, QUESTION],
+        filters=[*messages.WORDS, *PAGES, *ASKED],
     ),
     PageRoute("GET", "/messages/offers", offers.of_messages, filters=[QUESTION]),
     PageRoute(
