@@ -25,7 +25,6 @@ from tests.support.documents import DOCUMENTS, ROOT, examples
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
 
-
 def commands(group: TyperGroup, *path: str) -> Iterator[tuple[str, TyperCommand]]:
     """Every command below the group, with its whole name."""
     for name, command in group.commands.items():
