@@ -14,6 +14,7 @@ from svc_pg import audit, webhooks
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.pages.webhooks.deliveries import OF_LIST
 from svc_pg.settings import Settings
 
 POSITIONS: Final = {"limit", "cursor", "before", "after", "around"}
@@ -27,6 +28,7 @@ MANNERS: Final = {
     "from",  # an end of a comparison, as "to"
     "newest",  # how many are counted
     "q",  # filters as one text
+    *(re.sub("([A-Z])", r"_\1", name).lower() for name in OF_LIST),  # of the list to which a change leads back
 }
 """Parameters of the call and of the rows' look: none of them selects rows."""
 SAME: Final = {

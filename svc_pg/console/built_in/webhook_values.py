@@ -1,15 +1,14 @@
 """The route of the values that filters of deliveries, messages and endpoints can have, among so many at most."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
 
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, events_of, suggested_endpoints
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import FilterParameter, bounded, documented, filtered, one_among, refuse
+from svc_pg.console.parameters import ValueQuestion
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.console.suggestions import cut
@@ -23,7 +22,6 @@ from svc_pg.webhooks.events.own_events import OWN_EVENTS
 Named = Literal["endpoint", "event", "tenant"]
 
 NAMED: Final[tuple[Named, ...]] = get_args(Named)
-MOST_CHARACTERS: Final = 200
 MOST_VALUES: Final = 10
 MOST_STEPS: Final = 1_000
 """The most tenants of messages that are looked at: each is one step in their index."""
@@ -54,31 +52,17 @@ class FilterValues:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    name: Named | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Tenant:
     value: str | None
     is_complete: bool
 
 
-_named: Final = one_among(NAMED)
-_ASKED: Final[dict[str, FilterParameter[_Asked]]] = {
-    "of": FilterParameter(
-        lambda asked, given: replace(asked, name=_named(given)),
-        "the filter whose values are wanted",
-        one_of(NAMED),
-        is_required=True,
-    ),
-    "text": FilterParameter(
-        lambda asked, given: replace(asked, text=bounded(given, MOST_CHARACTERS)),
-        "letters that the values have, in whatever case; of an endpoint its description, or its URL without the query",
-        text("north"),
-    ),
-}
+_QUESTION: Final = ValueQuestion(
+    NAMED,
+    letters="letters that the values have, in whatever case; of an endpoint its description, or its URL without the"
+    " query",
+    example="north",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +81,15 @@ class WebhookValueRoutes:
                 handler=self._values,
                 serves_tenants=True,
                 summary="Values of a filter that have some letters, for example endpoints by their description",
-                query=documented(_ASKED),
+                query=_QUESTION.documented(),
                 response=FilterValues,
             )
         ]
 
     async def _values(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        asked = filtered(_Asked(), request.query, _ASKED)
-        if asked.name is None:
-            refuse("of", f"is missing; write one of {', '.join(NAMED)}")
+        name, letters = _QUESTION.read(request.query)
         async with self.database.connection() as conn, aby_indexes(conn):
-            return ConsoleResponse(200, await _found(conn, request.session, asked.name, asked.text))
+            return ConsoleResponse(200, await _found(conn, request.session, name, letters))
 
 
 async def _found(conn: AsyncConnection[Any], session: Session, name: Named, letters: str) -> FilterValues:
