@@ -110,10 +110,9 @@ def _bound(table: RelatedTable) -> str | None:
     match table.reach:
         case "not_audited":
             return f"{name} is not audited"
-        case "newest" if table.back_to is None:
-            return f"{name}: only its newest entries were looked at"
         case "newest":
-            return f"{name}: only its newest entries were looked at, since {human_times.second(table.back_to)}"
+            since = "" if table.back_to is None else f", since {human_times.second(table.back_to)}"
+            return f"{name}: only its newest entries were looked at{since}"
         case "whole" | "not_looked_at":
             return f"{name}: {table.unnamed} entries do not tell to what they refer" if table.unnamed else None
         case _:

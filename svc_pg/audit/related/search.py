@@ -16,7 +16,9 @@ DEFAULT_STEPS: Final = 2
 MOST_TABLES: Final = 8
 """The foreign keys of each step whose entries are looked at."""
 MOST_LOOKED_AT: Final = 10_000
-"""The entries that each step looks at where no index finds those of a value."""
+"""The entries that each step looks at if no index finds those of a value."""
+LEAST_LOOKED_AT: Final = 1_000
+"""Those of one table, however many tables the step has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def _step(
             found.tables.append(Searched(reference, None))
             continue
         outward = _outward(every, reference.referring, reference.step + 1)
-        most = max(1_000, MOST_LOOKED_AT // len(audited))
+        most = max(LEAST_LOOKED_AT, MOST_LOOKED_AT // len(audited))
         look = _look(found.wanted, reference.referring, reference.columns, [*owners], outward, most)
         looked = yield from naming(look)
         number = len(found.tables)

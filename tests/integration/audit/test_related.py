@@ -7,6 +7,8 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
+from svc_pg.audit.related import naming, search
+from svc_pg.errors import NotFoundError, UnknownTableError
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
 
@@ -29,6 +31,9 @@ create table sale (id int primary key, customer_number text references customer 
 create table secret_order (id int primary key, customer_id int references customer);
 create table unseen (id int primary key, customer_id int references customer);
 """
+
+
+TOLD = ("status", "quantity")
 
 
 def act(conn: psycopg.Connection[Any], actor: str, *statements: str, tenant: str | None = None) -> None:
@@ -95,5 +100,122 @@ def test_rows_belong_for_as_long_as_their_entries_say(conn: psycopg.Connection[A
     ], "the line of an order that had moved on is not of this customer"
     [moved] = [each for each in history.changes if each.leaves]
     assert (moved.record_id, moved.joins, history.actors[moved.actor].actor_id) == ("900", False, "cid")
-    [joined] = [each for each in audit.related("customer", 117).read(conn).changes if each.joins]
-    assert joined.record_id == "900" or joined is None
+
+
+def test_two_columns_that_refer_to_one_record_are_one_reference(conn: psycopg.Connection[Any]) -> None:
+    history = audit.related("customer", 117).read(conn)
+    assert [(each.record_id, each.joins, each.leaves) for each in history.changes if each.table == "public.orders"] == [
+        ("900", False, False),
+        ("902", False, False),
+        ("900", False, False),
+    ], "it paid for 900 before that became its own"
+
+
+def test_the_states_at_two_times_tell_who_belonged_then(conn: psycopg.Connection[Any]) -> None:
+    changes = audit.related("customer", 116).read(conn).changes
+    paid = next(
+        each for each in changes if each.table == "public.orders" and each.operation == "UPDATE" and not each.leaves
+    )
+    history = audit.related("customer", 116).at(paid.time, "last").read(conn)
+    first, last = history.states
+    assert (first.time, last.time) == (paid.time, changes[0].time)
+
+    def told_of(states: Any) -> dict[str, tuple[str, bool, Any]]:
+        return {
+            f"{history.records[each.record].table.removeprefix('public.')} {history.records[each.record].record_id}": (
+                each.state,
+                each.belongs,
+                next(
+                    (f.value.value and f.value.value.value for f in each.fields if f.field in ("status", "quantity")),
+                    None,
+                ),
+            )
+            for each in states.states
+        }
+
+    was, now = told_of(first), told_of(last)
+    assert was["orders 901"] == ("there", True, "paid")
+    assert now["orders 901"] == ("not_there", False, None)
+    assert was["orders 900"] == ("there", True, "new")
+    assert now["orders 900"] == ("there", False, "new")
+    assert was["line 1"] == ("there", True, 1)
+    assert now["line 1"] == ("there", False, 6), "the order of the line moved on"
+    assert was["customer 116"][:2] == now["customer 116"][:2] == ("there", True)
+
+
+def test_other_keys_than_the_first_are_found(conn: psycopg.Connection[Any]) -> None:
+    assert ("shop", "1", "INSERT") in told(audit.related("region", ("de", 1)).read(conn)), "of several columns"
+    assert told(audit.related("person", 1).read(conn)) == [
+        ("person", "1", "INSERT"),
+        ("person", "2", "INSERT"),
+        ("person", "1", "UPDATE"),
+    ], "itself is no row of its own"
+
+
+def test_what_cannot_be_looked_at_is_told(conn: psycopg.Connection[Any]) -> None:
+    tables = {each.table.removeprefix("public."): each for each in audit.related("customer", 116).read(conn).tables}
+    assert tables["unseen"].reach == "not_audited"
+    assert (tables["secret_order"].reach, tables["secret_order"].unnamed) == ("whole", 1), "its column is redacted"
+    assert (tables["sale"].reach, tables["sale"].unnamed, tables["line"].step) == ("whole", 0, 2)
+    assert all(each.step == 1 for each in audit.related("customer", 116).within(1).read(conn).tables)
+
+
+def test_pages_go_on_to_the_end(conn: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    every = [each.entry_id for each in audit.related("customer", 116).read(conn).changes]
+    wanted, found = audit.related("customer", 116).limit(2), list[str]()
+    while True:
+        page = wanted.read(conn)
+        found += [each.entry_id for each in page.changes]
+        if page.next_cursor is None:
+            break
+        wanted = wanted.after(page.next_cursor)
+    assert found == every
+    monkeypatch.setattr(search, "MOST_LOOKED_AT", 1)
+    monkeypatch.setattr(search, "LEAST_LOOKED_AT", 2)
+    wanted, some, rounds = audit.related("customer", 116), set[str](), 0
+    while True:
+        page = wanted.read(conn)
+        some |= {each.entry_id for each in page.changes if each.table == "public.orders"}
+        rounds += 1
+        if page.next_cursor is None:
+            break
+        wanted = wanted.after(page.next_cursor)
+    assert rounds > 2, "two entries of a table at a time"
+    orders = {
+        each.entry_id for each in audit.related("customer", 116).read(conn).changes if each.table == "public.orders"
+    }
+    assert some >= orders
+
+
+def test_the_index_for_searches_by_members_finds_the_same(
+    conn: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = audit.related("customer", 116).at("first", "last").read(conn)
+    conn.execute(
+        "create index audit_logs_contains on svc.audit_logs"
+        " using gin (before_data jsonb_path_ops, after_data jsonb_path_ops)"
+    )
+    indexed = audit.related("customer", 116).at("first", "last").read(conn)
+    assert indexed.changes == plain.changes
+    assert indexed.states == plain.states
+    assert indexed.next_cursor is None
+    assert {each.looked_at for each in indexed.tables} == {None}
+    monkeypatch.setattr(naming, "MOST_BY_INDEX", 1)
+    assert audit.related("customer", 116).read(conn).changes == plain.changes, "too frequent for the index"
+    conn.rollback()
+
+
+def test_a_record_that_the_log_does_not_know_is_refused(conn: psycopg.Connection[Any]) -> None:
+    with pytest.raises(NotFoundError):
+        audit.related("customer", 999).read(conn)
+    with pytest.raises(NotFoundError):
+        audit.related("nothing", "x' or true").read(conn)
+    with pytest.raises(UnknownTableError):
+        audit.related("svc.webhook_endpoints", 1).read(conn)
+
+
+def test_a_record_without_a_change_has_its_rows(conn: psycopg.Connection[Any]) -> None:
+    conn.execute("alter table customer disable trigger all; insert into customer values (118, 'C-118', 'Cem')")
+    conn.execute("alter table customer enable trigger all; insert into orders values (950, 118, null, 'new')")
+    assert told(audit.related("customer", 118).read(conn)) == [("orders", "950", "INSERT")]
+    conn.rollback()

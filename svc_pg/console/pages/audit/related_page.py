@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from svc_pg.audit.related.answer import RelatedChange, RelatedHistory, RelatedRecord, RelatedState, RelatedTable
 from svc_pg.console.pages.answers import Answer, Html
@@ -116,6 +116,7 @@ def _shown(request: PageRequest, found: RelatedHistory) -> dict[str, object]:
         "twins": look_alikes.twins({actor.name for actor in actors}),
         "moments": moments,
         "ends": ends,
+        "fields": [_of_field(end) for end in ends or ()],
         "is_now": ends is not None and not request.query.get(WITH) and not request.query.get(CURSOR),
         "places": places,
         "labels": labels_of([(moment.x, moment.time) for moment in moments]),
@@ -123,6 +124,11 @@ def _shown(request: PageRequest, found: RelatedHistory) -> dict[str, object]:
         "steps": [_step(each, actors[each.actor]) for each in found.changes],
         "bounds": [each for each in found.tables if _is_bounded(each)],
     }
+
+
+def _of_field(time: datetime) -> str:
+    """The time for a field of a form, which has milliseconds: not before the change that it is of."""
+    return (time + timedelta(microseconds=999)).astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def _moments(
