@@ -84,6 +84,9 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "tracks of a record": Surfaces(
         None, "get /audit/records/{table}/{id}/tracks", None, "/audit/records/:table/:id/tracks"
     ),
+    "a record with its rows": Surfaces(
+        None, "get /audit/records/{table}/{id}/related", "related", "/audit/records/:table/:id/related"
+    ),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),
     "tenants": Surfaces(None, "get /tenant/tenants", None, "/tenants"),

@@ -34,7 +34,7 @@ _HAS_INDEX: Final = (
 _BY_INDEX: Final = "svc.audit_entries_naming(%s::jsonb[], %s)"
 # the index of records alone has this order
 _OF_RECORD: Final = (
-    "(select * from svc.audit_logs audit_logs where table_name = %s and record_id >= %s and record_id <= %s{beyond}"
+    "(select * from svc.audit_logs where table_name = %s and record_id >= %s and record_id <= %s{beyond}"
     " order by audit_logs.record_id desc, audit_logs.timestamp desc limit {most})"
 )
 
@@ -132,14 +132,7 @@ def naming(look: Look) -> Effects[Looked]:
 def _looked(
     look: Look, source: str, params: tuple[object, ...], wanted: Filter, *, most: int, is_by_indexes: bool = False
 ) -> Effects[Looked]:
-    wanted = wanted.joined(filter_of(look.conditions))
-    values = _values(look)
-    text = _TEXT.replace("{source}", source).replace("{is_wanted}", wanted.is_true)
-    outward, outward_params = _outward(look.outward)
-    text = text.replace("{outward}", outward)
-    for name, part in values.parts.items():
-        text = text.replace(name, part)
-    every = (*outward_params, *wanted.params, *values.params, *params, *values.sides)
+    text, every = statement_of(look, source, params, wanted)
     query = Query(text, every, _Row)
     [row] = yield ByIndexes(query) if is_by_indexes else query
     place = None if row.back_to is None else (row.back_to, int(row.back_to_id))
@@ -148,6 +141,19 @@ def _looked(
     if len(found) == MOST_FOUND:
         place = found[-1].place
     return Looked(found, row.looked_at, place, is_whole, row.unnamed)
+
+
+def statement_of(
+    look: Look, source: LiteralString, params: tuple[object, ...], wanted: Filter
+) -> tuple[LiteralString, tuple[object, ...]]:
+    """The statement about the entries of a source, a subquery or a function, and its parameters."""
+    wanted = wanted.joined(filter_of(look.conditions))
+    values = _values(look)
+    outward, outward_params = _outward(look.outward)
+    text = _TEXT.replace("{outward}", outward).replace("{is_wanted}", wanted.is_true)
+    for name, part in (*values.parts.items(), ("{source}", source)):
+        text = text.replace(name, part)
+    return text, (*outward_params, *wanted.params, *values.params, *params, *values.sides)
 
 
 @dataclass(frozen=True, slots=True)

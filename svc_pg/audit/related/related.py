@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
 
@@ -71,7 +71,7 @@ class Related:
         if len(self.times) == MOST_TIMES:
             raise QueryError(f"an answer has the states of {MOST_TIMES} times at most")
         when = time if time in CHANGE_TIMES else time_or_age(_read(time))
-        return replace(self, times=(*self.times, cast(datetime | timedelta | ChangeTime, when)))
+        return replace(self, times=(*self.times, when))
 
     def after(self, cursor: str) -> Self:
         """Go on further back, from the ``next_cursor`` of an answer."""

@@ -1,12 +1,12 @@
 """The states of several records at a time, from the log."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from psycopg.sql import SQL, Literal
+from psycopg.sql import SQL, Composable, Literal
 
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.as_of import AT, OWN, source_of
@@ -23,9 +23,16 @@ from svc_pg.errors import NotInstalledError, QueryError
 MOST_FIELDS: Final = 60
 """The fields of a state."""
 
-_STATES: Final = statement("queries/audit/related_states.sql")
+STATES: Final = statement("queries/audit/related_states.sql")
 _REDACTED: Final = OWN.index("redacted_fields") + 1
 _UNKNOWN: Final = OWN.index("unknown_fields") + 1
+PARTS: Final[Mapping[str, Composable]] = {
+    "longest": Literal(LONGEST),
+    "own": Literal(len(OWN)),
+    "redacted": Literal(_REDACTED),
+    "unknown": Literal(_UNKNOWN),
+    "most": Literal(MOST_FIELDS),
+}
 _DIGITS: Final = 32
 
 
@@ -39,16 +46,8 @@ class _Found:
 
 def query_of(table: TableName, time: datetime, keys: Sequence[str]) -> Query[_Found]:
     """The query of the states of records of one table."""
-    names = {
-        "as_of": source_of(table),
-        "time": AT,
-        "longest": Literal(LONGEST),
-        "own": Literal(len(OWN)),
-        "redacted": Literal(_REDACTED),
-        "unknown": Literal(_UNKNOWN),
-        "most": Literal(MOST_FIELDS),
-    }
-    return Query(SQL(_STATES).format(**names).as_string(None), ([*keys], time), _Found)
+    names = {**PARTS, "as_of": source_of(table), "time": AT}
+    return Query(SQL(STATES).format(**names).as_string(None), ([*keys], time), _Found)
 
 
 def states_at(time: datetime, records: Sequence[Key], belongs: Sequence[bool]) -> Effects[list[RelatedState]]:
