@@ -32,11 +32,12 @@ def related(
     *,
     limit: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="The number of changes to list.")] = 24,
     steps: Annotated[
-        int, typer.Option(min=1, max=2, help="1: rows that refer to the record; 2: also those that refer to these.")
+        int,
+        typer.Option(min=1, max=2, help="The steps: 1 for rows that refer to the record, 2 also for those of these."),
     ] = 2,
     at: Annotated[
         list[str] | None,
-        typer.Option(metavar="TIME", help="Also the states at this time: 2026-01-31, or 7d ago; up to two."),
+        typer.Option(metavar="TIME", help="Also the states at this time: 2026-01-31, or 7d ago. Up to two."),
     ] = None,
     after: After = None,
     database_url: PostgresUrl = None,

@@ -17,10 +17,13 @@ from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
 from svc_pg.formats.json_writer import write_ascii
 
-MOST_FOUND: Final = 500
+MOST_FOUND: Final = 200
 """The entries that are found in one table."""
 MOST_BY_INDEX: Final = 2_000
 """The entries that the index for searches by members gives: of more, the newest of the table are looked at."""
+_FEW: Final = 500
+_FREQUENT: Final = 20
+"""A value that more of the newest entries name is frequent."""
 MOST_VALUES: Final = 100
 """The values of a reference that are looked for."""
 MOST_COLUMNS: Final = 3
@@ -116,17 +119,25 @@ def naming(look: Look) -> Effects[Looked]:
     has_index: _HasIndex
     [has_index] = yield Query(_HAS_INDEX, (), _HasIndex)
     if has_index.has_index:
+        few = yield from _of_newest(look, _FEW)
+        if few.is_whole or len(few.found) > _FREQUENT:  # of what is frequent, the index would read all
+            return few if few.is_whole else (yield from _of_newest(look, look.most))
         members = [text for value in look.values for text in _members(look.columns, value)]
         source = (members, MOST_BY_INDEX + 1)
         wanted = ALL.where("audit_logs.table_name = %s", look.table).joined(look.beyond)
         found = yield from _looked(look, _BY_INDEX, source, wanted, most=MOST_BY_INDEX + 1)
         if found.is_whole:
             return replace(found, by_index=True)
+    return (yield from _of_newest(look, look.most))
+
+
+def _of_newest(look: Look, most: int) -> Effects[Looked]:
+    """Look at the newest entries of the table, or of the log if no index has those of a table."""
     conditions = (*look.conditions, Among("table_name", [look.table]))
     reach = reach_of(conditions, ALL) or Reach(ALL)
-    looked_at = yield from stretch(reach, ORDER_BY["newest"], beyond=look.beyond, most=look.most)
+    looked_at = yield from stretch(reach, ORDER_BY["newest"], beyond=look.beyond, most=most)
     wanted = ALL.where("audit_logs.table_name = %s", look.table)
-    return (yield from _looked(look, looked_at.text, looked_at.params, wanted, most=look.most, is_by_indexes=True))
+    return (yield from _looked(look, looked_at.text, looked_at.params, wanted, most=most, is_by_indexes=True))
 
 
 def _looked(
@@ -153,7 +164,7 @@ def statement_of(
     text = _TEXT.replace("{outward}", outward).replace("{is_wanted}", wanted.is_true)
     for name, part in (*values.parts.items(), ("{source}", source)):
         text = text.replace(name, part)
-    return text, (*outward_params, *wanted.params, *values.params, *params, *values.sides)
+    return text, (*outward_params, *values.params, *values.sides, *wanted.params, *params)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +181,17 @@ def _values(look: Look) -> _Values:
         return _Values(parts, (), ())
     columns = [*look.columns]
     if len(columns) == 1:
-        side, kind = "audit_logs.{}_data ->> %s", "text[]"
+        side, kind = "w.{}_data ->> %s", "text[]"
         wanted: list[str] = [text for [text] in look.values]
     else:
-        members = ", ".join(["audit_logs.{}_data ->> %s"] * len(columns)).replace("{}", "{0}")
+        members = ", ".join(["w.{}_data ->> %s"] * len(columns)).replace("{}", "{0}")
         side, kind = f"pg_catalog.jsonb_build_array({members})", "jsonb[]"
         wanted = [write_ascii([*value]) for value in look.values]
     parts = {
-        "{is_named}": "(coalesce(audit_logs.before_data ?& %s::text[], false)"
-        " or coalesce(audit_logs.after_data ?& %s::text[], false))"
-        " and not coalesce(audit_logs.redacted_fields && %s::text[], false)",
+        # of one column, a text says that it is there; looking for names costs more
+        "{is_named}": f"({'v.before_value is not null or v.after_value is not null or ' * (len(columns) == 1)}"
+        "coalesce(v.before_data ?& %s::text[], false) or coalesce(v.after_data ?& %s::text[], false))"
+        " and not coalesce(v.redacted_fields && %s::text[], false)",
         "{is_selected}": f"(v.before_value = any (%s::{kind}) or v.after_value = any (%s::{kind})) is true",
         "{before}": side.format("before"),
         "{after}": side.format("after"),
@@ -193,8 +205,8 @@ def _outward(columns: Sequence[str]) -> tuple[str, tuple[object, ...]]:
     if not columns:
         return "null::json", ()
     pair = (
-        "%s::text, case when coalesce(audit_logs.redacted_fields && array[%s::text, '*'], false) then null else"
-        " pg_catalog.json_build_array(audit_logs.before_data ->> %s, audit_logs.after_data ->> %s) end"
+        "%s::text, case when coalesce(x.redacted_fields && array[%s::text, '*'], false) then null else"
+        " pg_catalog.json_build_array(x.before_data ->> %s, x.after_data ->> %s) end"
     )
     params = tuple(name for column in columns for name in (column,) * 4)
     return f"pg_catalog.json_build_object({', '.join([pair] * len(columns))})", params

@@ -15,7 +15,7 @@ from svc_pg.database.table_names import TableName
 DEFAULT_STEPS: Final = 2
 MOST_TABLES: Final = 8
 """The foreign keys of each step whose entries are looked at."""
-MOST_LOOKED_AT: Final = 10_000
+MOST_LOOKED_AT: Final = 5_000
 """The entries that each step looks at if no index finds those of a value."""
 LEAST_LOOKED_AT: Final = 1_000
 """Those of one table, however many tables the step has."""

@@ -36,6 +36,19 @@ PARTS: Final[Mapping[str, Composable]] = {
 _DIGITS: Final = 32
 
 
+# before its first entry, an INSERT, a record was not there; to ask that of a table takes long if all of it is later
+_BEGUN: Final = """
+select keys.record_id as key
+  from pg_catalog.unnest(%s::text[]) keys(record_id)
+ cross join lateral svc.audit_entries_of(%s, keys.record_id, 1) e
+ where e.operation = 'INSERT' and e."timestamp" > %s"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    key: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     key: str
@@ -58,13 +71,17 @@ def states_at(time: datetime, records: Sequence[Key], belongs: Sequence[bool]) -
     found: list[RelatedState] = []
     for table, numbers in by_table.items():
         keys = [records[at][1] for at in numbers]
-        rows: dict[str, _Found] | None
+        begun: list[_Begun] = yield Query(_BEGUN, (keys, table, time), _Begun)
+        rows: dict[str, _Found | None] = {
+            each.key: _Found(each.key, is_there=False, field_count=None, members=None) for each in begun
+        }
+        asked = [key for key in keys if key not in rows]
         try:
-            answers: list[_Found] = yield Apart(query_of(TableName.parse(table), time, keys))
-            rows = {row.key: row for row in answers}
+            answers: list[_Found] = (yield Apart(query_of(TableName.parse(table), time, asked))) if asked else []
+            rows |= {row.key: row for row in answers}
         except (QueryError, NotInstalledError):  # known only since later; not audited now, or without a key
-            rows = None
-        found += [_state(at, belongs[at], None if rows is None else rows[records[at][1]]) for at in numbers]
+            rows = {**dict.fromkeys(asked), **rows}
+        found += [_state(at, belongs[at], rows[records[at][1]]) for at in numbers]
     return sorted(found, key=lambda state: state.record)
 
 

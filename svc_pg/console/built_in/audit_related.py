@@ -54,7 +54,7 @@ _RELATED: Final[dict[str, FilterParameter[Related]]] = {
         " first or last for that of a change of the answer",
         text("2026-01-31T12:00:00Z"),
     ),
-    "with": FilterParameter(_state_at, "another such time", text("1h")),
+    "otherTime": FilterParameter(_state_at, "another such time", text("1h")),
 }
 
 

@@ -74,7 +74,7 @@ def related(client: httpx.Client, path: str = RELATED, **query: Any) -> Any:
 
 
 def test_changes_over_tables_come_in_one_answer(client: httpx.Client) -> None:
-    found = related(client, time="first", **{"with": "last"})
+    found = related(client, time="first", otherTime="last")
     assert [(each["table"], each["recordId"], each["operation"]) for each in found["changes"]] == [
         ("public.orders", "2", "DELETE"),
         ("public.orders", "1", "UPDATE"),
@@ -114,7 +114,7 @@ def test_a_session_of_a_tenant_has_its_own_changes_alone(installed: str, client:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=101", "steps=3", "time=x", "cursor=x", "actor=ann", "with=first%00"]
+    "query", ["limit=0", "limit=101", "steps=3", "time=x", "cursor=x", "actor=ann", "otherTime=first%00"]
 )
 def test_parameters_that_cannot_be_are_refused(client: httpx.Client, query: str) -> None:
     assert_problem(client.get(f"{RELATED}?{query}"), 422, "invalid_parameter")
@@ -180,7 +180,7 @@ def test_wide_and_hostile_records_stay_within_the_bytes_of_a_page(client: httpx.
     assert page.status_code == 200
     assert_strict(page.text)
     assert len(page.content) < PAGE_BYTES
-    found = related(client, path, limit=100, time="last", **{"with": "first"})
+    found = related(client, path, limit=100, time="last", otherTime="first")
     assert (len(found["records"]), found["recordCount"]) == (40, 41), "one record is told of by number alone"
     wide = next(each for each in found["states"][0]["states"] if each["state"] == "there" and each["record"])
     assert (len(wide["fields"]), wide["fieldCount"]) == (60, 102)

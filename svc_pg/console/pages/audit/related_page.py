@@ -96,8 +96,8 @@ async def _asked(request: PageRequest, asked: Sequence[AskedTime]) -> RelatedHis
     first, second = (each.time for each in asked)
     is_newest = not request.query.get(CURSOR)
     query = {
-        TIME: "first" if first is None else timestamp(first),
-        WITH: timestamp(second) if second is not None else timestamp(request.now) if is_newest else "last",
+        "time": "first" if first is None else timestamp(first),
+        "otherTime": timestamp(second) if second is not None else timestamp(request.now) if is_newest else "last",
     }
     if not is_newest:
         query[CURSOR] = request.query[CURSOR]
