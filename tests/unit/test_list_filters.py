@@ -121,6 +121,10 @@ DIFFERENCES: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("entries in statistics", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("entries in facets", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("history of a record", "page"): dict.fromkeys(("since", "until"), "a record has one life, read from its end"),
+    ("a record with its rows", "http"): {"at": "it is time and otherTime", "with": "it is otherTime"},
+    ("a record with its rows", "command"): dict.fromkeys(("other_time", "with"), "it is --at, up to twice"),
+    ("a record with its rows", "page"): dict.fromkeys(("at", "other_time"), "it is time and with")
+    | {"steps": "the page tells of both, each in its table"},
     ("purges", "http"): _ANOTHER_DATABASE,
     ("holds", "command"): {"lifted": "it is --all"}
     | dict.fromkeys(("resource", "record"), "hold TABLE KEY places one; the list of all is short"),
