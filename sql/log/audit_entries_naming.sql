@@ -1,5 +1,5 @@
--- Entries of which a snapshot has the members of one of these objects, at most so many, in no order: found by the index
--- for searches by members, which has to be there. A condition on time would let the planner read by that instead.
+-- Entries of which a snapshot has the members of one of these objects, at most so many, in no order: found by the
+-- index for searches by members, which has to be there. A condition on time would let the planner read by that.
 -- access: writer, reader, admin
 create or replace function svc.audit_entries_naming(p_members jsonb[], p_most integer)
 returns setof svc.audit_logs

@@ -11,7 +11,7 @@ from psycopg.sql import SQL, Identifier
 from svc_pg.audit.log.entry import COLUMNS
 from svc_pg.audit.read import change_order, coverage, known_values, record_changes, tables
 from svc_pg.audit.read.change_order import OfRecord
-from svc_pg.audit.related import naming, references, states
+from svc_pg.audit.related import naming, references, states, telling
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
 from svc_pg.database.pagination import ALL
@@ -43,6 +43,7 @@ FILLED: Final[dict[str, str]] = {
         naming.Look("public.orders", ["customer_id"], [("1",)], ["id"], (), None, 1), "svc.audit_logs", (), ALL
     )[0],
     "queries/audit/references.sql": references.REFERENCES,
+    "queries/audit/related_entries.sql": COLUMNS + telling._ENTRIES,
     "queries/audit/related_states.sql": SQL(states.STATES).format(**states.PARTS, **STATES_OF).as_string(),
     "queries/capture/called_code.sql": foreign_code._PLANNED,
     "queries/capture/partition_key_code.sql": foreign_code._PARTITION_KEYS,

@@ -1,5 +1,5 @@
--- Of the entries of a source, which come newest first: their number, the place of the oldest, the number of those that
--- do not tell the columns of the reference, and the newest that name one of its values, or are of the record
+-- Of the entries of a source, which come newest first: their number, the place of the oldest, the number of those
+-- that do not tell the columns of the reference, and the newest that name one of its values, or are of the record
 select pg_catalog.count(*)::integer as looked_at, min(x."timestamp") as back_to,
        ((pg_catalog.array_agg(x.id))[pg_catalog.count(*)])::text as back_to_id,
        (pg_catalog.count(*) filter (where x.is_named is false))::integer as unnamed,

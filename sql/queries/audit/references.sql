@@ -24,7 +24,8 @@ select s.step, {referred_name} as referred, {referring_name} as referring,
        array(select a.attname::text from pg_catalog.unnest(s.conkey) with ordinality u(number, n)
                join pg_attribute a on a.attrelid = s.conrelid and a.attnum = u.number order by u.n) as columns,
        array(select a.attname::text from pg_catalog.unnest(s.confkey) with ordinality u(number, n)
-               join pg_attribute a on a.attrelid = s.confrelid and a.attnum = u.number order by u.n) as referred_columns,
+               join pg_attribute a on a.attrelid = s.confrelid and a.attnum = u.number order by u.n
+       ) as referred_columns,
        array(select a.attname::text
                from pg_index i cross join pg_catalog.unnest(i.indkey::smallint[]) with ordinality u(number, n)
                join pg_attribute a on a.attrelid = i.indrelid and a.attnum = u.number

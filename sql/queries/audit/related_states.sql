@@ -8,8 +8,10 @@ select keys.record_id as key, past."svc key" is not null as is_there, f.field_co
            pg_catalog.json_agg(
                pg_catalog.json_build_array(
                    e.key, case when e.size <= {longest} or e.n in ({redacted}, {unknown}) then e.text end,
-                   case when e.size > {longest} and e.n > {own} then left(coalesce(e.whole #>> array[]::text[], e.text), {longest}) end,
-                   case when e.size > {longest} and e.n > {own} then encode(sha256(pg_catalog.convert_to(e.text, 'UTF8')), 'hex') end
+                   case when e.size > {longest} and e.n > {own}
+                        then left(coalesce(e.whole #>> array[]::text[], e.text), {longest}) end,
+                   case when e.size > {longest} and e.n > {own}
+                        then encode(sha256(pg_catalog.convert_to(e.text, 'UTF8')), 'hex') end
                ) order by e.n
            ) as members
       from (

@@ -24,6 +24,7 @@ from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import encode
 from svc_pg.database.performing import Within
 from svc_pg.database.query import Query
+from svc_pg.database.statements import statement
 
 MOST_RECORDS: Final = 40
 """The records that an answer tells of by name, and has states of."""
@@ -35,15 +36,7 @@ CHANGE_TIMES: Final[tuple[ChangeTime, ...]] = get_args(ChangeTime)
 """The times of the first and of the last change of an answer."""
 _LAST: Final = (1 << 63) - 1
 
-# A join to what each row of a function gives keeps the order of these
-_ENTRIES: Final = """
-  from rows from (
-           pg_catalog.unnest(%s::timestamptz[]), pg_catalog.unnest(%s::bigint[])
-       ) with ordinality place(at, entry_id, n)
- cross join lateral (
-    select * from svc.audit_logs l where l."timestamp" = place.at and l.id = place.entry_id offset 0
- ) audit_logs
- order by place.n"""
+_ENTRIES: Final = statement("queries/audit/related_entries.sql")
 
 
 def told(
@@ -101,7 +94,7 @@ def _entries(rows: Sequence[Row], max_bytes: int | None) -> Effects[list[Entry]]
     if not rows:
         return []
     params = ([row.naming.place[0] for row in rows], [row.naming.place[1] for row in rows])
-    query = Query(COLUMNS + _ENTRIES, params, Entry)
+    query = Query(COLUMNS + " " + _ENTRIES, params, Entry)
     entries: list[Entry]
     if max_bytes is None:
         entries = yield query
