@@ -1062,6 +1062,15 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set lock_timeout=2s
     set jit=off;
 
+create function svc.audit_entries_naming(p_members jsonb[], p_most integer)
+    returns SETOF svc.audit_logs language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set enable_bitmapscan=on
+    set jit=off;
+
 create function svc.audit_entries_of(p_table text, p_record text, p_most integer)
     returns SETOF svc.audit_logs language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -2302,6 +2311,9 @@ grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_entries_naming to svc_admin;
+grant execute on function svc.audit_entries_naming to svc_reader;
+grant execute on function svc.audit_entries_naming to svc_writer;
 grant execute on function svc.audit_entries_of to svc_admin;
 grant execute on function svc.audit_entries_of to svc_reader;
 grant execute on function svc.audit_entries_of to svc_writer;

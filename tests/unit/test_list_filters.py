@@ -86,6 +86,9 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "tracks of a record": Surfaces(
         None, "get /audit/records/{table}/{id}/tracks", None, "/audit/records/:table/:id/tracks"
     ),
+    "a record with its rows": Surfaces(
+        None, "get /audit/records/{table}/{id}/related", "related", "/audit/records/:table/:id/related"
+    ),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),
     "tenants": Surfaces(None, "get /tenant/tenants", None, "/tenants"),
@@ -121,6 +124,10 @@ DIFFERENCES: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("entries in statistics", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("entries in facets", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("history of a record", "page"): dict.fromkeys(("since", "until"), "a record has one life, read from its end"),
+    ("a record with its rows", "http"): {"at": "it is time and otherTime", "with": "it is otherTime"},
+    ("a record with its rows", "command"): dict.fromkeys(("other_time", "with"), "it is --at, up to twice"),
+    ("a record with its rows", "page"): dict.fromkeys(("at", "other_time"), "it is time and with")
+    | {"steps": "the page tells of both, each in its table"},
     ("purges", "http"): _ANOTHER_DATABASE,
     ("holds", "command"): {"lifted": "it is --all"}
     | dict.fromkeys(("resource", "record"), "hold TABLE KEY places one; the list of all is short"),

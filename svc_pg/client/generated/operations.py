@@ -97,6 +97,9 @@ TABLES_SILENCES: Final = Operation("GET", "/audit/tables/{table}/silences", Page
 RECORDS_TRACKS: Final = Operation(
     "GET", "/audit/records/{table}/{id}/tracks", models.RecordTracks, query=requests.RecordsTracksPage
 )
+RECORDS_RELATED: Final = Operation(
+    "GET", "/audit/records/{table}/{id}/related", models.RelatedHistory, query=requests.RecordsRelatedPage
+)
 RECORDS_READS: Final = Operation(
     "GET", "/audit/records/{table}/{id}/reads", Page[models.RecordRead], query=requests.RecordsReadsPage
 )

@@ -69,6 +69,8 @@ __all__ = [
     "RecordsEntriesPage",
     "RecordsEntriesQuery",
     "RecordsReadsPage",
+    "RecordsRelatedPage",
+    "RecordsRelatedQuery",
     "RecordsStatesPage",
     "RecordsStatesQuery",
     "RecordsTracksPage",
@@ -515,6 +517,28 @@ class RecordsTracksPage(RecordsTracksQuery, total=False):
     """NextCursor of a page."""
     before: str | None
     """PrevCursor of a page, for the page before it."""
+
+
+class RecordsRelatedQuery(TypedDict, total=False):
+    """The parameters of ``records.related``."""
+
+    steps: int | None
+    """1 for rows that refer to the record, 2 also for those that refer to these."""
+    time: PointInTime | None
+    """A time at which the states of the records are told too: RFC 3339, a date, a duration before now such as 1h, or
+    first or last for that of a change of the answer.
+    """
+    other_time: str | None
+    """Another such time."""
+
+
+class RecordsRelatedPage(RecordsRelatedQuery, total=False):
+    """Those of a page of ``records.related``."""
+
+    cursor: str | None
+    """NextCursor of a page."""
+    limit: int | None
+    """The most changes."""
 
 
 class RecordsReadsPage(TypedDict, total=False):
