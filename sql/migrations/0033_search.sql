@@ -20,8 +20,6 @@ comment on column svc.webhook_event_types.search is 'The keys of the payload tha
 comment on column svc.webhook_event_types.searched_since is
     'For each of them when it became one: messages of before are not found by it. Null if all are.';
 comment on column svc.webhook_event_types.search_changed_in is 'Internal: the transaction that changed the keys.';
-comment on table svc.webhook_search_values is 'The searched values of messages; they go with their message.';
-comment on column svc.webhook_search_values.message_id is 'The message.';
-comment on column svc.webhook_search_values.digest is
-    'The first 16 bytes of the SHA-256 of KEY=VALUE: svc.webhook_search_digest.';
-comment on column svc.webhook_search_values.tenant is 'The tenant of the message.';
+comment on table svc.webhook_search_values is
+    'Internal: the values by which messages are found, a digest each; they go with their message.';
+comment on column svc.webhook_search_values.digest is 'That of svc.webhook_search_digest.';

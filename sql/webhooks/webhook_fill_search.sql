@@ -1,7 +1,7 @@
 -- Store the searched values of messages of these events that were sent before their keys were named: of messages with
--- ids after p_after, up to p_until. Returns how many values are new.
+-- ids after p_after, up to p_until if it is not null, and of p_batch messages at most. Returns how many values are new.
 -- access: admin
-create or replace function svc.webhook_fill_search(p_events text[], p_after uuid, p_until uuid default null)
+create or replace function svc.webhook_fill_search(p_events text[], p_batch integer, p_after uuid, p_until uuid)
 returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -18,7 +18,7 @@ begin
           from svc.webhook_messages o join svc.webhook_event_types t on t.name = o.event_name
          where o.id > p_after and o.id <= coalesce(p_until, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
            and t.name = any (p_events) and t.search is not null
-         order by o.id for key share of o
+         order by o.id limit p_batch for key share of o
       ) m
      cross join unnest(svc.webhook_search_digests(m.search, m.payload)) d(digest)
     on conflict do nothing;
@@ -26,4 +26,4 @@ begin
     return v_filled;
 end
 $svc$;
-revoke all on function svc.webhook_fill_search(text[], uuid, uuid) from public;
+revoke all on function svc.webhook_fill_search(text[], integer, uuid, uuid) from public;

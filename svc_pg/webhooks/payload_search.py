@@ -4,8 +4,9 @@ A searched value is a text ``KEY=VALUE``. Each message has a row for each of its
 in which a value leads to its messages from the newest on, for a tenant from the newest of that tenant's on.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Final, LiteralString
 
 from svc_pg.database.query import Query
@@ -13,11 +14,14 @@ from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
+from svc_pg.formats.human_times import exact
+from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.field_docs import EVENT_NAME
 
 MAX_VALUE_BYTES: Final = 1024  # in svc.webhook_search_digests too
 
 _KEYS: Final = statement("queries/webhooks/search_keys.sql")
+_MOST_NAMED: Final = 5
 _SHOWN: Final = 60
 _EXAMPLE: Final = "Write the key and its value: number=1045."
 
@@ -70,6 +74,19 @@ class SearchedValue:
     def params(self) -> tuple[object, ...]:
         """The parameters of ``messages``."""
         return (self.key, self.value) if self.tenant is None else (self.key, self.value, self.tenant)
+
+
+def unsearched(searched: str, keys: Iterable[SearchKey]) -> str:
+    """A sentence about the messages that a search for ``KEY=VALUE`` cannot find; empty if it finds all."""
+    key = searched.partition("=")[0]
+    parts = [
+        f"{each.event_name} by {key} since {exact(each.since.astimezone(UTC))}"
+        for each in keys
+        if each.key == key and each.since
+    ]
+    more = max(0, len(parts) - _MOST_NAMED)
+    named = ", ".join(parts[:_MOST_NAMED]) + (f", and {counted(more, 'other event')}" if more else "")
+    return f"Messages of before are not found yet: {named}. Maintenance adds them." if parts else ""
 
 
 def search_keys() -> Query[SearchKey]:

@@ -15,6 +15,7 @@ from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.states import DELIVERIES
+from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import exact
@@ -79,6 +80,7 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
         "periods": PERIODS,
         "problem": problem,
+        "unsearched": await note_of(request, wanted),
     }
     if problem is None:
         return Html("deliveries", values)
