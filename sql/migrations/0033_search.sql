@@ -23,3 +23,5 @@ comment on column svc.webhook_event_types.search_changed_in is 'Internal: the tr
 comment on table svc.webhook_search_values is
     'Internal: the values by which messages are found, a digest each; they go with their message.';
 comment on column svc.webhook_search_values.digest is 'That of svc.webhook_search_digest.';
+comment on column svc.webhook_search_values.message_id is 'The message.';
+comment on column svc.webhook_search_values.tenant is 'The tenant of the message.';

@@ -128,6 +128,9 @@ def test_many_messages_are_found_and_a_repeated_one_once(conn: Any) -> None:
 def test_pages_go_forth_and_back_with_each_message_once(conn: Any) -> None:
     for number in range(7):
         sent(conn, {"number": number % 2, "customer": {"id": "x"}}, tenant="acme")
+    which: Any
+    before: Any
+    page: Any
     for which in ({}, {"tenant": "acme"}, {"event": PAID}, {"since": "1h"}, {"status": "pending"}):
         seen: list[str] = []
         cursor, page = None, None
@@ -154,6 +157,7 @@ def test_what_cannot_be_asked_is_refused(conn: Any, wanted: str) -> None:
 
 @pytest.mark.parametrize("key", ["nr", "customer", "number' or true --", "$.number", "k" * 900])
 def test_another_key_is_refused_with_those_that_there_are(conn: Any, key: str) -> None:
+    which: Any
     for listed in (webhooks.messages.list, webhooks.deliveries.list):
         for which in ({}, {"tenant": "acme"}):
             with pytest.raises(QueryError) as refused:
@@ -191,7 +195,7 @@ def test_a_new_key_says_since_when_and_maintenance_finds_the_older_messages(conn
     assert (change.kind, change.identity) == ("event", PAID)
     schema.install(conn, wider)
     assert found(conn, "total=9") == []
-    keys = {each.key: each for each in webhooks.messages.search_keys(conn)}
+    keys: Any = {each.key: each for each in webhooks.messages.search_keys(conn)}
     assert keys["total"].since > keys["number"].since
     assert "order.paid by total since" in unsearched("total=9", keys.values())
     new = sent(conn, {"total": 9})
@@ -262,6 +266,7 @@ def test_a_value_is_looked_up_in_the_order_of_its_messages(conn: Any) -> None:
         " from generate_series(1, 20000) n"
     )
     conn.execute("analyze svc.webhook_search_values")
+    which: Any
     for which in ({}, {"tenant": "t"}):
         for wanted in (
             message_queries.matching(payload="number=1", **which),
