@@ -16,7 +16,8 @@ create index webhook_search_values_newest on svc.webhook_search_values (digest, 
 create index webhook_search_values_tenant on svc.webhook_search_values (tenant, digest, message_id)
     where tenant is not null;
 
-comment on column svc.webhook_event_types.search is 'The keys of the payload that are searched; null if there are none.';
+comment on column svc.webhook_event_types.search is
+    'The keys of the payload that are searched; null if there are none.';
 comment on column svc.webhook_event_types.searched_since is
     'For each of them when it became one: messages of before are not found by it. Null if all are.';
 comment on column svc.webhook_event_types.search_changed_in is 'Internal: the transaction that changed the keys.';

@@ -1,5 +1,5 @@
 -- Store the searched values of messages of these events that were sent before their keys were named: of messages with
--- ids after p_after, up to p_until if it is not null, and of p_batch messages at most. Returns how many values are new.
+-- ids after p_after, up to p_until if it is not null, and of p_batch messages at most. Returns how many are new.
 -- access: admin
 create or replace function svc.webhook_fill_search(p_events text[], p_batch integer, p_after uuid, p_until uuid)
 returns integer
