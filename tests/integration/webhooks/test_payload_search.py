@@ -259,13 +259,13 @@ def test_a_bulk_change_reaches_the_deliveries_of_the_value_alone(conn: Any) -> N
     assert webhooks.deliveries.count(conn, payload="number=1").count == 2
 
 
-def test_a_value_is_looked_up_in_the_order_of_its_messages(conn: Any) -> None:
+def test_a_value_is_looked_up_by_an_index_and_each_of_its_messages_by_another(conn: Any) -> None:
     conn.execute(
         "insert into svc.webhook_search_values (message_id, digest, tenant)"
         " select svc.webhook_uuid7(), svc.webhook_search_digest('number', (n % 4)::text), 't'"
         " from generate_series(1, 20000) n"
     )
-    conn.execute("analyze svc.webhook_search_values")
+    conn.execute("vacuum analyze svc.webhook_search_values")
     which: Any
     for which in ({}, {"tenant": "t"}):
         for wanted in (
@@ -274,5 +274,5 @@ def test_a_value_is_looked_up_in_the_order_of_its_messages(conn: Any) -> None:
         ):
             query = wanted._query()
             plan = "\n".join(row[0] for row in conn.execute("explain " + query.text, query.params))
-            assert "Index Only Scan Backward using webhook_search_values_" in plan, plan
-            assert "->  Sort" not in plan, plan
+            assert " using webhook_search_values_" in plan or " on webhook_search_values_" in plan, plan
+            assert "Merge Join" not in plan, plan  # which would read all messages between those that are found
