@@ -43,7 +43,7 @@ class FilterParameter(Generic[Builder]):
 def filtered(start: Builder, query: QueryParams, filters: Mapping[str, FilterParameter[Builder]]) -> Builder:
     """``start`` with the filter of every parameter applied. Raises Problem 422."""
     builder = start
-    for name in query:
+    for name in sorted(query, key=PAGE.__contains__):  # a cursor is read by the order that the filters have chosen
         values = query.getlist(name)
         if name not in filters:
             refuse(name, f"is unknown; known are {', '.join(filters)}")

@@ -1068,6 +1068,13 @@ class AsyncMessages:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.MESSAGES_LIST, Arguments(query=query), page_size)
 
+    async def search_keys(self) -> Page[models.SearchKey]:
+        """The keys of payloads by which messages and deliveries are found.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return await self._api.answer(ops.MESSAGES_SEARCH_KEYS)
+
     async def get(self, id: str) -> models.MessageWithDeliveries:
         """One message, with its payload and its deliveries.
 

@@ -1066,6 +1066,13 @@ class Messages:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.MESSAGES_LIST, Arguments(query=query), page_size)
 
+    def search_keys(self) -> Page[models.SearchKey]:
+        """The keys of payloads by which messages and deliveries are found.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.MESSAGES_SEARCH_KEYS)
+
     def get(self, id: str) -> models.MessageWithDeliveries:
         """One message, with its payload and its deliveries.
 

@@ -99,6 +99,7 @@ __all__ = [
     "SealDestination",
     "SealPublicKey",
     "SealPublicKeys",
+    "SearchKey",
     "SentEvent",
     "Session",
     "SessionRecord",
@@ -2166,6 +2167,17 @@ class Message(Answer):
     """The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at most;
     empty if it has none of them early, or if it is large.
     """
+
+
+class SearchKey(Answer):
+    """A key of the payloads of an event by which its messages are found."""
+
+    key: str
+    """The key: names of members, with dots between them."""
+    event_name: str
+    """The name of the event."""
+    since: datetime | None
+    """Messages from then on are found by it; None if all are."""
 
 
 class MessageWithDeliveries(Answer):

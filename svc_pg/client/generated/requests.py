@@ -899,6 +899,8 @@ class DeliveriesListQuery(TypedDict, total=False):
     """Deliveries of this event."""
     tenant: str | None
     """Deliveries of the messages of this tenant."""
+    payload: str | None
+    """Deliveries of the messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
@@ -950,6 +952,8 @@ class DeliveriesCountsQuery(TypedDict, total=False):
     """Deliveries of this event."""
     tenant: str | None
     """Deliveries of the messages of this tenant."""
+    payload: str | None
+    """Deliveries of the messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
@@ -978,6 +982,8 @@ class MessagesListQuery(TypedDict, total=False):
     """Messages of this event."""
     tenant: str | None
     """Messages of this tenant."""
+    payload: str | None
+    """Messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Messages that this transaction sent, by the ``xact_id`` of entries in the audit log."""
     since: PointInTime | None
@@ -1035,10 +1041,12 @@ class EndpointsActivityQuery(TypedDict, total=False):
 class DeliveriesValuesQuery(TypedDict, total=False):
     """The parameters of ``deliveries.values``."""
 
-    of: Required[Literal["endpoint", "event", "tenant"]]
+    of: Required[Literal["endpoint", "event", "tenant", "payload"]]
     """The filter whose values are wanted."""
     text: str | None
-    """Letters that the values have, in whatever case; of an endpoint its description, or its URL without the query."""
+    """Letters that the values have, in whatever case; of an endpoint its description, or its URL without the query; of
+    a payload the key.
+    """
 
 
 class TenantsListQuery(TypedDict, total=False):
@@ -1085,6 +1093,8 @@ class ChangeDeliveriesRequest(TypedDict, total=False):
     """Deliveries of this event."""
     tenant: str | None
     """Deliveries of the messages of this tenant."""
+    payload: str | None
+    """Deliveries of the messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: Sequence[str] | None

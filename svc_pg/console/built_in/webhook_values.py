@@ -1,6 +1,6 @@
 """The route of the values that filters of deliveries, messages and endpoints can have, among so many at most."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -18,8 +18,9 @@ from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.events.own_events import OWN_EVENTS
+from svc_pg.webhooks.payload_search import SearchKey, search_keys
 
-Named = Literal["endpoint", "event", "tenant"]
+Named = Literal["endpoint", "event", "tenant", "payload"]
 
 NAMED: Final[tuple[Named, ...]] = get_args(Named)
 MOST_VALUES: Final = 10
@@ -60,7 +61,7 @@ class _Tenant:
 _QUESTION: Final = ValueQuestion(
     NAMED,
     letters="letters that the values have, in whatever case; of an endpoint its description, or its URL without the"
-    " query",
+    " query; of a payload the key",
     example="north",
 )
 
@@ -104,6 +105,8 @@ async def _found(conn: AsyncConnection[Any], session: Session, name: Named, lett
         return FilterValues(
             [FilterValue(each.name, each.name, cut(each.description)) for each in shown], is_complete=True
         )
+    if name == "payload":
+        return FilterValues(_keys(await afetch(conn, search_keys()), letters), is_complete=True)
     if session.tenant is not None:
         own = [session.tenant] if letters.casefold() in session.tenant.casefold() else []
         return FilterValues([_plain(each) for each in own], is_complete=True)
@@ -111,6 +114,15 @@ async def _found(conn: AsyncConnection[Any], session: Session, name: Named, lett
     tenants = await afetch(conn, Query(_TENANTS, params, _Tenant))
     known = [_plain(each.value) for each in tenants if each.value is not None]
     return FilterValues(known, tenants[0].is_complete)
+
+
+def _keys(known: Iterable[SearchKey], letters: str) -> list[FilterValue]:
+    """The keys of payloads, each with its sign: what comes after it is nobody's to complete."""
+    events: dict[str, list[str]] = {}
+    for each in known:
+        if letters.casefold() in each.key.casefold():
+            events.setdefault(f"{each.key}=", []).append(each.event_name)
+    return [FilterValue(key, key, cut(", ".join(names))) for key, names in events.items()][:MOST_VALUES]
 
 
 def _plain(value: str) -> FilterValue:

@@ -16,6 +16,7 @@ from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.states import DELIVERIES
+from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import exact
@@ -82,6 +83,7 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "views": await views.views_of(request, "deliveries", KEYS, in_lists(wanted)),
         "periods": PERIODS,
         "problem": problem,
+        "unsearched": await note_of(request, wanted),
     }
     if problem is None:
         return Html("deliveries", values)

@@ -9,6 +9,7 @@ from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, 
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.webhooks.deliveries import PERIODS, period_of
+from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.messages.message_queries import Message, MessageFilter
@@ -40,6 +41,7 @@ async def messages_page(request: PageRequest) -> Answer:
         "views": await views.views_of(request, "messages", KEYS, in_lists(filters)),
         "periods": PERIODS,
         "problem": problem,
+        "unsearched": await note_of(request, filters),
     }
     if problem is None:
         return Html("messages", values)
