@@ -164,9 +164,6 @@ class OtherDatabaseLog:
         """False: an install refuses it."""
         return False
 
-    async def note_entry(self, entry_id: str) -> None:
-        """There is nothing to note."""
-
     async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
         """There are no marked tables, which an install refuses on these databases."""
 

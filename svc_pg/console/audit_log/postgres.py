@@ -132,11 +132,6 @@ class PostgresLog:
         """True if reads of the table are recorded."""
         return table in await self.marks.of(self.database)
 
-    async def note_entry(self, entry_id: str) -> None:
-        """Read the table and the record of an entry, if reads of any table are recorded."""
-        if await self.marks.of(self.database) and (entry := await self.entry(entry_id)) is not None:
-            noted([entry])
-
     async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
         """Record what an answer shows, in the name of its session."""
         if reading.is_empty:
