@@ -44,25 +44,27 @@ create table patient (like note including all);
 
 def main() -> int:
     options = _parser().parse_args()
+    kinds = {kind: KINDS[kind] for kind in options.only or KINDS}
     settings_of_server = QUICK if options.without_flush else DURABLE
     with server(options.postgres, settings=settings_of_server) as maintenance, new_database(maintenance) as conninfo:
         versions = command.versions(conninfo)
         sessions = prepare(conninfo, clients=SESSIONS, permission="admin", entries=100_000)
         _fill(conninfo)
         with serving(_serve, conninfo) as base_url:
-            times = measure(base_url, sessions, rounds=options.rounds)
+            times = measure(base_url, sessions, kinds, rounds=options.rounds)
         recorded = _recorded(conninfo)
     report = {"isFlushed": not options.without_flush, "rounds": options.rounds, "recorded": recorded} | {
-        "kinds": {kind: _summary(times[kind]) for kind in KINDS}
+        "kinds": {kind: _summary(times[kind]) for kind in kinds}
     }
     sys.stdout.write((json.dumps(report) if options.json else _table(report)) + "\n")
     saved.save(options.save, "reads", report, versions)
-    return 0 if recorded == (options.rounds + 1) * len(KINDS) else 1
+    return 0 if recorded == (options.rounds + 1) * len(kinds) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = command.parser("reads", __doc__)
     parser.add_argument("--rounds", type=int, default=300, help="requests of each kind (default: %(default)s)")
+    parser.add_argument("--only", choices=[*KINDS], action="append", help="this kind of request alone")
     parser.add_argument("--without-flush", action="store_true", help="commits do not wait for the disk")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
@@ -88,16 +90,18 @@ def _serve(conninfo: str, listener: socket.socket) -> None:
     )
 
 
-def measure(base_url: str, sessions: list[str], *, rounds: int) -> dict[str, dict[str, list[float]]]:
+def measure(
+    base_url: str, sessions: list[str], kinds: dict[str, str], *, rounds: int
+) -> dict[str, dict[str, list[float]]]:
     """The milliseconds of requests, by their kind and their table; the first of each does not count.
 
     Each request has another session, so that none exceeds its limit of calls a minute.
     """
-    found: dict[str, dict[str, list[float]]] = {kind: {table: [] for table in TABLES} for kind in KINDS}
+    found: dict[str, dict[str, list[float]]] = {kind: {table: [] for table in TABLES} for kind in kinds}
     turns = cycle(sessions)
     with httpx.Client(base_url=base_url + PREFIX, timeout=30) as http:
         for number in range(rounds + 1):
-            for kind, path in KINDS.items():
+            for kind, path in kinds.items():
                 tables = TABLES if number % 2 else TABLES[::-1]
                 for table in tables:
                     token = next(turns)
