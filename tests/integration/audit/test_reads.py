@@ -117,6 +117,13 @@ def test_the_certificate_of_an_erasure_is_a_read_of_what_is_left(sealed: psycopg
     assert last(sealed) == ("python", ["2"], None, "certify erasure")
 
 
+def test_the_command_prove_is_recorded(sealed: psycopg.Connection[Any], tmp_path: Path) -> None:
+    entry = entry_of(sealed, "public.patient", "1")
+    done = svc_pg("prove", entry, folder=tmp_path, variables={"DATABASE_URL": sealed.info.dsn})
+    assert done.returncode == 0, done.stderr
+    assert last(sealed) == ("command", ["1"], getpass.getuser(), "prove")
+
+
 def test_async_proofs_are_recorded_too(sealed: psycopg.Connection[Any]) -> None:
     entry = entry_of(sealed, "public.patient", "1")
 
