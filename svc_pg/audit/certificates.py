@@ -101,13 +101,13 @@ def certify(conn: Connection[Any], entry_id: str | int) -> Certificate:
     NotInstalledError.
     """
     require_sealable(conn)
-    return _recorded(conn, take(conn, _of_entry(number_of(str(entry_id)))))
+    return kept_on_record(conn, take(conn, _of_entry(number_of(str(entry_id)))))
 
 
 async def acertify(conn: AsyncConnection[Any], entry_id: str | int) -> Certificate:
     """As ``certify``, on an async connection."""
     require_sealable(conn)
-    return await _arecorded(conn, await atake(conn, _of_entry(number_of(str(entry_id)))))
+    return await akept_on_record(conn, await atake(conn, _of_entry(number_of(str(entry_id)))))
 
 
 def certify_record(conn: Connection[Any], table: str, key: object) -> Certificate:
@@ -118,7 +118,7 @@ def certify_record(conn: Connection[Any], table: str, key: object) -> Certificat
     require_sealable(conn)
     with conn.transaction():
         page = _newest(table, key).list(conn)
-    return _recorded(conn, take(conn, _of_record(table, key, [int(entry.id) for entry in page])))
+    return kept_on_record(conn, take(conn, _of_record(table, key, [int(entry.id) for entry in page])))
 
 
 async def acertify_record(conn: AsyncConnection[Any], table: str, key: object) -> Certificate:
@@ -126,7 +126,7 @@ async def acertify_record(conn: AsyncConnection[Any], table: str, key: object) -
     require_sealable(conn)
     async with conn.transaction():
         page = await _newest(table, key).alist(conn)
-    return await _arecorded(conn, await atake(conn, _of_record(table, key, [int(entry.id) for entry in page])))
+    return await akept_on_record(conn, await atake(conn, _of_record(table, key, [int(entry.id) for entry in page])))
 
 
 def certify_erasure(conn: Connection[Any], entry_id: str | int) -> Certificate:
@@ -136,23 +136,23 @@ def certify_erasure(conn: Connection[Any], entry_id: str | int) -> Certificate:
     this entry tells of none, and as ``certify``.
     """
     require_sealable(conn)
-    return _recorded(conn, take(conn, _of_erasure(number_of(str(entry_id)))))
+    return kept_on_record(conn, take(conn, _of_erasure(number_of(str(entry_id)))))
 
 
 async def acertify_erasure(conn: AsyncConnection[Any], entry_id: str | int) -> Certificate:
     """As ``certify_erasure``, on an async connection."""
     require_sealable(conn)
-    return await _arecorded(conn, await atake(conn, _of_erasure(number_of(str(entry_id)))))
+    return await akept_on_record(conn, await atake(conn, _of_erasure(number_of(str(entry_id)))))
 
 
-def _recorded(conn: Connection[Any], found: Certificate) -> Certificate:
+def kept_on_record(conn: Connection[Any], found: Certificate) -> Certificate:
     """The certificate, when it is recorded whose records it shows."""
     record_ids(conn, [int(entry.id) for entry in found.entries], {"of": f"certify {found.subject}"})
     return found
 
 
-async def _arecorded(conn: AsyncConnection[Any], found: Certificate) -> Certificate:
-    """As ``_recorded``, on an async connection."""
+async def akept_on_record(conn: AsyncConnection[Any], found: Certificate) -> Certificate:
+    """As ``kept_on_record``, on an async connection."""
     await arecord_ids(conn, [int(entry.id) for entry in found.entries], {"of": f"certify {found.subject}"})
     return found
 
