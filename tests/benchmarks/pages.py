@@ -57,7 +57,7 @@ def main() -> int:
         sessions = prepare(conninfo, clients=READERS, permission="admin", entries=options.entries)
         fill(conninfo, deliveries=options.deliveries)
         sys.stderr.write(f"the history is made, after {time.monotonic() - began:.0f} s\n")
-        with _serving(serve, conninfo) as application, _serving(_serve_alone, conninfo) as console:
+        with serving(serve, conninfo) as application, serving(_serve_alone, conninfo) as console:
             loads = [os.getloadavg()[0]]
             pages = time_pages(application, sessions, rounds=options.rounds)
             loads.append(os.getloadavg()[0])
@@ -96,7 +96,8 @@ def _serve_alone(conninfo: str, listener: socket.socket) -> None:
 
 
 @contextmanager
-def _serving(run: Callable[[str, socket.socket], None], conninfo: str) -> Iterator[str]:
+def serving(run: Callable[[str, socket.socket], None], conninfo: str) -> Iterator[str]:
+    """Serve a database by a process of its own, and give its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         process = multiprocessing.get_context("fork").Process(target=run, args=(conninfo, listener))

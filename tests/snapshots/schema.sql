@@ -1423,7 +1423,7 @@ create function svc.audit_read_key(p_key text)
     returns text language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_read_tables()
+create function svc.audit_read_tables(p_tables text[] DEFAULT NULL::text[])
     returns TABLE(table_name text, of_table text, is_required boolean) language sql stable
     set search_path=pg_catalog, pg_temp;
 
