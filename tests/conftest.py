@@ -43,12 +43,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
     With a server in SVC_TEST_DATABASE_URL, the suite does too, because seals wait for all transactions of a server.
     """
-    if hasattr(config, "workerinput"):  # a process of xdist, which has the options of the first one
-        return
     is_suite = config.args_source is not pytest.Config.ArgsSource.ARGS
     if is_suite and not (config.option.whole or config.option.keyword or config.option.markexpr):
         config.option.quick = True
-    if not config.pluginmanager.hasplugin("xdist"):
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):  # not there, or one of its own
         return
     if config.option.numprocesses is None and is_suite and not os.environ.get(URL_VARIABLE):
         config.option.numprocesses = "auto"
