@@ -3,7 +3,7 @@
 import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
+from tests.quick import first_cases, quick_cases
 from tests.support import mysql
 from tests.support.mysql import MySqlServer
 from tests.support.postgres import URL_VARIABLE, Prepare, copied, new_database, server
@@ -32,19 +33,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"folder with initdb and postgres, or a container; else the server that {URL_VARIABLE} names, or embedded",
     )
     parser.addoption("--first-cases", action="store_true", help="of each test that has several cases, run the first")
+    parser.addoption("--quick", action="store_true", help="run first cases of quick tests; the default for the suite")
+    parser.addoption("--whole", action="store_true", help="run every case of the suite, as of files that are named")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the whole suite on all cores; files and folders of the command line run in one process unless told.
+    """Run what is quick of the suite on all cores, if neither files, folders, words nor markers are named.
 
-    With a server in SVC_TEST_DATABASE_URL, the whole suite does too, because seals wait for all transactions of a
-    server.
+    With a server in SVC_TEST_DATABASE_URL, the suite does too, because seals wait for all transactions of a server.
     """
-    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):  # not there, or one of its own
+    if hasattr(config, "workerinput"):  # a process of xdist, which has the options of the first one
         return
-    is_whole = config.args_source is not pytest.Config.ArgsSource.ARGS
-    if config.option.numprocesses is None and is_whole and not os.environ.get(URL_VARIABLE):
+    is_suite = config.args_source is not pytest.Config.ArgsSource.ARGS
+    if is_suite and not (config.option.whole or config.option.keyword or config.option.markexpr):
+        config.option.quick = True
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    if config.option.numprocesses is None and is_suite and not os.environ.get(URL_VARIABLE):
         config.option.numprocesses = "auto"
     if config.option.numprocesses and config.option.dist == "no":
         config.option.dist = "worksteal"  # keeps the cases of a module together, which share what they prepare
@@ -88,9 +94,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(item, pytest.Function) and "postgres_choice" in item.fixturenames:
             item.add_marker("postgres")
     if config.getoption("--first-cases"):
-        first = set({item.nodeid.partition("[")[0]: item for item in reversed(items)}.values())
-        config.hook.pytest_deselected(items=[item for item in items if item not in first])
-        items[:] = [item for item in items if item in first]
+        _select(config, items, set(first_cases(item.nodeid for item in items).values()))
+    if config.getoption("--quick"):
+        _select(config, items, quick_cases(item.nodeid for item in items))
+
+
+def _select(config: pytest.Config, items: list[pytest.Item], names: Collection[str]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
+    items[:] = [item for item in items if item.nodeid in names]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

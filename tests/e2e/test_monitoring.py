@@ -58,8 +58,8 @@ def asked(api: httpx.Client, path: str, **query: str) -> Any:
 
 
 def test_prometheus_scrapes_a_worker_at_its_defaults_and_reads_the_alerts(database: str, tmp_path: Path) -> None:
-    [started, _] = examples(PAGE, language="sh")
-    [configuration, _] = examples(PAGE, language="yaml")
+    [started] = examples(PAGE, language="sh")
+    [configuration] = examples(PAGE, language="yaml")
     port = free_port()
     program, *arguments = shlex.split(started.splitlines()[-1].replace("9464", str(port)))
     assert (program, "worker-1:9464" in configuration) == ("svc-pg", True)
@@ -87,9 +87,9 @@ def test_prometheus_scrapes_a_worker_at_its_defaults_and_reads_the_alerts(databa
 def test_the_checks_of_a_schedule_exit_with_0_and_with_3_if_something_is_wrong(database: str, tmp_path: Path) -> None:
     create_and_audit(database, "create table customer (id int primary key)", audited("customer"))
     (tmp_path / "svc-pg.toml").write_text(TOML, encoding="utf-8")
-    [_, checks] = examples(PAGE, language="sh")
+    [checks] = examples(PAGE, "Check the audit log", "sh")
     status, verify, reconcile, health = (line for line in checks.splitlines() if not line.startswith("#"))
-    [_, manifest] = examples(PAGE, language="yaml")
+    [manifest] = examples(PAGE, "Check the audit log", "yaml")
     [container] = yaml.safe_load(manifest)["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert shlex.join(container["command"]) == status
     with new_role(database) as admin, new_role(database) as reader:

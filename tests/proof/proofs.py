@@ -69,6 +69,11 @@ PROOFS: Final = (
         ],
     ),
     Proof(
+        "crash",
+        "after a crash of the server, log, queue and seals have what clients were told, and no more",
+        ["faults/test_crash"],
+    ),
+    Proof(
         "failover",
         "standbys, promotions, restored dumps and logical replication keep the log, the queue and the seals",
         [

@@ -55,8 +55,9 @@ def access(conn: psycopg.Connection[Any]) -> tuple[int, int]:
 
 
 def test_a_tenant_gets_a_link_an_endpoint_and_a_token_and_loses_them_with_its_row(db: str, tmp_path: Path) -> None:
-    [listing, ending] = examples("howto/tenants.md", language="sql")
-    [commands] = examples("howto/tenants.md", language="sh")
+    [listing] = examples("howto/tenants.md", "List the tenants", "sql")
+    [ending] = examples("howto/tenants.md", "End a tenant", "sql")
+    [commands] = examples("howto/tenants.md", "Let customers manage their webhooks", "sh")
     with psycopg.connect(db) as conn:
         conn.execute("create table customer (id text primary key)")
         conn.execute("insert into customer values ('acme')")

@@ -1,6 +1,5 @@
 """Workers are killed again and again, at whatever moment: every delivery arrives all the same."""
 
-import os
 from collections import Counter, defaultdict
 from contextlib import ExitStack
 from datetime import timedelta
@@ -8,7 +7,6 @@ from threading import Event
 from uuid import UUID
 
 import psycopg
-import pytest
 
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
@@ -25,7 +23,6 @@ KILLS = 6
 WORKERS = 2
 
 
-@pytest.mark.skipif(os.environ.get("SVC_TEST_QUICK") == "1", reason="takes ten seconds and more")
 def test_workers_that_are_killed_at_random_lose_nothing(database: str) -> None:
     chances, are_killed = chance(20), Event()
 

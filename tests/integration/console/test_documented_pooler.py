@@ -36,7 +36,7 @@ def settings_of(conninfo: str, port: int) -> str:
 
 def users_of(conn: psycopg.Connection[object], role: str) -> str:
     """The documented list of users, with the role in place of those that are named there."""
-    command = shlex.split(examples(PAGE, "PgBouncer", "sh")[0].replace("\\\n", " "))
+    command = shlex.split(examples(PAGE, "PgBouncer", "sh")[1].replace("\\\n", " "))
     statement = command[command.index("-Atc") + 1]
     assert "^(shop|svc)$" in statement
     line: str = scalar(conn, statement.replace("shop|svc", role))
