@@ -227,6 +227,19 @@ def test_a_view_that_reads_no_longer_is_shown_with_its_problem(reader: Browser, 
     assert kept(installed)[0][2:] == ("Older", "gone:7")
 
 
+def test_activity_shows_the_beginnings_of_long_questions(client: httpx.Client, installed: str) -> None:
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute("delete from svc.console_views")
+        conn.execute("select svc.console_add_view(gen_random_uuid(), 'deliveries', null, 'Long', 'event:x')")
+        for number in range(50):
+            question = f"event:{number}" + "😀" * 1990
+            conn.execute("select svc.console_change_view(id, null, null, %s) from svc.console_views", [question])
+    admin = signed_in(client, "admin")
+    for page in ("/activity", "/overview"):
+        assert len(admin.get(page).content) < 250 * 1024
+    assert "Long: event:" in admin.get("/activity").text
+
+
 def test_lists_stay_when_the_views_cannot_be_read(reader: Browser, installed: str) -> None:
     keep(reader, "deliveries", "Mine", "status:failed")
     with psycopg.connect(installed, autocommit=True) as conn:
