@@ -74,13 +74,15 @@ async def view_page(request: PageRequest) -> Answer:
     """The forms that change one view."""
     view, seen = await request.api.tagged(NamedView, "account", "views", request.params["id"])
     typed = request.form if "was" in request.form else {}
+    # an unchanged question was not typed: after a refused name it would take back what somebody else wrote
+    is_unchanged = typed.get("question", typed.get("was")) == typed.get("was")
     present = request.query.get(PRESENT, "")[:MOST_CHARACTERS].replace("\0", "")
     values = {
         "view": view,
         "list": _WORDS[view.of],
         "seen": seen,
         "name": typed.get("name", view.name),
-        "question": typed.get("question", view.question),
+        "question": view.question if is_unchanged else typed["question"],
         "present": present if present.strip() and present != view.question else "",
         "may_change": request.may_change("write" if view.is_of_team else "read"),
         "longest_name": LONGEST_NAME,

@@ -227,6 +227,17 @@ def test_a_view_that_reads_no_longer_is_shown_with_its_problem(reader: Browser, 
     assert kept(installed)[0][2:] == ("Older", "gone:7")
 
 
+def test_a_refused_name_takes_back_no_question_that_somebody_else_gave(reader: Browser, installed: str) -> None:
+    keep(reader, "deliveries", "Failed", "status:failed")
+    at = f"/views/{the_id(installed)}/edit"
+    fields = {"whose": "own", "was": "status:failed", "question": "status:failed", "seen": hidden(reader, at)["seen"]}
+    reader.post(at, fields | {"name": "Failed", "question": "status:pending"})
+    refused = reader.post(at, fields | {"name": "Renamed"})
+    assert refused.status_code == 412
+    shown = re.findall(r'name="(?:name|question)"[^>]* value="([^"]*)"', refused.text)
+    assert shown == ["Renamed", "status:pending"], "what was not typed is as it is now"
+
+
 def test_activity_shows_the_beginnings_of_long_questions(client: httpx.Client, installed: str) -> None:
     with psycopg.connect(installed, autocommit=True) as conn:
         conn.execute("delete from svc.console_views")
