@@ -251,15 +251,35 @@ def test_activity_shows_the_beginnings_of_long_questions(client: httpx.Client, i
     assert "Long: event:" in admin.get("/activity").text
 
 
+def test_a_search_without_scripts_finds_views_by_name(reader: Browser, installed: str) -> None:
+    keep(reader, "deliveries", "Nightly failures", "status:failed")
+    opened = reader.get("/search?q=NIGHTLY")
+    assert in_bar(opened) == "status:failed", "the only finding is opened"
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute("update svc.console_views set owner = 'rita@corp.example'")
+    assert "Nothing has this name" in reader.get("/search?q=nightly").text
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute(
+            "select svc.console_add_view(gen_random_uuid(), 'audit', null, 'Nightly ' || n, 'actor:mara')"
+            " from generate_series(1, 9) n"
+        )
+    page = reader.get("/search?q=nightly")
+    assert_strict(page.text)
+    assert page.text.count("</svg>View</span>") == 8
+    assert "More views have these letters" in page.text
+
+
 def test_lists_stay_when_the_views_cannot_be_read(reader: Browser, installed: str) -> None:
     keep(reader, "deliveries", "Mine", "status:failed")
     with psycopg.connect(installed, autocommit=True) as conn:
         conn.execute("alter table svc.console_views rename to console_gone")
         try:
             page = reader.get("/deliveries?status=failed")
+            found = reader.get("/search?q=order.paid")
         finally:
             conn.execute("alter table svc.console_gone rename to console_views")
     assert page.status_code == 200
+    assert found.status_code == 200
     assert chips(page) == []
     assert "Keep this question" not in page.text
 
