@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "ask": Summary("Audit", "ask", "Tell who changed a record, when and what, and who was told of it."),
     "log": Summary("Audit", "log", "Show the newest entries of the audit log."),
     "history": Summary("Audit", "time_travel", "Show the states of one record."),
+    "related": Summary("Audit", "related", "Show the changes of a record and of the rows that refer to it."),
     "as-of": Summary("Audit", "time_travel", "Show a record or a table as it was at a time."),
     "diff": Summary("Audit", "change_diff", "Show what an entry or a transaction changed."),
     "reads": Summary("Audit", "reads", "Show who read a record, or records of a table."),

@@ -12,6 +12,15 @@ def one_of(*values: str) -> Callable[[], Iterable[str]]:
     return lambda: values
 
 
+def search_keys(context: typer.Context) -> Iterable[str]:
+    """Complete a key by which the configuration lets payloads be searched, with its sign."""
+    try:
+        known = svc_pg.Config.find(context.params.get("config")).webhooks.events
+        return sorted({f"{key}=" for event in known.values() for key in event.search})
+    except Exception:  # noqa: BLE001 - the command itself reports the error
+        return ()
+
+
 def events(context: typer.Context) -> Iterable[str]:
     """Complete an event that the configuration defines."""
     try:

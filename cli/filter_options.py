@@ -9,7 +9,7 @@ import typer
 
 from svc_pg.database.filters import ListFilter, some_filters
 
-from .completion import events, one_of
+from .completion import events, one_of, search_keys
 from .named_ids import endpoint_id, tenant_id
 from .options import Between, period_of
 
@@ -117,4 +117,4 @@ _BY_NAME: Final[Mapping[str, Callable[[str, str | None], str]]] = {
     "tenant": tenant_id,
     "not_tenant": tenant_id,
 }
-_COMPLETIONS: Final[Mapping[str, Callable[..., Any]]] = {"event": events}
+_COMPLETIONS: Final[Mapping[str, Callable[..., Any]]] = {"event": events, "payload": search_keys}

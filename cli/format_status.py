@@ -10,6 +10,9 @@ from svc_pg.formats.plurals import counted
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema import Status
 
+from . import output
+from .json_text import printable
+
 _FEW: Final = 10
 _BY_WEIGHT: Final = ("outdated", "missing", "orphan", "ok")  # the others have lines of their own
 
@@ -79,6 +82,13 @@ def left_out(members: Iterable[Status]) -> str:
     return next((f": {entry.leaves_out}" for entry in members if entry.leaves_out), "")
 
 
+def tell_titles(steps: Iterable[Status]) -> None:
+    """Say which column the console takes to name the records of each table whose capture a plan makes."""
+    titles = {str(step.audited_table): step.title for step in steps if step.title and not step.is_of_own_table}
+    for table, column in titles.items():
+        output.words(f"title: the records of {printable(table)} are named by {printable(column)}")
+
+
 def _is_changed(entry: Status) -> bool:
     return entry.is_foreign or entry.state in ("tampered", "disabled")
 
@@ -107,5 +117,6 @@ def as_json(step: Status) -> dict[str, str | bool | None]:
         "action": step.action,
         "auditedTable": step.audited_table,
         "leavesOut": step.leaves_out,
+        "title": step.title,
         "note": step.note,
     }

@@ -153,6 +153,7 @@ def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[
                 "redact": [
                     {"column": each.column, "redaction": each.redaction, "reason": each.reason} for each in table.redact
                 ],
+                "title": table.title,
                 "unread": table.unread,
             }
             for table in proposal.tables

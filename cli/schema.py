@@ -125,6 +125,7 @@ def plan(
         note = "; only with --prune" if step.needs_prune and not revision else ""
         left_out = format_status.left_out([step])
         output.sql(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
+    format_status.tell_titles(steps)
     if costs:
         capture_costs.tell(costs)
     output.words(f"{counted(len(steps), 'change')}." if steps else "Nothing to change.")

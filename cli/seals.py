@@ -31,6 +31,7 @@ from svc_pg.status.seal_destinations import OF_A_COMMAND
 from . import output, products, records
 from .database import connect
 from .json_text import printable
+from .operator import reading
 from .options import DatabaseUrl, Json, duration
 from .output_file import STANDARD_OUTPUT
 from .progress import progress
@@ -200,7 +201,7 @@ def prove(
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")], *, database_url: DatabaseUrl = None
 ) -> None:
     """Print a proof, as JSON, that an entry was in the audit log when its seal was made."""
-    with connect(database_url) as conn:
+    with connect(database_url) as conn, reading("prove"):
         proof = audit.prove(conn, entry)
     output.data(proof.text)
 

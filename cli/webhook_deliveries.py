@@ -26,6 +26,7 @@ from .json_text import printable
 from .named_ids import EndpointName, endpoint_id
 from .operator import acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
+from .searched import tell_of_unsearched
 
 app = typer.Typer()
 
@@ -55,6 +56,7 @@ def list_deliveries(
         show_delivery(delivery, named.get(delivery.endpoint_id))
     if not page.data and not json:
         output.words("No deliveries.")
+    tell_of_unsearched(which.get("payload"), database_url)
     output.more(page.next_cursor)
 
 

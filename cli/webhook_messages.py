@@ -21,6 +21,7 @@ from .json_text import printable
 from .lists import show_list
 from .named_ids import endpoint_id
 from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
+from .searched import tell_of_unsearched
 
 app = typer.Typer()
 
@@ -38,6 +39,7 @@ def list_messages(
     """List messages: the events that were sent."""
     wanted = message_queries.matching(**which).limit(limit)
     page = show_list(wanted, _message, none="No messages.", database_url=database_url, as_json=json, after=after)
+    tell_of_unsearched(which.get("payload"), database_url)
     output.more(page.next_cursor)
 
 

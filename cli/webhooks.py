@@ -25,6 +25,7 @@ from . import (
     records,
     webhook_deliveries,
     webhook_endpoints,
+    webhook_filter_trial,
     webhook_messages,
     webhook_portal,
     webhook_replay,
@@ -41,7 +42,7 @@ from .panels import paneled
 from .webhook_endpoints import show_secret
 
 PANELS: Final = {
-    "Endpoints": "list show add update ping pause resume disable delete rotate-secret portal-link",
+    "Endpoints": "list show add update try-filter ping pause resume disable delete rotate-secret portal-link",
     "Deliveries": "deliveries delivery why retry recover cancel request",
     "Messages": "messages message replay",
     "Health": "health traffic",
@@ -55,6 +56,7 @@ _webhooks = typer.Typer(
 )
 app.add_typer(_webhooks, name="webhooks")
 _webhooks.add_typer(webhook_endpoints.app)
+_webhooks.add_typer(webhook_filter_trial.app)
 _webhooks.add_typer(webhook_deliveries.app)
 _webhooks.add_typer(webhook_replay.app)
 _webhooks.add_typer(webhook_messages.app)

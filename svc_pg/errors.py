@@ -136,11 +136,15 @@ class PayloadError(SvcError):
 
 
 class EndpointError(SvcError):
-    """A field of an endpoint, for example its URL, is not acceptable. ``field`` names it, if the error is of one."""
+    """A field of an endpoint, for example its URL, is not acceptable. ``field`` names it, if the error is of one.
+
+    ``others`` are the errors of other fields, if more than one is not acceptable.
+    """
 
     def __init__(self, message: str, *, hint: str | None = None, field: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.field = field
+        self.others: list[EndpointError] = []
 
 
 class NotFoundError(SvcError):

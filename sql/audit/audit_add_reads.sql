@@ -14,6 +14,7 @@ declare
         current_setting('svc.actor_id', true), current_setting('svc.tenant_id', true),
         current_setting('svc.context', true)];
     v_entries integer := 0;
+    v_tables text[];
     v_read record;
     v_keys jsonb;
     v_records bigint;
@@ -22,6 +23,7 @@ begin
         raise exception 'these are too many reads for one call' using errcode = 'SV003',
             hint = 'Record fewer of them at once.';
     end if;
+    v_tables := array(select f ->> 'table' from jsonb_array_elements(p_reads) f);
     if p_actor is not null then
         perform set_config('svc.actor_id', p_actor, true), set_config('svc.tenant_id', coalesce(p_tenant, ''), true),
                 set_config('svc.context', coalesce(p_context, ''), true);
@@ -29,7 +31,7 @@ begin
     for v_read in
         select m.of_table, r.facts
           from jsonb_array_elements(p_reads) with ordinality r(facts, place)
-          join svc.audit_read_tables() m on m.table_name = r.facts ->> 'table'
+          join svc.audit_read_tables(v_tables) m on m.table_name = r.facts ->> 'table'
          order by r.place
     loop
         if not coalesce(

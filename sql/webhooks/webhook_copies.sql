@@ -15,7 +15,12 @@ as $svc$
           cross join lateral (select md5(concat(p_series, m.id, p_endpoint))) h(hash)
          where d.id = any (p_deliveries)
         on conflict (id) do nothing
-        returning id
+        returning id, copy_of
+    ),
+    searched as (
+        insert into svc.webhook_search_values (message_id, digest, tenant)
+        select c.id, s.digest, s.tenant
+          from copied c join svc.webhook_search_values s on s.message_id = c.copy_of
     )
     select array_agg(c.id) from copied c;
 $svc$;

@@ -45,6 +45,8 @@ from svc_pg.audit.read.follow import follow
 from svc_pg.audit.read.last_changes import alast_changes, last_changes
 from svc_pg.audit.read.read_list import Reads, RecordRead, reads
 from svc_pg.audit.read.transaction import transaction
+from svc_pg.audit.related.answer import RelatedHistory
+from svc_pg.audit.related.related import Related, related
 from svc_pg.seals.database.log_verification import Verification, averify, verify
 from svc_pg.seals.database.recorded_verifications import alast_verification, last_verification
 from svc_pg.seals.database.stored_seals import SealLag, aseal_lag, aseals, seal_lag, seals
@@ -92,6 +94,8 @@ __all__ = [
     "Reconciliation",
     "RecordRead",
     "RecordState",
+    "Related",
+    "RelatedHistory",
     "Seal",
     "SealKey",
     "SealLag",
@@ -149,6 +153,7 @@ __all__ = [
     "query",
     "reads",
     "reconcile",
+    "related",
     "revert",
     "seal",
     "seal_lag",

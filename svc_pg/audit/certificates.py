@@ -10,6 +10,7 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.audit_query import AuditQuery, query
+from svc_pg.audit.reads.recording import arecord_ids, record_ids
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, take
 from svc_pg.database.query import Query, RawJson
@@ -96,16 +97,17 @@ class Certificate:
 def certify(conn: Connection[Any], entry_id: str | int) -> Certificate:
     """The certificate of one entry, whatever its state.
 
-    Raises NotFoundError, QueryError for an unusable id, ConfigError on other databases and NotInstalledError.
+    Raises NotFoundError, QueryError for an unusable id, ConfigError on other databases, ReadNotRecordedError and
+    NotInstalledError.
     """
     require_sealable(conn)
-    return take(conn, _of_entry(number_of(str(entry_id))))
+    return kept_on_record(conn, take(conn, _of_entry(number_of(str(entry_id)))))
 
 
 async def acertify(conn: AsyncConnection[Any], entry_id: str | int) -> Certificate:
     """As ``certify``, on an async connection."""
     require_sealable(conn)
-    return await atake(conn, _of_entry(number_of(str(entry_id))))
+    return await akept_on_record(conn, await atake(conn, _of_entry(number_of(str(entry_id)))))
 
 
 def certify_record(conn: Connection[Any], table: str, key: object) -> Certificate:
@@ -114,15 +116,17 @@ def certify_record(conn: Connection[Any], table: str, key: object) -> Certificat
     Raises NotFoundError if the log has no entry of it, and as ``certify``.
     """
     require_sealable(conn)
-    page = _newest(table, key).list(conn)
-    return take(conn, _of_record(table, key, [int(entry.id) for entry in page]))
+    with conn.transaction():
+        page = _newest(table, key).list(conn)
+    return kept_on_record(conn, take(conn, _of_record(table, key, [int(entry.id) for entry in page])))
 
 
 async def acertify_record(conn: AsyncConnection[Any], table: str, key: object) -> Certificate:
     """As ``certify_record``, on an async connection."""
     require_sealable(conn)
-    page = await _newest(table, key).alist(conn)
-    return await atake(conn, _of_record(table, key, [int(entry.id) for entry in page]))
+    async with conn.transaction():
+        page = await _newest(table, key).alist(conn)
+    return await akept_on_record(conn, await atake(conn, _of_record(table, key, [int(entry.id) for entry in page])))
 
 
 def certify_erasure(conn: Connection[Any], entry_id: str | int) -> Certificate:
@@ -132,13 +136,25 @@ def certify_erasure(conn: Connection[Any], entry_id: str | int) -> Certificate:
     this entry tells of none, and as ``certify``.
     """
     require_sealable(conn)
-    return take(conn, _of_erasure(number_of(str(entry_id))))
+    return kept_on_record(conn, take(conn, _of_erasure(number_of(str(entry_id)))))
 
 
 async def acertify_erasure(conn: AsyncConnection[Any], entry_id: str | int) -> Certificate:
     """As ``certify_erasure``, on an async connection."""
     require_sealable(conn)
-    return await atake(conn, _of_erasure(number_of(str(entry_id))))
+    return await akept_on_record(conn, await atake(conn, _of_erasure(number_of(str(entry_id)))))
+
+
+def kept_on_record(conn: Connection[Any], found: Certificate) -> Certificate:
+    """The certificate, when it is recorded whose records it shows."""
+    record_ids(conn, [int(entry.id) for entry in found.entries], {"of": f"certify {found.subject}"})
+    return found
+
+
+async def akept_on_record(conn: AsyncConnection[Any], found: Certificate) -> Certificate:
+    """As ``kept_on_record``, on an async connection."""
+    await arecord_ids(conn, [int(entry.id) for entry in found.entries], {"of": f"certify {found.subject}"})
+    return found
 
 
 def _newest(table: str, key: object) -> AuditQuery:

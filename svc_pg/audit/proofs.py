@@ -10,6 +10,7 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.snapshot import Snapshot
+from svc_pg.audit.reads.recording import arecord_ids, record_ids
 from svc_pg.database.performing import atake, take
 from svc_pg.seals.database.proving import proving
 from svc_pg.seals.database.stored_seals import require_sealable
@@ -19,6 +20,7 @@ from svc_pg.seals.verification.seal import Seal
 from svc_pg.settings import Settings
 
 _SNAPSHOTS: Final = ("before_data", "after_data", "context")
+_QUESTION: Final = {"of": "prove"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +42,20 @@ def prove(conn: Connection[Any], entry_id: str | int) -> Proof:
     """The proof of an entry.
 
     Raises NotFoundError, ConflictError if the entry has no seal yet or is not as it was sealed, QueryError for an
-    unusable id, ConfigError on other databases and NotInstalledError.
+    unusable id, ConfigError on other databases, ReadNotRecordedError and NotInstalledError.
     """
     require_sealable(conn)
-    return take(conn, proving(number_of(str(entry_id))))
+    proof = take(conn, proving(number_of(str(entry_id))))
+    record_ids(conn, [proof.id], _QUESTION)
+    return proof
 
 
 async def aprove(conn: AsyncConnection[Any], entry_id: str | int) -> Proof:
     """As ``prove``, on an async connection."""
     require_sealable(conn)
-    return await atake(conn, proving(number_of(str(entry_id))))
+    proof = await atake(conn, proving(number_of(str(entry_id))))
+    await arecord_ids(conn, [proof.id], _QUESTION)
+    return proof
 
 
 def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = None) -> ProvenEntry:

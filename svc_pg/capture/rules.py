@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from svc_pg.capture.table import Table, check_column
+from svc_pg.capture.titles import guessed_title
 from svc_pg.config import AuditedTable, description
 from svc_pg.config.audited_table import Redaction
 from svc_pg.database.table_names import TableName
@@ -37,6 +38,13 @@ class TableRules:
         if self.audited.record_when is not None:
             told.append(f"entries only when {json.dumps(self.audited.record_when.as_written(), ensure_ascii=False)}")
         return "; ".join(told) or None
+
+    @property
+    def title(self) -> str | None:
+        """The column whose value names a record for people: the one of the configuration, or a usual one."""
+        recorded = {*self.table.columns} - self.redacted_columns
+        wanted = self.audited.title
+        return guessed_title(recorded, self.key) if wanted is None else wanted if wanted in recorded else None
 
     @property
     def is_redacted(self) -> bool:

@@ -1,10 +1,11 @@
 """The configuration of webhooks: their events and their delivery."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
@@ -17,6 +18,9 @@ from svc_pg.formats import durations
 _LONGEST_WAIT = timedelta(days=30)
 
 _SEALED = "audit.sealed"
+MAX_SEARCH_KEY: Final = 128
+"""The most characters of a key by which payloads are searched."""
+_SEARCH_KEY: Final = re.compile(r"[\w$-]+(\.[\w$-]+)*")
 
 
 def _network(value: object) -> IPv4Network | IPv6Network:
@@ -71,17 +75,42 @@ def _not_ours(name: str) -> str:
     return name
 
 
+def _search_key(key: str) -> str:
+    if len(key) > MAX_SEARCH_KEY or not _SEARCH_KEY.fullmatch(key):
+        raise ValueError(
+            f"{key[:40]!r} is not a key to search by; write the names of members with dots between them, such as"
+            f" customer.id, of letters, digits, _, - and $, in {MAX_SEARCH_KEY} characters at most"
+        )
+    return key
+
+
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 Proxy = Annotated[str, AfterValidator(_proxy)]
 Retry = Annotated[Literal["default", "long"] | list[timedelta], BeforeValidator(_retry)]
+SearchKey = Annotated[str, AfterValidator(_search_key)]
 EventName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=128), AfterValidator(_not_ours)]
 
 
 class EventDefinition(StrictModel):
-    """An event that the application sends: a description and, optionally, a JSON Schema of its payload."""
+    """An event that the application sends.
+
+    - ``description``: a note for people.
+    - ``schema``: the JSON Schema of its payload, which ``send`` checks in Python.
+    - ``search``: up to 8 keys of the payload by whose values messages and deliveries are found, for example
+      ``["number", "customer.id"]``.
+    """
 
     description: str = ""
     json_schema: Annotated[dict[str, Any] | None, AfterValidator(_json_schema)] = Field(default=None, alias="schema")
+    search: list[SearchKey] = Field(default=[], max_length=8)
+
+    @field_validator("search")
+    @classmethod
+    def _once(cls, keys: list[str]) -> list[str]:
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                raise ValueError(f'the key "{key}" twice')
+        return keys
 
 
 class WebhooksConfig(StrictModel):
@@ -119,11 +148,25 @@ class WebhooksConfig(StrictModel):
                 raise ValueError(f"the same rule twice, for {rule.table} and {rule.event}")
         return rules
 
-    def event(self, name: str, *, description: str = "", schema: Mapping[str, Any] | None = None) -> None:
-        """Define one more event. Raises ConfigError if it is defined already or the name is not acceptable."""
+    def event(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        schema: Mapping[str, Any] | None = None,
+        search: Sequence[str] = (),
+    ) -> None:
+        """Define one more event; the options are the fields of EventDefinition.
+
+        Raises ConfigError if it is defined already, or if its name or an option is not acceptable.
+        """
         if name in self.events:
             raise ConfigError(f'config.webhooks.event: event "{name}" is defined already')
-        definition = {"description": description, "schema": None if schema is None else dict(schema)}
+        definition = {
+            "description": description,
+            "schema": None if schema is None else dict(schema),
+            "search": [*search],
+        }
         checked = validated(WebhooksConfig, {"events": {name: definition}}, source="config.webhooks.event")
         self.events |= checked.events
 

@@ -1,7 +1,7 @@
 """Query parameters of a list become filters of a query; an unknown or unreadable one is a 422 that names it."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, NoReturn, TypeVar, assert_never
 
 from starlette.datastructures import QueryParams
@@ -17,6 +17,8 @@ Builder = TypeVar("Builder")
 Choice = TypeVar("Choice", bound=str)
 
 NUMBER: Final = "^[0-9]{1,18}$"
+MOST_CHARACTERS: Final = 200
+"""The most letters by which values of a filter are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class FilterParameter(Generic[Builder]):
 def filtered(start: Builder, query: QueryParams, filters: Mapping[str, FilterParameter[Builder]]) -> Builder:
     """``start`` with the filter of every parameter applied. Raises Problem 422."""
     builder = start
-    for name in query:
+    for name in sorted(query, key=PAGE.__contains__):  # a cursor is read by the order that the filters have chosen
         values = query.getlist(name)
         if name not in filters:
             refuse(name, f"is unknown; known are {', '.join(filters)}")
@@ -152,6 +154,46 @@ def one_among(texts: Sequence[Choice]) -> Callable[[str], Choice]:
         raise ValueError(f"write one of {', '.join(texts)}")
 
     return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted(Generic[Choice]):
+    name: Choice | None = None
+    text: str = ""
+
+
+class ValueQuestion(Generic[Choice]):
+    """The parameters of a route that completes the values of filters: ``of``, one of ``names``, and ``text``.
+
+    ``letters`` says in the documentation what of a value has the text, ``example`` is one.
+    """
+
+    def __init__(self, names: Sequence[Choice], *, letters: str, example: str) -> None:
+        self._names: Final = names
+        choice = one_among(names)
+        self._filters: Final[Mapping[str, FilterParameter[_Wanted[Choice]]]] = {
+            "of": FilterParameter(
+                lambda wanted, given: replace(wanted, name=choice(given)),
+                "the filter whose values are wanted",
+                one_of(names),
+                is_required=True,
+            ),
+            "text": FilterParameter(
+                lambda wanted, given: replace(wanted, text=bounded(given, MOST_CHARACTERS)), letters, text(example)
+            ),
+        }
+
+    def documented(self) -> list[Parameter]:
+        """The same as ``query`` of a ProductEndpoint."""
+        return documented(self._filters)
+
+    def read(self, query: QueryParams) -> tuple[Choice, str]:
+        """The name of the filter, and the letters that its values have. Raises Problem 422."""
+        nothing: _Wanted[Choice] = _Wanted()
+        wanted = filtered(nothing, query, self._filters)
+        if wanted.name is None:
+            refuse("of", f"is missing; write one of {', '.join(self._names)}")
+        return wanted.name, wanted.text
 
 
 point_in_time: Final = durations.point_in_time

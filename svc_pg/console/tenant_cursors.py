@@ -37,16 +37,16 @@ class TenantCursors:
         """The page as the session may get it."""
         if session.tenant is None:
             return page
-        aad = session.tenant.encode()
+        next_cursor, prev_cursor = (self.cursor_for(session, cursor) for cursor in (page.next_cursor, page.prev_cursor))
+        return replace(page, next_cursor=next_cursor, prev_cursor=prev_cursor)
 
-        def encrypt(cursor: str | None) -> str | None:
-            if cursor is None:
-                return None
-            nonce = os.urandom(_NONCE_BYTES)
-            content = nonce + self._ciphers[0].encrypt(nonce, cursor.encode(), aad)
-            return urlsafe_b64encode(content).decode().rstrip("=")
-
-        return replace(page, next_cursor=encrypt(page.next_cursor), prev_cursor=encrypt(page.prev_cursor))
+    def cursor_for(self, session: Session, cursor: str | None) -> str | None:
+        """One cursor as the session may get it."""
+        if session.tenant is None or cursor is None:
+            return cursor
+        nonce = os.urandom(_NONCE_BYTES)
+        content = nonce + self._ciphers[0].encrypt(nonce, cursor.encode(), session.tenant.encode())
+        return urlsafe_b64encode(content).decode().rstrip("=")
 
     def decrypted(self, session: Session, query: QueryParams, *, words: Sequence[str] = ()) -> QueryParams:
         """The parameters with the cursors decrypted; ``words`` are those that stand for one. Raises Problem 422."""

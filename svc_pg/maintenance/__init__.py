@@ -18,7 +18,8 @@ from svc_pg.database.query import scalar
 from svc_pg.database.statements import statement
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
-from svc_pg.maintenance.batches import check_autocommit, in_batches, in_stretches, removed
+from svc_pg.maintenance.batches import added, check_autocommit, in_batches, in_stretches, removed
+from svc_pg.maintenance.payload_search import fill_search
 from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
 from svc_pg.maintenance.silences import forget_capture, watch_capture
@@ -130,7 +131,7 @@ def _steps(conn: Connection[Any]) -> Sequence[tuple[str, Task | None, Step]]:
     if scalar(conn, "select svc.audit_is_copy()"):
         return _STEPS_OF_COPY
     has_webhooks = scalar(conn, IS_INSTALLED)
-    return [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks)]
+    return [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks, _fill_search)]
 
 
 _IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")
@@ -205,6 +206,10 @@ def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
     return removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
 
 
+def _fill_search(conn: Connection[Any], _: Config) -> str | None:
+    return added(fill_search(conn))
+
+
 def _follow_clock(conn: Connection[Any], _: Config) -> None:
     performing.run(conn, server_clock.follow())
 
@@ -225,6 +230,7 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("deliveries that wait", None, _follow_clock),
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
+    ("the search of payloads", None, _fill_search),
     ("the log's indexes", None, _build_indexes),  # which may wait for long
     ("the log's triggers", None, watch_capture),  # before the comparison that it may ask for
     ("the log's completeness", None, reconcile_log),

@@ -43,6 +43,11 @@ def in_stretches(
     return removed
 
 
+def added(rows: int) -> str | None:
+    """The number of added rows in words; None if there were none."""
+    return f"added {counted(rows, 'row')}" if rows else None
+
+
 def removed(rows: int) -> str | None:
     """The number of removed rows in words; None if there were none."""
     return f"removed {counted(rows, 'row')}" if rows else None

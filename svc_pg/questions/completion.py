@@ -42,11 +42,12 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value of a filter. If it is an id, ``name`` is what people call it."""
+    """A value of a filter, or, if ``is_begun``, its beginning. If it is an id, ``name`` is what people call it."""
 
     value: str
     name: str = ""
     about: str = ""
+    is_begun: bool = False
 
 
 def unfinished(text: str, words: Vocabulary) -> Unfinished | None:
@@ -92,7 +93,11 @@ def offers(part: Unfinished, values: Iterable[Known]) -> list[Offer]:
     if part.filter is None:
         return []
     made = [
-        Offer(each.name or each.value, f"{part.before}{value_of(part.filter, each.value)} ", each.about)
+        Offer(
+            each.name or each.value,
+            f"{part.before}{value_of(part.filter, each.value)}{'' if each.is_begun else ' '}",
+            each.about,
+        )
         for each in values
     ]
     return [each for each in made if len(each.text) <= MOST_CHARACTERS][:MOST_OFFERED]

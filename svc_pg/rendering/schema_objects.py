@@ -51,7 +51,8 @@ class SchemaObject:
 
     ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger; for an overloaded
     function it is the signature, as the catalog prints it: ``svc.send(text, json)``. ``audited_table`` is set if it
-    records or sends the changes of a table; ``leaves_out`` names the changes that it does not record.
+    records or sends the changes of a table; ``leaves_out`` names the changes that it does not record, and
+    ``title`` the column that names the table's records for people.
     """
 
     kind: ObjectKind
@@ -59,6 +60,7 @@ class SchemaObject:
     sql: str
     audited_table: str | None = None
     leaves_out: str | None = None
+    title: str | None = None
     recorded_sha256: str | None = None
     """The fingerprint on record, if the SQL is the catalog's form of it."""
     source_sha256: str = field(init=False)

@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Any, Final
 
 from svc_pg.capture.patterns import covering, fits
+from svc_pg.capture.titles import guessed_title
 from svc_pg.config import Config
 from svc_pg.config.audited_table import Redaction
 from svc_pg.database.table_names import TableName
@@ -34,12 +35,17 @@ class RedactedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ProposedTable:
-    """A table to audit. ``unread`` is the reason why its values were not, or not all, looked at."""
+    """A table to audit.
+
+    ``unread`` is the reason why its values were not, or not all, looked at. ``title`` is the column by which the
+    console will name its records; None if only their key does.
+    """
 
     name: TableName
     redact: Sequence[RedactedColumn]
     notes: Sequence[str] = ()
     unread: str | None = None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,8 @@ def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool) -> Prop
         else:
             redact[column] = RedactedColumn(column, kind.redaction, reason)
     _add_computed(candidate, redact)
-    return ProposedTable(candidate.name, list(redact.values()), notes, unread)
+    title = guessed_title({*candidate.table.columns} - redact.keys(), candidate.table.key)
+    return ProposedTable(candidate.name, list(redact.values()), notes, unread, title)
 
 
 def _decided(named: Sensitive | None, seen: Sensitive | None) -> tuple[Sensitive | None, str]:

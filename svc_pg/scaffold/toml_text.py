@@ -14,7 +14,8 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEAD: Final = """\
 # The tables whose changes svc-pg records. svc-pg install makes the database equal to this file.
 # What redact names never reaches the log: "remove" leaves a value out, "mask" puts a marker in its place, "hash" keeps
-# equal values equal, "last4" keeps the end. These are proposals: add what is missing, take away what is not needed.
+# equal values equal, "last4" keeps the end. The console names records by the column after "title:"; to choose another
+# one, write title = "column" below the name. These are proposals: add what is missing, take away what is not needed.
 """
 
 
@@ -60,6 +61,8 @@ def _name(table: TableName, proposal: Proposal) -> str:
 def _entry(table: ProposedTable, default_schema: str) -> str:
     lines = [f"# {_shown(note)}" for note in table.notes]
     lines += ["[[audit.tables]]", f"name = {quoted(rule_name(table.name, default_schema))}"]
+    if table.title:
+        lines[-1] += f"    # title: {_shown(table.title)}"
     if table.unread and table.redact:
         lines.append(f"# proposed by names: {_shown(table.unread)}")
     if table.redact:

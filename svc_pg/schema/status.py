@@ -91,6 +91,11 @@ class Status:
         return None if self.item is None else self.item.leaves_out
 
     @property
+    def title(self) -> str | None:
+        """The column that names the records of the table for people; None if it has none, or records nothing."""
+        return None if self.item is None else self.item.title
+
+    @property
     def needs_prune(self) -> bool:
         """True if the step removes capture, an event, an index of the log, or a product that is left out.
 

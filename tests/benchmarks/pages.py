@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import random
 import socket
 import sys
@@ -56,13 +57,16 @@ def main() -> int:
         sessions = prepare(conninfo, clients=READERS, permission="admin", entries=options.entries)
         fill(conninfo, deliveries=options.deliveries)
         sys.stderr.write(f"the history is made, after {time.monotonic() - began:.0f} s\n")
-        with _serving(serve, conninfo) as application, _serving(_serve_alone, conninfo) as console:
+        with serving(serve, conninfo) as application, serving(_serve_alone, conninfo) as console:
+            loads = [os.getloadavg()[0]]
             pages = time_pages(application, sessions, rounds=options.rounds)
+            loads.append(os.getloadavg()[0])
             beside = {
                 name: asyncio.run(_beside(application, read_from, sessions, list(pages), options))
                 for name, read_from in (("in its process", application), ("in another process", console))
+                if options.turns
             }
-    report = {"entries": options.entries, "deliveries": options.deliveries} | {
+    report = {"entries": options.entries, "deliveries": options.deliveries, "load": loads} | {
         "pages": {name: _summary(each) for name, each in pages.items()},
         "readers": beside,
     }
@@ -77,7 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--deliveries", type=int, default=200_000, help="how many (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=40, help="how often each page is opened (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=10, help="of each turn of the readers (default: %(default)s)")
-    parser.add_argument("--turns", type=int, default=3, help="with readers, and without (default: %(default)s)")
+    parser.add_argument(
+        "--turns", type=int, default=3, help="with readers, and without; 0 for none (default: %(default)s)"
+    )
     parser.add_argument("--rate", type=float, default=50, help="requests per second (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     return parser
@@ -90,7 +96,8 @@ def _serve_alone(conninfo: str, listener: socket.socket) -> None:
 
 
 @contextmanager
-def _serving(run: Callable[[str, socket.socket], None], conninfo: str) -> Iterator[str]:
+def serving(run: Callable[[str, socket.socket], None], conninfo: str) -> Iterator[str]:
+    """Serve a database by a process of its own, and give its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         process = multiprocessing.get_context("fork").Process(target=run, args=(conninfo, listener))
@@ -202,7 +209,8 @@ def _summary(seen: Times) -> dict[str, Any]:
 
 
 def _table(report: dict[str, Any]) -> str:
-    lines = [_line(each, name) for name, each in sorted(report["pages"].items(), key=lambda row: -row[1]["p95Ms"])]
+    lines = ["the load of the machine before and after: " + ", ".join(f"{each:.1f}" for each in report["load"])]
+    lines += [_line(each, name) for name, each in sorted(report["pages"].items(), key=lambda row: -row[1]["p95Ms"])]
     for place, found in report["readers"].items():
         lines.append(f"a console {place}: {found['pagesPerSecond']} pages per second; the ratio: {found['ratio']}")
         lines += [_line(found[name], name) for name in ("without", "with", "read")]

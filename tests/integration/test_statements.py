@@ -11,6 +11,7 @@ from psycopg.sql import SQL, Identifier
 from svc_pg.audit.log.entry import COLUMNS
 from svc_pg.audit.read import change_order, coverage, known_values, record_changes, tables
 from svc_pg.audit.read.change_order import OfRecord
+from svc_pg.audit.related import naming, references, states, telling
 from svc_pg.capture.postgres import foreign_code
 from svc_pg.console.built_in import tenant_use
 from svc_pg.database.pagination import ALL
@@ -25,6 +26,7 @@ from tests.support.documents import ROOT
 
 FILES: Final = sorted(str(file.relative_to(ROOT / "sql")) for file in (ROOT / "sql" / "queries").rglob("*.sql"))
 TENANTS: Final = {"table": Identifier("svc", "tenants"), "id": Identifier("id")}
+STATES_OF: Final = {"as_of": Identifier("svc", "history"), "time": SQL("'public.orders'::text")}
 FILLED: Final[dict[str, str]] = {
     "queries/audit/captured_tables.sql": tables.CAPTURED,
     "queries/audit/coverage_counts.sql": coverage._COUNTS.replace("{tables}", coverage._TABLES),
@@ -37,6 +39,12 @@ FILLED: Final[dict[str, str]] = {
     "queries/audit/record_entries.sql": change_order.places(
         COLUMNS, OfRecord("1", ("t",)), ALL, tables=["t"], is_newest=True, limit=1
     )[0],
+    "queries/audit/naming_entries.sql": naming.statement_of(
+        naming.Look("public.orders", ["customer_id"], [("1",)], ["id"], (), None, 1), "svc.audit_logs", (), ALL
+    )[0],
+    "queries/audit/references.sql": references.REFERENCES,
+    "queries/audit/related_entries.sql": COLUMNS + telling._ENTRIES,
+    "queries/audit/related_states.sql": SQL(states.STATES).format(**states.PARTS, **STATES_OF).as_string(),
     "queries/capture/called_code.sql": foreign_code._PLANNED,
     "queries/capture/partition_key_code.sql": foreign_code._PARTITION_KEYS,
     "queries/capture/planned_code.sql": foreign_code._PLANNED,

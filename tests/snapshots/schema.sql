@@ -635,6 +635,9 @@ create table svc.webhook_event_types (
     schema json,
     patterns text[] not null,
     synced_at timestamp with time zone default now() not null,
+    search text[],
+    searched_since timestamp with time zone[],
+    search_changed_in bigint,
     constraint webhook_event_types_pkey PRIMARY KEY (name)
 );
 
@@ -688,6 +691,9 @@ CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_n
 CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX webhook_messages_tenant ON svc.webhook_messages USING btree (tenant, id) WHERE (tenant IS NOT NULL);
 CREATE INDEX webhook_messages_xact ON svc.webhook_messages USING btree (xact_id);
+CREATE TRIGGER messages_searched_delete AFTER DELETE ON svc.webhook_messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION svc.webhook_follow_messages();
+CREATE TRIGGER messages_searched_truncate AFTER TRUNCATE ON svc.webhook_messages FOR EACH STATEMENT EXECUTE FUNCTION svc.webhook_follow_messages();
+CREATE TRIGGER messages_searched_update AFTER UPDATE OF id, event_name, payload, tenant ON svc.webhook_messages FOR EACH ROW EXECUTE FUNCTION svc.webhook_follow_messages();
 
 create table svc.webhook_parked_endpoints (
     endpoint_id uuid not null,
@@ -716,6 +722,15 @@ create table svc.webhook_rates (
     constraint webhook_rates_pkey PRIMARY KEY (endpoint_id)
 ) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
 CREATE INDEX webhook_rates_full ON svc.webhook_rates USING btree (full_until) WHERE (full_until IS NOT NULL);
+
+create table svc.webhook_search_values (
+    message_id uuid not null,
+    digest bytea not null,
+    tenant text,
+    constraint webhook_search_values_pkey PRIMARY KEY (message_id, digest)
+);
+CREATE INDEX webhook_search_values_newest ON svc.webhook_search_values USING btree (digest, message_id);
+CREATE INDEX webhook_search_values_tenant ON svc.webhook_search_values USING btree (tenant, digest, message_id) WHERE (tenant IS NOT NULL);
 
 -- Views
 
@@ -1062,6 +1077,15 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set lock_timeout=2s
     set jit=off;
 
+create function svc.audit_entries_naming(p_members jsonb[], p_most integer)
+    returns SETOF svc.audit_logs language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set enable_bitmapscan=on
+    set jit=off;
+
 create function svc.audit_entries_of(p_table text, p_record text, p_most integer)
     returns SETOF svc.audit_logs language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1399,7 +1423,7 @@ create function svc.audit_read_key(p_key text)
     returns text language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_read_tables()
+create function svc.audit_read_tables(p_tables text[] DEFAULT NULL::text[])
     returns TABLE(table_name text, of_table text, is_required boolean) language sql stable
     set search_path=pg_catalog, pg_temp;
 
@@ -1918,6 +1942,11 @@ create function svc.webhook_existing_delivery(p_delivery uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_fill_search(p_events text[], p_batch integer, p_after uuid, p_until uuid)
+    returns integer language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s;
+
 create function svc.webhook_filter_problem(p_filter text, p_steps bigint, p_document jsonb, p_values integer, p_problem text, p_until timestamp with time zone)
     returns text language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1938,6 +1967,10 @@ create function svc.webhook_follow_clock(p_batch integer, INOUT lane svc.webhook
     set enable_sort=off
     set jit=off
     set plan_cache_mode=force_generic_plan;
+
+create function svc.webhook_follow_messages()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_free_keys(p_now timestamp with time zone)
     returns void language plpgsql
@@ -2197,6 +2230,17 @@ create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time 
     set jit=off
     set plan_cache_mode=force_generic_plan;
 
+create function svc.webhook_search_digest(p_key text, p_value text)
+    returns bytea language sql immutable parallel safe;
+
+create function svc.webhook_search_digests(p_keys text[], p_payload json)
+    returns bytea[] language plpgsql immutable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_searched(p_key text, p_value text)
+    returns bytea language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason text DEFAULT NULL::text)
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -2302,6 +2346,9 @@ grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_entries_naming to svc_admin;
+grant execute on function svc.audit_entries_naming to svc_reader;
+grant execute on function svc.audit_entries_naming to svc_writer;
 grant execute on function svc.audit_entries_of to svc_admin;
 grant execute on function svc.audit_entries_of to svc_reader;
 grant execute on function svc.audit_entries_of to svc_writer;
@@ -2620,6 +2667,7 @@ grant delete, insert, select, update on table svc.webhook_event_types to svc_adm
 grant select on table svc.webhook_event_types to svc_reader;
 grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
+grant execute on function svc.webhook_fill_search to svc_admin;
 grant execute on function svc.webhook_filter_problem to svc_admin;
 grant execute on function svc.webhook_filter_steps to svc_admin;
 grant execute on function svc.webhook_follow_clock to svc_admin;
@@ -2673,6 +2721,13 @@ grant execute on function svc.webhook_row to svc_admin;
 grant execute on function svc.webhook_row to svc_writer;
 grant execute on function svc.webhook_sample to svc_admin;
 grant execute on function svc.webhook_sample to svc_reader;
+grant execute on function svc.webhook_search_digest to svc_admin;
+grant execute on function svc.webhook_search_digest to svc_reader;
+grant execute on function svc.webhook_search_digests to svc_admin;
+grant delete, insert, select, update on table svc.webhook_search_values to svc_admin;
+grant select on table svc.webhook_search_values to svc_reader;
+grant execute on function svc.webhook_searched to svc_admin;
+grant execute on function svc.webhook_searched to svc_reader;
 grant execute on function svc.webhook_set_status to svc_admin;
 grant execute on function svc.webhook_tell_exhausted to svc_admin;
 grant execute on function svc.webhook_tell_outages to svc_admin;

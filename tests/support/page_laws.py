@@ -161,7 +161,8 @@ def watched(context: BrowserContext, base_url: str) -> Iterator[Watch]:
     context.on("dialog", watch.note_dialog)
     context.on("weberror", lambda error: watch.found.append(f"an error: {error.error}"))
     yield watch
-    assert watch.take() == []
+    left = watch.take()
+    assert left == [], left
 
 
 def broken_laws(page: Page, html: str) -> list[str]:

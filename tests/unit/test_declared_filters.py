@@ -42,7 +42,7 @@ def value_of(wanted: ListFilter) -> object:
         "number": "7",
         "time": "1h",
         "flag": "true",
-        "text": '{"a": 1}',
+        "text": '{"a": "=1"}',
         "texts": "a",
     }
     text = wanted.choices[0] if wanted.choices else words[wanted.kind]

@@ -138,7 +138,7 @@ def test_the_defaults_that_a_revision_leaves_out_stay() -> None:
         "erasure": {},
     }
     assert Config().webhooks.retry == "default"
-    assert EventDefinition().model_dump(by_alias=True) == {"description": "", "schema": None}
+    assert EventDefinition().model_dump(by_alias=True) == {"description": "", "schema": None, "search": []}
     rule = OnChange.model_validate({"table": "x", "operation": "INSERT", "event": "y"}).model_dump(by_alias=True)
     assert {key: value for key, value in rule.items() if key not in ("table", "operation", "event")} == {
         "columns": None,

@@ -14,6 +14,7 @@ from svc_pg import audit, webhooks
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.pages.webhooks.deliveries import OF_LIST
 from svc_pg.settings import Settings
 
 POSITIONS: Final = {"limit", "cursor", "before", "after", "around"}
@@ -27,6 +28,7 @@ MANNERS: Final = {
     "from",  # an end of a comparison, as "to"
     "newest",  # how many are counted
     "q",  # filters as one text
+    *(re.sub("([A-Z])", r"_\1", name).lower() for name in OF_LIST),  # of the list to which a change leads back
 }
 """Parameters of the call and of the rows' look: none of them selects rows."""
 SAME: Final = {
@@ -84,6 +86,9 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "tracks of a record": Surfaces(
         None, "get /audit/records/{table}/{id}/tracks", None, "/audit/records/:table/:id/tracks"
     ),
+    "a record with its rows": Surfaces(
+        None, "get /audit/records/{table}/{id}/related", "related", "/audit/records/:table/:id/related"
+    ),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),
     "tenants": Surfaces(None, "get /tenant/tenants", None, "/tenants"),
@@ -119,6 +124,10 @@ DIFFERENCES: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("entries in statistics", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("entries in facets", "http"): _ANOTHER_DATABASE | _WHILE_LISTING,
     ("history of a record", "page"): dict.fromkeys(("since", "until"), "a record has one life, read from its end"),
+    ("a record with its rows", "http"): {"at": "it is time and otherTime", "with": "it is otherTime"},
+    ("a record with its rows", "command"): dict.fromkeys(("other_time", "with"), "it is --at, up to twice"),
+    ("a record with its rows", "page"): dict.fromkeys(("at", "other_time"), "it is time and with")
+    | {"steps": "the page tells of both, each in its table"},
     ("purges", "http"): _ANOTHER_DATABASE,
     ("holds", "command"): {"lifted": "it is --all"}
     | dict.fromkeys(("resource", "record"), "hold TABLE KEY places one; the list of all is short"),

@@ -56,6 +56,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             "ask",
             "log",
             "history",
+            "related",
             "as-of",
             "diff",
             "reads",

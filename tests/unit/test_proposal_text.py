@@ -30,7 +30,10 @@ def loaded(text: str) -> Config:
 
 def proposal_of(names: list[TableName], left_out: list[TableName], columns: list[str]) -> Proposal:
     redact = [RedactedColumn(column, "hash", f"named like {column}") for column in columns]
-    return Proposal([ProposedTable(name, redact, columns) for name in names], dict.fromkeys(left_out, "a\nreason = 1"))
+    title = columns[0] if columns else None
+    return Proposal(
+        [ProposedTable(name, redact, columns, title=title) for name in names], dict.fromkeys(left_out, "a\nreason = 1")
+    )
 
 
 @given(st.lists(st.tuples(HOSTILE, HOSTILE), min_size=2, max_size=5, unique=True), st.lists(HOSTILE, unique=True))
@@ -59,12 +62,12 @@ def test_a_proposal_reads_as_a_person_would_write_it() -> None:
     card = RedactedColumn("card", "last4", "values look like payment cards")
     mail = RedactedColumn("e mail", "hash", "named like a mail address")
     tables = [
-        ProposedTable(TableName("public", "customer"), [card, mail]),
+        ProposedTable(TableName("public", "customer"), [card, mail], title="name"),
         ProposedTable(TableName("public", "item"), []),
     ]
     text = toml_text(Proposal(tables, {TableName("public", "alembic_version"): "Alembic's own"}))
     assert text.partition("\n\n")[2] == (
-        '[[audit.tables]]\nname = "public.customer"\n\n[audit.tables.redact]\n'
+        '[[audit.tables]]\nname = "public.customer"    # title: name\n\n[audit.tables.redact]\n'
         'card = "last4"       # values look like payment cards\n'
         '"e mail" = "hash"    # named like a mail address\n\n'
         '[[audit.tables]]\nname = "public.item"\n\n'

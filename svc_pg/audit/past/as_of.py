@@ -40,7 +40,7 @@ _JSON: Final = SQL("""past."svc key", (
            select pg_catalog.json_agg(pg_catalog.json_build_array(e.key, e.value::text) order by e.n)
              from json_each(pg_catalog.row_to_json(past)) with ordinality e(key, value, n)
        ) as members""")
-_AT: Final = SQL("%s::timestamptz")
+AT: Final = SQL("%s::timestamptz")
 _AGO: Final = "select now() - %s as time"
 
 
@@ -51,13 +51,13 @@ class _End:
     record_id: str
 
 
-_OWN: Final = [field.name for field in fields(PastRow) if field.name != "values"]
+OWN: Final = [field.name for field in fields(PastRow) if field.name != "values"]
 """The names of our columns, which come first."""
 
 
 def _row(**columns: Any) -> PastRow:
     values = iter(columns.items())
-    own = {name: next(values)[1] for name in _OWN}
+    own = {name: next(values)[1] for name in OWN}
     return _past_row(own, dict(values))
 
 
@@ -70,11 +70,11 @@ def _past_row(own: dict[str, Any], values: dict[str, Any]) -> PastRow:
 
 def _json_row(**columns: Any) -> PastRow:
     members = [(name, RawJson(text)) for name, text in columns["members"].value]
-    texts = dict(zip(_OWN, (text for _, text in members), strict=False))
+    texts = dict(zip(OWN, (text for _, text in members), strict=False))
     own = {name: text.value for name, text in texts.items() if name != "other_data"}
     own["valid_from"] = None if own["valid_from"] is None else datetime.fromisoformat(own["valid_from"])
     own["other_data"] = None if texts["other_data"] == "null" else texts["other_data"]
-    return _past_row(own, dict(members[len(_OWN) :]))
+    return _past_row(own, dict(members[len(OWN) :]))
 
 
 def _or_end(row: Callable[..., PastRow]) -> Callable[..., PastRow | _End]:
@@ -163,7 +163,7 @@ class AsOf(Listing[PastRow]):
         return cast(datetime, row["time"])
 
     def _query(self) -> Query[PastRow]:
-        names = {"as_of": _source(self.table), "time": _AT}
+        names = {"as_of": source_of(self.table), "time": AT}
         columns, row = (_JSON, _json_row) if self.is_json else (_ROWS, _row)
         if self.key is not None:
             text = SQL("select ") + columns + _RECORD.format(**names)
@@ -222,7 +222,7 @@ def _read(time: PointInTime) -> PointInTime:
         raise QueryError(str(error)) from error
 
 
-def _source(table: TableName) -> Identifier:
+def source_of(table: TableName) -> Identifier:
     """The function in a statement with placeholders, in which a percent sign of a name is doubled."""
     return Identifier("svc", _function(table).replace("%", "%%"))
 

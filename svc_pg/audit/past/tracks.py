@@ -7,7 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Annotated, Final, Literal
 
-from svc_pg.audit.log.entry import ACTOR, DB_USER, ENTRY_ID, FOUND, OPERATION, XACT, Operation
+from svc_pg.audit.log.entry import ACTOR, DB_USER, ENTRY_ID, FOUND, OPERATION, XACT, Entry, Operation
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.diff import MISSING, Changed, FieldDiff, changed
 from svc_pg.audit.past.record_history import RecordState
@@ -129,11 +129,11 @@ def tracks_of(page: Page[RecordState], *, fields_from: int = 0) -> RecordTracks:
     states = list(page.data)
     if len(states) > 1 and _place(states[0]) > _place(states[-1]):
         states.reverse()
-    changes = [_changed(state) for state in states]
+    changes = [changed_fields(state) for state in states]
     moved = _moved(states, changes)
     actors: dict[tuple[bool, str | None, str], list[int]] = {}
     for at, state in enumerate(states):
-        actors.setdefault(_actor(state), []).append(at)
+        actors.setdefault(actor_of(state), []).append(at)
     numbers = {at: number for number, own in enumerate(actors.values()) for at in own}
     return RecordTracks(
         actors=[TrackActor(actor, user, is_found, len(own)) for (is_found, actor, user), own in actors.items()],
@@ -150,10 +150,11 @@ def _place(state: RecordState) -> tuple[datetime, int]:
     return state.valid_from, int(state.place_id)
 
 
-def _actor(state: RecordState) -> tuple[bool, str | None, str]:
+def actor_of(state: Entry | RecordState) -> tuple[bool, str | None, str]:
+    """Whoever made a change: if it was found, the actor, and the role of the database if there is no actor."""
     if state.is_found:  # who compared is not who changed
         return True, None, ""
-    return False, state.actor_id, "" if state.actor_id is not None else state.db_user
+    return False, state.actor_id, "" if state.actor_id is not None else state.db_user or ""
 
 
 def _change(state: RecordState, actor: int, field_count: int) -> TrackChange:
@@ -181,7 +182,8 @@ def _begins(state: RecordState) -> bool:
     return state.operation in ("INSERT", "SNAPSHOT") and state.before_data is None
 
 
-def _changed(state: RecordState) -> list[Changed]:
+def changed_fields(state: Entry | RecordState) -> list[Changed]:
+    """The fields that a change set; without their values if these cannot be read."""
     try:
         return changed(state)
     except (QueryError, ValueError):  # nested too deeply, or a number of 5,000 digits
@@ -242,12 +244,13 @@ def _bounded(moved: Sequence[_Moves]) -> Iterator[_Moves]:
 def _track(moves: _Moves, states: Sequence[RecordState]) -> Track:
     ticks = []
     for at, each in sorted(moves.changes.items()):
-        before, after = (HIDDEN, NOT_THERE) if each is None else _sides(each)
+        before, after = (HIDDEN, NOT_THERE) if each is None else sides_of(each)
         ticks.append(Tick(at, before, NOT_THERE if _ends(states[at]) else after))
     return Track(moves.field, ticks)
 
 
-def _sides(change: Changed) -> tuple[TrackValue, TrackValue]:
+def sides_of(change: Changed) -> tuple[TrackValue, TrackValue]:
+    """The values before and after."""
     try:
         written = change.written()
     except (QueryError, ValueError):

@@ -38,7 +38,10 @@ async def alast_changes(conn: Any, table: str, record: object, *, limit: int = D
 
 
 def change_of(conn: Any, entry_id: int) -> Change | None:
-    """One entry as a change, if there is one with this id. ``conn`` is Django's, or one as ``last_changes`` takes."""
+    """One entry as a change, if there is one with this id. ``conn`` is Django's, or one as ``last_changes`` takes.
+
+    It does not record that somebody reads the entry: Django's admin does, with the rest of the page.
+    """
     log = log_of(conn)
     return log.run(log.change(entry_id))
 

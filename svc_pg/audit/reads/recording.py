@@ -19,6 +19,7 @@ _ADD: Final = (
     "select case when current_setting('transaction_read_only')::boolean then null"
     " else svc.audit_add_reads(%s::jsonb, %s, %s, %s) end"
 )
+_RECORDS: Final = "select distinct l.table_name, l.record_id from svc.audit_logs l where l.id = any(%s)"
 _NAMED: Final = 3
 
 logger = logging.getLogger("svc_pg.audit")
@@ -45,6 +46,16 @@ def recorded_entries(entries: Iterable[Any], selection: Selection | None = None)
     yield from recorded(of_entries(entries), question)
 
 
+def recorded_ids(entry_ids: Sequence[int], question: Mapping[str, object]) -> Effects[None]:
+    """As ``recorded``, of the entries with these ids, which were read without their records."""
+    if not entry_ids or (collected() is None and not (yield Remembered(Statement(MARKED)))):
+        return
+    shown: dict[str, list[str | None]] = {}
+    for table, key in (yield Statement(_RECORDS, (list(entry_ids),))):
+        shown.setdefault(table, []).append(key)
+    yield from recorded(shown, question)
+
+
 def recorded_export(selection: Selection, entries: int | None = None) -> Effects[None]:
     """Record that all entries of a selection are written to a file; their number, if it is known."""
     if (reading := collected()) is not None:
@@ -64,6 +75,18 @@ def shown_at_once(conn: Connection[Any], shown: Shown, question: Mapping[str, ob
 async def ashown_at_once(conn: AsyncConnection[Any], shown: Shown, question: Mapping[str, object]) -> None:
     """As ``shown_at_once``, on an async connection."""
     await performing.arun(conn, recorded(shown, question))
+
+
+def record_ids(conn: Connection[Any], entry_ids: Sequence[int], question: Mapping[str, object]) -> None:
+    """Perform ``recorded_ids`` in a transaction of its own, or inside the caller's."""
+    with conn.transaction():
+        performing.run(conn, recorded_ids(entry_ids, question))
+
+
+async def arecord_ids(conn: AsyncConnection[Any], entry_ids: Sequence[int], question: Mapping[str, object]) -> None:
+    """As ``record_ids``, on an async connection."""
+    async with conn.transaction():
+        await performing.arun(conn, recorded_ids(entry_ids, question))
 
 
 def added(reading: Reading) -> Effects[None]:

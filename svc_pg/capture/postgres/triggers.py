@@ -146,7 +146,8 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
             "key_after": key_in(rules, AFTER),
             "enrichment": enrichment(rules.audited.enrich, None),
         }
-    return SchemaObject("function", f"svc.{function}", render(template, **values), str(table.name), rules.leaves_out)
+    sql = render(template, **values)
+    return SchemaObject("function", f"svc.{function}", sql, str(table.name), rules.leaves_out, rules.title)
 
 
 def _actor(rules: TableRules, unattributed: Unattributed) -> Composable:

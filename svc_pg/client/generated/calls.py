@@ -619,6 +619,15 @@ class Records:
         """
         return self._api.answer(ops.RECORDS_TRACKS, Arguments(path=[table, id], query=query))
 
+    def related(self, table: str, id: str, **query: Unpack[requests.RecordsRelatedPage]) -> models.RelatedHistory:
+        """The changes of a record and of the rows that referred to it by foreign keys, newest first.
+
+        The entries of the log decide which rows referred to it when: a deleted one is there, and one that was moved to
+        another record is there for its time. ``tables`` tells how far the entries of each table were looked at. Needs
+        the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.RECORDS_RELATED, Arguments(path=[table, id], query=query))
+
     def reads(self, table: str, id: str, **query: Unpack[requests.RecordsReadsPage]) -> Page[models.RecordRead]:
         """The reads of one record, the newest first, if those of its table are recorded.
 
@@ -1056,6 +1065,13 @@ class Messages:
     ) -> Iterator[models.Message]:
         """As ``list``, but all rows, page by page as they are asked for."""
         return self._api.iterate(ops.MESSAGES_LIST, Arguments(query=query), page_size)
+
+    def search_keys(self) -> Page[models.SearchKey]:
+        """The keys of payloads by which messages and deliveries are found.
+
+        Needs the permission read. A session of one tenant gets what is that tenant's.
+        """
+        return self._api.answer(ops.MESSAGES_SEARCH_KEYS)
 
     def get(self, id: str) -> models.MessageWithDeliveries:
         """One message, with its payload and its deliveries.

@@ -85,6 +85,13 @@ __all__ = [
     "RecordTracks",
     "RecordedComparison",
     "RegisteredEndpoint",
+    "RelatedChange",
+    "RelatedField",
+    "RelatedHistory",
+    "RelatedRecord",
+    "RelatedState",
+    "RelatedStates",
+    "RelatedTable",
     "ReplayResult",
     "Retention",
     "Revert",
@@ -92,11 +99,13 @@ __all__ = [
     "SealDestination",
     "SealPublicKey",
     "SealPublicKeys",
+    "SearchKey",
     "SentEvent",
     "Session",
     "SessionRecord",
     "SignInState",
     "Silence",
+    "StateField",
     "StatusCount",
     "Suggestion",
     "Suggestions",
@@ -979,6 +988,151 @@ class RecordTracks(Answer):
     """The cursor for older changes; None if there are none."""
     prev_cursor: str | None
     """That for newer changes; None if there are none."""
+
+
+class RelatedTable(Answer):
+    """A foreign key by which rows refer to the record, or to rows that do."""
+
+    table: str
+    """The table, with its schema."""
+    columns: Sequence[str]
+    """The columns that refer."""
+    refers_to: str
+    """The table to which they refer."""
+    step: int
+    """1 if its rows refer to the record, 2 if they refer to rows that do."""
+    reach: str
+    """``whole`` if all of its entries were looked at, or found by an index; ``newest`` if only those since ``back_to``;
+    ``not_audited``; ``not_looked_at`` if it is one table too many, has too many columns, or if nothing that it could
+    refer to was found. One of whole, newest, not_audited, not_looked_at; later versions may have others.
+    """
+    looked_at: int | None
+    """The number of entries looked at; None if that is not told."""
+    back_to: datetime | None
+    """The time of the oldest entry looked at; None if all were, or that is not told."""
+    unnamed: int | None
+    """The number of entries among them that do not tell the columns: redacted, not recorded, or of another name then;
+    None if that is not told.
+    """
+    has_more: bool
+    """True if it may refer to more records than were looked for, or has more entries."""
+
+
+class RelatedRecord(Answer):
+    """The record itself, or one that referred to it."""
+
+    table: str
+    """The table, with its schema."""
+    record_id: str
+    """The key of the record, of several columns as a JSON array; None without a key."""
+    step: int
+    """0 for the record itself, 1 if it referred to that, 2 if it referred to one of those."""
+    changes: int
+    """The number of its changes in this answer."""
+
+
+class RelatedField(Answer):
+    """A field that a change set."""
+
+    field: str
+    """The name of the field."""
+    before: TrackValue
+    """The value before it."""
+    after: TrackValue
+    """The value after it."""
+
+
+class RelatedChange(Answer):
+    """A change of one of the records, or of a row without a key."""
+
+    entry_id: str
+    """The id of the entry in the audit log."""
+    xact_id: str
+    """The transaction: entries and webhook messages of one transaction have the same."""
+    time: datetime
+    """The time of the change; of one that was found, the time of the comparison."""
+    table: str
+    """The table, with its schema."""
+    record_id: str | None
+    """The key of the record, of several columns as a JSON array; None without a key."""
+    step: int
+    """The step of its record."""
+    operation: str
+    """The kind of the change. SNAPSHOT is a row that was there when capture began. GONE, a record that only the log
+    had, and a SNAPSHOT labelled ``found by ...``, a row that the log lacked or knew otherwise, were found by a
+    comparison: nobody knows who made the change and when. DDL is a statement that changed the table itself, such as
+    ALTER TABLE: the label is its tag, and before and after have what differs, such as ``column email``. READ tells who
+    read records of the table that is its record: after has their keys. One of INSERT, UPDATE, DELETE, TRUNCATE,
+    SNAPSHOT, GONE, DDL, READ; later versions may have others.
+    """
+    actor: int
+    """The position of its actor in ``actors``, from 0."""
+    fields: Sequence[RelatedField]
+    """The first fields that it changed."""
+    field_count: int
+    """The number of all of them."""
+    joins: bool
+    """True if its row began to refer to the record, or to one that does, by this change."""
+    leaves: bool
+    """True if its row no longer referred to it after this change, and was still there."""
+    is_erased: bool
+    """True if the values of the entry were erased."""
+
+
+class StateField(Answer):
+    """A field of a record at a time."""
+
+    field: str
+    """The name of the field."""
+    value: TrackValue
+    """Its value."""
+
+
+class RelatedState(Answer):
+    """A record at a time."""
+
+    record: int
+    """The position of the record in ``records``, from 0."""
+    state: str
+    """``there``; ``not_there``; ``not_known`` if the log does not know its table then, or has no states. One of there,
+    not_there, not_known; later versions may have others.
+    """
+    belongs: bool
+    """True of the record itself, and of one that then referred to it, or to one that did."""
+    fields: Sequence[StateField]
+    """Its first fields."""
+    field_count: int
+    """The number of all of them."""
+
+
+class RelatedStates(Answer):
+    """The records at one time."""
+
+    time: datetime
+    """The time."""
+    states: Sequence[RelatedState]
+    """The state of each record."""
+
+
+class RelatedHistory(Answer):
+    """The changes of a record and of the rows that referred to it then, newest first."""
+
+    tables: Sequence[RelatedTable]
+    """The foreign keys, and how far the entries of each were looked at."""
+    actors: Sequence[TrackActor]
+    """Those who made the changes."""
+    records: Sequence[RelatedRecord]
+    """The records, the one asked about first, then those with the newest changes."""
+    record_count: int
+    """The number of all records that were found."""
+    changes: Sequence[RelatedChange]
+    """The changes, the newest first."""
+    states: Sequence[RelatedStates]
+    """The states of the records at the times asked for."""
+    next_cursor: str | None
+    """The cursor for what is further back; None if there is nothing. Changes of tables that were looked at further than
+    others come again.
+    """
 
 
 class RecordRead(Answer):
@@ -2013,6 +2167,17 @@ class Message(Answer):
     """The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at most;
     empty if it has none of them early, or if it is large.
     """
+
+
+class SearchKey(Answer):
+    """A key of the payloads of an event by which its messages are found."""
+
+    key: str
+    """The key: names of members, with dots between them."""
+    event_name: str
+    """The name of the event."""
+    since: datetime | None
+    """Messages from then on are found by it; None if all are."""
 
 
 class MessageWithDeliveries(Answer):

@@ -97,6 +97,9 @@ TABLES_SILENCES: Final = Operation("GET", "/audit/tables/{table}/silences", Page
 RECORDS_TRACKS: Final = Operation(
     "GET", "/audit/records/{table}/{id}/tracks", models.RecordTracks, query=requests.RecordsTracksPage
 )
+RECORDS_RELATED: Final = Operation(
+    "GET", "/audit/records/{table}/{id}/related", models.RelatedHistory, query=requests.RecordsRelatedPage
+)
 RECORDS_READS: Final = Operation(
     "GET", "/audit/records/{table}/{id}/reads", Page[models.RecordRead], query=requests.RecordsReadsPage
 )
@@ -200,6 +203,7 @@ DELIVERIES_REQUEST: Final = Operation("GET", "/webhooks/deliveries/{id}/request"
 MESSAGES_LIST: Final = Operation(
     "GET", "/webhooks/messages", Page[models.Message], query=requests.MessagesListPage, with_commas=("ids",)
 )
+MESSAGES_SEARCH_KEYS: Final = Operation("GET", "/webhooks/search-keys", Page[models.SearchKey])
 MESSAGES_GET: Final = Operation("GET", "/webhooks/messages/{id}", models.MessageWithDeliveries)
 MESSAGES_TRY_FILTER: Final = Operation(
     "GET", "/webhooks/filter-trial", Page[models.TriedMessage], query=requests.MessagesTryFilterQuery

@@ -69,6 +69,8 @@ __all__ = [
     "RecordsEntriesPage",
     "RecordsEntriesQuery",
     "RecordsReadsPage",
+    "RecordsRelatedPage",
+    "RecordsRelatedQuery",
     "RecordsStatesPage",
     "RecordsStatesQuery",
     "RecordsTracksPage",
@@ -517,6 +519,28 @@ class RecordsTracksPage(RecordsTracksQuery, total=False):
     """PrevCursor of a page, for the page before it."""
 
 
+class RecordsRelatedQuery(TypedDict, total=False):
+    """The parameters of ``records.related``."""
+
+    steps: int | None
+    """1 for rows that refer to the record, 2 also for those that refer to these."""
+    time: PointInTime | None
+    """A time at which the states of the records are told too: RFC 3339, a date, a duration before now such as 1h, or
+    first or last for that of a change of the answer.
+    """
+    other_time: str | None
+    """Another such time."""
+
+
+class RecordsRelatedPage(RecordsRelatedQuery, total=False):
+    """Those of a page of ``records.related``."""
+
+    cursor: str | None
+    """NextCursor of a page."""
+    limit: int | None
+    """The most changes."""
+
+
 class RecordsReadsPage(TypedDict, total=False):
     """Those of a page of ``records.reads``."""
 
@@ -875,6 +899,8 @@ class DeliveriesListQuery(TypedDict, total=False):
     """Deliveries of this event."""
     tenant: str | None
     """Deliveries of the messages of this tenant."""
+    payload: str | None
+    """Deliveries of the messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
@@ -926,6 +952,8 @@ class DeliveriesCountsQuery(TypedDict, total=False):
     """Deliveries of this event."""
     tenant: str | None
     """Deliveries of the messages of this tenant."""
+    payload: str | None
+    """Deliveries of the messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: OneOrMore[str] | None
@@ -954,6 +982,8 @@ class MessagesListQuery(TypedDict, total=False):
     """Messages of this event."""
     tenant: str | None
     """Messages of this tenant."""
+    payload: str | None
+    """Messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Messages that this transaction sent, by the ``xact_id`` of entries in the audit log."""
     since: PointInTime | None
@@ -1011,10 +1041,12 @@ class EndpointsActivityQuery(TypedDict, total=False):
 class DeliveriesValuesQuery(TypedDict, total=False):
     """The parameters of ``deliveries.values``."""
 
-    of: Required[Literal["endpoint", "event", "tenant"]]
+    of: Required[Literal["endpoint", "event", "tenant", "payload"]]
     """The filter whose values are wanted."""
     text: str | None
-    """Letters that the values have, in whatever case; of an endpoint its description, or its URL without the query."""
+    """Letters that the values have, in whatever case; of an endpoint its description, or its URL without the query; of
+    a payload the key.
+    """
 
 
 class TenantsListQuery(TypedDict, total=False):
@@ -1061,6 +1093,8 @@ class ChangeDeliveriesRequest(TypedDict, total=False):
     """Deliveries of this event."""
     tenant: str | None
     """Deliveries of the messages of this tenant."""
+    payload: str | None
+    """Deliveries of the messages whose payload has this value at a key that is searched."""
     transaction: str | None
     """Deliveries of what this transaction sent, by the ``xact_id`` of entries in the audit log."""
     ids: Sequence[str] | None

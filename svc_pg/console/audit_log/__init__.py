@@ -79,8 +79,8 @@ class ConsoleLog(Protocol):
     async def has_reads(self, table: str) -> bool:
         """True if reads of the table are recorded."""
 
-    async def note_entry(self, entry_id: str) -> None:
-        """Note that the answer shows an entry which was read by other ways, if any reads are recorded."""
+    def together(self) -> AbstractAsyncContextManager[None]:
+        """Make one transaction of what the block reads of this log, and of the record of it."""
 
     async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
         """Record what an answer shows, before it goes out. Raises Problem 503 if that is needed and not possible."""

@@ -164,8 +164,9 @@ class OtherDatabaseLog:
         """False: an install refuses it."""
         return False
 
-    async def note_entry(self, entry_id: str) -> None:
-        """There is nothing to note."""
+    def together(self) -> AbstractAsyncContextManager[None]:
+        """Each read has its own connection: none is recorded."""
+        return nullcontext()
 
     async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
         """There are no marked tables, which an install refuses on these databases."""

@@ -26,6 +26,7 @@ from svc_pg.audit.reads.reading import Reading
 from svc_pg.console.audit_log.newest import NEWEST
 from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.audit_log.read_recording import KnownMarks, noted, write_reads
+from svc_pg.console.audit_log.shared_transaction import shared_transaction, sharing
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
@@ -55,9 +56,14 @@ class PostgresLog:
         """Open the connections to another database; its own the console opens itself."""
         return nullcontext() if self.is_here else self.database.opened()
 
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A connection in a transaction: of its own, or the one that the reads of an answer share."""
+        shared = shared_transaction()
+        return self.database.connection() if shared is None else shared.connection()
+
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries, found by searches or without."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             if query.searches:
                 await check_words(conn, query)
                 return noted(await search(conn, listing(query), max_bytes=PAGE_BYTES))
@@ -65,26 +71,26 @@ class PostgresLog:
 
     async def entry(self, entry_id: str) -> Entry | None:
         """The entry with this id."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             return next(iter(await afetch(conn, audit_query.entry(entry_id))), None)
 
     async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
         """An entry between those before and after it."""
-        return noted(await around(self.database.connection, query, entry_id, max_bytes=PAGE_BYTES))
+        return noted(await around(self.connection, query, entry_id, max_bytes=PAGE_BYTES))
 
     async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
         """The entries after a cursor."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             return noted(await following(conn, query, cursor, max_bytes=PAGE_BYTES))
 
     async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
         """The values of each filter."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             return await afacets(conn, query, tells_reach=tells_reach)
 
     async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
         """Values of a filter, of the whole log if an index has them."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             return await aknown_values(conn, query, name, text)
 
     async def stats(
@@ -96,7 +102,7 @@ class PostgresLog:
         tells_reach: bool,
     ) -> AuditStats:
         """Counts of entries."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             return await astats(conn, query, bucket=bucket, is_newest=is_newest, tells_reach=tells_reach)
 
     async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
@@ -118,13 +124,13 @@ class PostgresLog:
 
     async def tables(self, wanted: Listing[CapturedTable]) -> Page[CapturedTable]:
         """The audited tables."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             return await wanted.alist(conn, max_bytes=PAGE_BYTES)
 
     @asynccontextmanager
     async def past(self, session: Session) -> AsyncIterator[AsyncConnection[Any]]:
         """A connection on which histories have the entries of the session's tenant alone, if it is of one."""
-        async with self.database.connection() as conn:
+        async with self.connection() as conn:
             await conn.execute(_OF_TENANT, (session.tenant or "",))  # an application may have set one for its pool
             yield conn
 
@@ -132,10 +138,14 @@ class PostgresLog:
         """True if reads of the table are recorded."""
         return table in await self.marks.of(self.database)
 
-    async def note_entry(self, entry_id: str) -> None:
-        """Read the table and the record of an entry, if reads of any table are recorded."""
-        if await self.marks.of(self.database) and (entry := await self.entry(entry_id)) is not None:
-            noted([entry])
+    @asynccontextmanager
+    async def together(self) -> AsyncIterator[None]:
+        """One transaction, if reads are recorded in this database; else each read has its own."""
+        if self._may_write and await self.marks.of(self.database):
+            async with sharing(self.database):
+                yield
+        else:
+            yield
 
     async def record_reads(self, request: AuthenticatedRequest, reading: Reading) -> None:
         """Record what an answer shows, in the name of its session."""
@@ -144,7 +154,11 @@ class PostgresLog:
         marks = await self.marks.of(self.database)
         documents = reading.documents(marks)
         if documents:
-            await write_reads(request, self.database, documents, marks, may_write=self.is_here)
+            await write_reads(request, self.connection, documents, marks, may_write=self._may_write)
+
+    @property
+    def _may_write(self) -> bool:
+        return self.is_here and not self.database.is_read_only
 
     async def newest(self) -> str | None:
         """The last settled transaction of another database; the console looks at its own in one query."""

@@ -3,8 +3,11 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Final, TypeVar
+
+from psycopg import AsyncConnection
 
 from svc_pg.audit.reads.reading import collected, collecting, of_entries
 from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
@@ -22,6 +25,8 @@ _NAMES_RECORDS: Final = 409
 """The status of a refusal to take changes back, which names their records."""
 
 Found = TypeVar("Found", bound=Iterable[Any])
+
+Connect = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -51,7 +56,7 @@ def noted(entries: Found) -> Found:
 
 async def write_reads(
     request: AuthenticatedRequest,
-    database: Database,
+    connect: Connect,
     documents: Sequence[dict[str, object]],
     marks: Marks,
     *,
@@ -59,10 +64,10 @@ async def write_reads(
 ) -> None:
     """Write the entries of an answer. Raises Problem 503 if that is not possible and some must be written."""
     try:
-        if database.is_read_only or not may_write:
+        if not may_write:
             tell_unrecorded(documents, marks)
             return
-        async with database.connection() as conn:
+        async with connect() as conn:
             wanted = adding(documents, actor_of(request))
             [entries] = await (await conn.execute(wanted.text, wanted.params)).fetchone() or [None]
         if entries is None:
@@ -84,12 +89,18 @@ def question_of(request: AuthenticatedRequest, of: str) -> dict[str, object]:
     return {"of": of, "permission": " ".join(request.session.permissions), **filters}
 
 
-def recording(product: Product, log: ConsoleLog) -> Product:
-    """The product, whose answers go out when it is recorded what they show."""
-    return replace(product, endpoints=[_recording(endpoint, log) for endpoint in product.endpoints])
+def recording(product: Product, log: ConsoleLog, *, reads_log_alone: bool) -> Product:
+    """The product, whose answers go out when it is recorded what they show.
+
+    If its routes ``reads_log_alone``, and nothing by other connections, reads and record are one transaction.
+    """
+    together = log.together if reads_log_alone else nullcontext
+    return replace(product, endpoints=[_recording(endpoint, log, together) for endpoint in product.endpoints])
 
 
-def _recording(endpoint: ProductEndpoint, log: ConsoleLog) -> ProductEndpoint:
+def _recording(
+    endpoint: ProductEndpoint, log: ConsoleLog, together: Callable[[], AbstractAsyncContextManager[None]]
+) -> ProductEndpoint:
     if endpoint.method != "GET":
         return endpoint
     handler: Callable[[AuthenticatedRequest], ConsoleResponse | Awaitable[ConsoleResponse]] = endpoint.handler
@@ -99,14 +110,15 @@ def _recording(endpoint: ProductEndpoint, log: ConsoleLog) -> ProductEndpoint:
         if collected() is not None:  # a page, which records all that it shows at once
             return await call(handler, request)
         refusal: Problem | None = None
-        with collecting("api", {}) as reading:
-            try:
-                response = await call(handler, request)
-            except Problem as problem:
-                refusal = problem
-        if not reading.is_empty and (refusal is None or refusal.status == _NAMES_RECORDS):
-            reading.question = question_of(request, of)
-            await log.record_reads(request, reading)
+        async with together():
+            with collecting("api", {}) as reading:
+                try:
+                    response = await call(handler, request)
+                except Problem as problem:
+                    refusal = problem
+            if not reading.is_empty and (refusal is None or refusal.status == _NAMES_RECORDS):
+                reading.question = question_of(request, of)
+                await log.record_reads(request, reading)
         if refusal is not None:
             raise refusal
         return response

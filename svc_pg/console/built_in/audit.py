@@ -11,6 +11,7 @@ from svc_pg.console.built_in.audit_files import FileRoutes
 from svc_pg.console.built_in.audit_past import PastRoutes
 from svc_pg.console.built_in.audit_proof import ProofRoutes
 from svc_pg.console.built_in.audit_reads import ReadRoutes
+from svc_pg.console.built_in.audit_related import RelatedRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.built_in.audit_tracks import TrackRoutes
 from svc_pg.console.built_in.audit_transactions import TransactionRoutes
@@ -38,6 +39,7 @@ def audit_product(
             *TransactionRoutes(log, cursors).endpoints(),
             *PastRoutes(log, cursors).endpoints(),
             *TrackRoutes(log, cursors).endpoints(),
+            *RelatedRoutes(log, cursors).endpoints(),
             *ReadRoutes(log, cursors).endpoints(),
             *ChangeRoutes(log).endpoints(),
             *ProofRoutes(log).endpoints(),

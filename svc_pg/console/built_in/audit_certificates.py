@@ -15,12 +15,10 @@ from svc_pg.audit.certificates import (
     acertify_record,
 )
 from svc_pg.audit.read.audit_query import query
-from svc_pg.audit.reads.reading import collected
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, entry_number, unknown_entry
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
-from svc_pg.database.table_names import TableName
 from svc_pg.errors import EncryptionKeyError, NotFoundError, SvcError
 from svc_pg.formats.doc import Doc
 from svc_pg.seals.keys import PublicKeys
@@ -122,9 +120,7 @@ class CertificateRoutes:
 
     async def _entry(self, request: AuthenticatedRequest) -> ConsoleResponse:
         entry_id = entry_number(request.params["id"])
-        answer = await self._certified(request, lambda conn: acertify(conn, entry_id), unknown_entry())
-        await self.log.note_entry(str(entry_id))
-        return answer
+        return await self._certified(request, lambda conn: acertify(conn, entry_id), unknown_entry())
 
     async def _record(self, request: AuthenticatedRequest) -> ConsoleResponse:
         table, key = request.params["table"], request.params["id"]
@@ -133,10 +129,7 @@ class CertificateRoutes:
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
         problem = Problem(404, "unknown_record", "The log has no entry of this record.")
-        answer = await self._certified(request, lambda conn: acertify_record(conn, table, key), problem)
-        if (reading := collected()) is not None:
-            reading.add({str(TableName.parse(table)): [key]})
-        return answer
+        return await self._certified(request, lambda conn: acertify_record(conn, table, key), problem)
 
     async def _erasure(self, request: AuthenticatedRequest) -> ConsoleResponse:
         entry_id = entry_number(request.params["id"])

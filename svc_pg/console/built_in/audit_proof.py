@@ -134,7 +134,6 @@ class ProofRoutes:
             raise unknown_entry() from error
         except ConflictError as error:
             raise Problem(409, "not_sealed", explained(error)) from error
-        await self.log.note_entry(str(entry_id))
         return ConsoleResponse(200, RawJson(proof.text))
 
     async def _holds(self, request: AuthenticatedRequest) -> ConsoleResponse:

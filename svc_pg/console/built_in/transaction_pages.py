@@ -75,7 +75,10 @@ class TransactionQuery(Asked):
         return replace(self, edge=position(cursor))
 
     async def page(self, read: Read) -> Page[LoggedTransaction]:
-        """A page of them: of 1,000 entries at most, so that it may be short, or empty, and have a next one."""
+        """A page of them: of 1,000 entries at most, so that it may be short, or empty, and have a next one.
+
+        It also ends with the first read that the bound of a list ends: each looks at 10,000 entries, and may be slow.
+        """
         found = _Gathered(self.size)
         edge, size = self.edge, 0
         for _ in range(_READS):
@@ -83,7 +86,7 @@ class TransactionQuery(Asked):
             found.add(page)
             size += sum(_size(entry) for entry in page)
             edge = None if page.next_cursor is None else position(page.next_cursor)
-            if edge is None or found.end is not None or size > PAGE_BYTES:
+            if edge is None or found.end is not None or size > PAGE_BYTES or len(page.data) < _READ:
                 break
         end = found.end or edge
         return Page(found.transactions(is_end=end is None), None if end is None else _cursor(end))

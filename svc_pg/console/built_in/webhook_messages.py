@@ -16,13 +16,14 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, fi
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
-from svc_pg.database.query import afetch_one
+from svc_pg.database.query import afetch, afetch_one
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageFilter, MessageQuery
+from svc_pg.webhooks.payload_search import SearchKey, search_keys
 
 _FILTERS: Final = {**declared(MessageFilter), **PAGE}
 
@@ -56,6 +57,16 @@ class MessageRoutes:
             ),
             ProductEndpoint(
                 method="GET",
+                path="/search-keys",
+                operation_id="messages.search_keys",
+                handler=self._search_keys,
+                is_compressed=True,
+                serves_tenants=True,
+                summary="The keys of payloads by which messages and deliveries are found",
+                response=Page[SearchKey],
+            ),
+            ProductEndpoint(
+                method="GET",
                 path="/messages/:id",
                 operation_id="messages.get",
                 path_parameters=OF_MESSAGE,
@@ -71,8 +82,13 @@ class MessageRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         own = restricted(message_queries.query(), request.session, MessageQuery.tenant)
         wanted = filtered(own, request.query, _FILTERS)
+        with as_problems():
+            async with self.database.connection() as conn:
+                return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def _search_keys(self, _: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+            return ConsoleResponse(200, Page(await afetch(conn, search_keys()), None))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         with as_problems(unknown=UNKNOWN_MESSAGE):

@@ -134,6 +134,7 @@ def as_problems(*, unknown: str | None = None) -> Iterator[None]:
 def _problem(status: int, code: str, error: SvcError) -> Problem:
     detail = explained(error)
     if isinstance(error, EndpointError) and error.field is not None:
-        errors = [{"pointer": f"/{to_camel(error.field)}", "detail": detail}]
+        named = [(each.field, explained(each)) for each in (error, *error.others)]
+        errors = [{"pointer": f"/{to_camel(field)}", "detail": words} for field, words in named if field is not None]
         return Problem(status, code, detail, errors=errors)
     return Problem(status, code, detail)

@@ -1,15 +1,14 @@
 """The route of the values that filters of deliveries, messages and endpoints can have, among so many at most."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
 
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, events_of, suggested_endpoints
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import FilterParameter, bounded, documented, filtered, one_among, refuse
+from svc_pg.console.parameters import ValueQuestion
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.console.suggestions import cut
@@ -19,11 +18,11 @@ from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.events.own_events import OWN_EVENTS
+from svc_pg.webhooks.payload_search import SearchKey, search_keys
 
-Named = Literal["endpoint", "event", "tenant"]
+Named = Literal["endpoint", "event", "tenant", "payload"]
 
 NAMED: Final[tuple[Named, ...]] = get_args(Named)
-MOST_CHARACTERS: Final = 200
 MOST_VALUES: Final = 10
 MOST_STEPS: Final = 1_000
 """The most tenants of messages that are looked at: each is one step in their index."""
@@ -54,31 +53,17 @@ class FilterValues:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    name: Named | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Tenant:
     value: str | None
     is_complete: bool
 
 
-_named: Final = one_among(NAMED)
-_ASKED: Final[dict[str, FilterParameter[_Asked]]] = {
-    "of": FilterParameter(
-        lambda asked, given: replace(asked, name=_named(given)),
-        "the filter whose values are wanted",
-        one_of(NAMED),
-        is_required=True,
-    ),
-    "text": FilterParameter(
-        lambda asked, given: replace(asked, text=bounded(given, MOST_CHARACTERS)),
-        "letters that the values have, in whatever case; of an endpoint its description, or its URL without the query",
-        text("north"),
-    ),
-}
+_QUESTION: Final = ValueQuestion(
+    NAMED,
+    letters="letters that the values have, in whatever case; of an endpoint its description, or its URL without the"
+    " query; of a payload the key",
+    example="north",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +82,15 @@ class WebhookValueRoutes:
                 handler=self._values,
                 serves_tenants=True,
                 summary="Values of a filter that have some letters, for example endpoints by their description",
-                query=documented(_ASKED),
+                query=_QUESTION.documented(),
                 response=FilterValues,
             )
         ]
 
     async def _values(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        asked = filtered(_Asked(), request.query, _ASKED)
-        if asked.name is None:
-            refuse("of", f"is missing; write one of {', '.join(NAMED)}")
+        name, letters = _QUESTION.read(request.query)
         async with self.database.connection() as conn, aby_indexes(conn):
-            return ConsoleResponse(200, await _found(conn, request.session, asked.name, asked.text))
+            return ConsoleResponse(200, await _found(conn, request.session, name, letters))
 
 
 async def _found(conn: AsyncConnection[Any], session: Session, name: Named, letters: str) -> FilterValues:
@@ -122,6 +105,8 @@ async def _found(conn: AsyncConnection[Any], session: Session, name: Named, lett
         return FilterValues(
             [FilterValue(each.name, each.name, cut(each.description)) for each in shown], is_complete=True
         )
+    if name == "payload":
+        return FilterValues(_keys(await afetch(conn, search_keys()), letters), is_complete=True)
     if session.tenant is not None:
         own = [session.tenant] if letters.casefold() in session.tenant.casefold() else []
         return FilterValues([_plain(each) for each in own], is_complete=True)
@@ -129,6 +114,15 @@ async def _found(conn: AsyncConnection[Any], session: Session, name: Named, lett
     tenants = await afetch(conn, Query(_TENANTS, params, _Tenant))
     known = [_plain(each.value) for each in tenants if each.value is not None]
     return FilterValues(known, tenants[0].is_complete)
+
+
+def _keys(known: Iterable[SearchKey], letters: str) -> list[FilterValue]:
+    """The keys of payloads, each with its sign: what comes after it is nobody's to complete."""
+    events: dict[str, list[str]] = {}
+    for each in known:
+        if letters.casefold() in each.key.casefold():
+            events.setdefault(f"{each.key}=", []).append(each.event_name)
+    return [FilterValue(key, key, cut(", ".join(names))) for key, names in events.items()][:MOST_VALUES]
 
 
 def _plain(value: str) -> FilterValue:

@@ -81,11 +81,12 @@ class TimeLine:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A line in the height of a table's row, and the area below it."""
+    """A line in the height of a table's row, and the area below it; ``top`` is its greatest count."""
 
     width: int
     line: str
     area: str
+    top: int = 0
 
 
 def bars(above: Sequence[int], below: Sequence[int]) -> Bars:
@@ -125,11 +126,12 @@ def time_line(begins: datetime, ends: datetime) -> TimeLine:
 
 def spark(counts: Sequence[int]) -> Spark:
     """A line of counts, in its own scale."""
-    top = max(counts, default=0) or 1
+    most = max(counts, default=0)
+    top = most or 1
     points = [f"{index * STEP} {SPARK - 2 - count / top * (SPARK - 4):.1f}" for index, count in enumerate(counts)]
     width = max(1, len(counts) - 1) * STEP
     line = "L".join(points)
-    return Spark(width, f"M{line}" if points else "", f"M0 {SPARK}L{line}L{width} {SPARK}z" if points else "")
+    return Spark(width, f"M{line}" if points else "", f"M0 {SPARK}L{line}L{width} {SPARK}z" if points else "", most)
 
 
 def heat(counts: Sequence[int]) -> Sequence[int]:

@@ -9,7 +9,7 @@ from svc_pg.database.filters import filters_of
 
 @dataclass(frozen=True, slots=True)
 class FilterChip:
-    """A filter in use for which a form has no field; ``shown`` is its value as people read it."""
+    """A filter in use, which a link takes away; ``shown`` is its value as people read it."""
 
     name: str
     word: str
@@ -41,7 +41,7 @@ def chips(
     filters: Mapping[str, str],
     words: Mapping[str, str],
     *,
-    without: Collection[str],
+    without: Collection[str] = (),
     shown: Mapping[str, str] | None = None,
 ) -> Sequence[FilterChip]:
     """A chip for each filter ``without`` those that the page shows in another way."""

@@ -59,6 +59,11 @@ class Addresses:
         """One record through time, field by field."""
         return self._url("audit", "records", table, record_id, "tracks")
 
+    def related(self, table: str, record_id: str, time: datetime | None = None, beside: datetime | None = None) -> str:
+        """One record with the rows that refer to it, and their states at two times."""
+        query = {name: "" if at is None else timestamp(at) for name, at in (("time", time), ("with", beside))}
+        return self._url("audit", "records", table, record_id, "related", query=query)
+
     def transaction(self, xact_id: str) -> str:
         """All that one transaction changed."""
         return self._url("audit", "transactions", xact_id)

@@ -5,25 +5,11 @@ from functools import lru_cache
 from typing import Final
 
 from svc_pg.capture.patterns import covering
+from svc_pg.capture.titles import USUAL_TITLES
 from svc_pg.config import AuditedTable
 from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.errors import ConfigError
 
-USUAL: Final = (
-    "name",
-    "title",
-    "full_name",
-    "display_name",
-    "label",
-    "username",
-    "email",
-    "number",
-    "code",
-    "sku",
-    "slug",
-    "reference",
-)
-"""The columns that may name a record, the first that it has."""
 OWN: Final = {"svc.webhook_endpoints": ("description", "url"), "svc.console_sessions": ("email",)}
 """Those of svc-pg's own tables that have none of the usual ones."""
 _MOST_KEPT: Final = 1_000
@@ -45,8 +31,8 @@ class RecordTitles:
         try:
             name = TableName.parse(table)
         except ConfigError:  # a name of capture_log
-            return USUAL
+            return USUAL_TITLES
         rules = covering(self._tables, name)
         if rules is None and self._is_of_any_schema:
             rules = covering(self._tables, name._replace(schema=DEFAULT_SCHEMA))
-        return OWN.get(table, USUAL) if rules is None or rules.title is None else (rules.title,)
+        return OWN.get(table, USUAL_TITLES) if rules is None or rules.title is None else (rules.title,)

@@ -23,6 +23,7 @@ from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 from svc_pg.integrations.django.entry_list import AFTER, LARGE, EntryList, is_id
 from svc_pg.integrations.django.filters import OperationFilter, SeverityFilter, TableFilter
 from svc_pg.integrations.django.models import Entry
+from svc_pg.integrations.django.read_recording import reading_in_admin, record_entries
 from svc_pg.integrations.django.texts import named, theirs
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class AuditHistoryMixin(_AnyAdmin):
         using = record._state.db
         table = self.audited_table or records.table_of(record, using=using)
         try:
-            with bounded(using):
+            with reading_in_admin(request, "history"), bounded(using):
                 context["changes"] = records.changes(table, record.pk, limit=HISTORY, using=using)
         except LogIsSlow:
             context["is_slow"] = True
@@ -148,8 +149,12 @@ class EntryAdmin(_EntryAdmin):
             return None
         texts = {f"{name}_text": Left(Cast(name, models.TextField()), _MAX_CHARACTERS) for name in LARGE}
         entries = self.get_queryset(request).defer(*LARGE).annotate(**texts).order_by()
-        with bounded(entries.db):
-            return next(iter(entries.filter(pk=int(object_id))[:1]), None) if from_field is None else None
+        if from_field is not None:
+            return None
+        with reading_in_admin(request, "entry"), bounded(entries.db):
+            found = list(entries.filter(pk=int(object_id))[:1])
+            record_entries(found, using=entries.db)
+        return found[0] if found else None
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from svc_pg.audit.log import numbers
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
+from svc_pg.integrations.django.read_recording import reading_in_admin, record_entries
 from svc_pg.integrations.django.records import names_of
 
 AFTER: Final = "after"
@@ -35,7 +36,8 @@ class EntryList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         """Read a page, and no more than one entry of the next."""
-        found = self._read(_beyond(self.queryset, request.GET.get(AFTER)))
+        with reading_in_admin(request, "entries"):
+            found = self._read(_beyond(self.queryset, request.GET.get(AFTER)))
         page = found[: self.list_per_page]
         if len(found) > len(page):
             self.older = self.get_query_string({AFTER: page[-1].pk})
@@ -57,7 +59,9 @@ class EntryList(ChangeList):
         entries = queryset.order_by("-timestamp", "-id").defer(*LARGE)[: self.list_per_page + 1]
         try:
             with bounded(entries.db):
-                return list(entries)
+                found = list(entries)
+                record_entries(found[: self.list_per_page], using=entries.db)
+                return found
         except (DataError, ValueError) as error:
             raise IncorrectLookupParameters(error) from error
         except LogIsSlow:

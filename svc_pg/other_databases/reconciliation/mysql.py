@@ -221,7 +221,7 @@ class MySqlTableSide:
         """The next rows, and if their last entries say the same."""
         names = [self.dialect.ident(f"v_key{number}") for number in range(len(self.row_key))]
         keys = [self.dialect.text("new", column) for column in self.row_key]
-        within = [*self._keyed(), self._beyond("<"), *([] if after is None else [self._beyond(">")])]
+        within = [*self._keyed(), self._beyond("<", upto), *([] if after is None else [self._beyond(">", after)])]
         text = self._rendered(
             "rows",
             keys=names,
@@ -332,9 +332,9 @@ class MySqlTableSide:
         return sql("child.{}", self.dialect.ident(column.name))
 
     def _place(self, column: MySqlColumn) -> Sql:
-        """A column in the order of the keys; an enum is ordered by its numbers, but compared by its texts."""
+        """A column in the order of the keys, which an index has; a set, or an enum of odd labels, by its texts."""
         name = self._name(column)
-        return sql("cast({} as char)", name) if column.is_listed else name
+        return sql("cast({} as char)", name) if column.is_listed and not column.labels else name
 
     def _here(self) -> Sql:
         """A row by its key, with an index: of an enum too, whose texts are compared then."""
@@ -342,7 +342,7 @@ class MySqlTableSide:
         for column in self.row_key:
             found.append(sql("{} = {}", self._name(column), self._given(column)))
             if column.is_listed:
-                found.append(sql("{} = {}", self._place(column), _PARAM))
+                found.append(sql("cast({} as char) = {}", self._name(column), _PARAM))
         return chained(" and ", found)
 
     def _given(self, column: MySqlColumn) -> Sql:
@@ -352,21 +352,27 @@ class MySqlTableSide:
         charset, collation = self.dialect.ident(column.charset), self.dialect.ident(column.collation)
         return sql("convert({} using {}) collate {}", _PARAM, charset, collation)
 
-    def _beyond(self, way: Literal["<", ">"]) -> Sql:
+    def _beyond(self, way: Literal["<", ">"], key: RowKey) -> Sql:
         """The rows behind a key, or up to it, as MySQL finds them by an index: it has no ranges of (a, b) > (1, 2)."""
         end: LiteralString = "{} > {}" if way == ">" else "{} <= {}"
         beyond: LiteralString = "({0} >= {1} and ({0} > {1} or {2}))"
         if way == "<":
             beyond = "({0} <= {1} and ({0} < {1} or {2}))"
-        first, *others = reversed([self._place(column) for column in self.row_key])
-        found = sql(end, first, _PARAM)
-        for place in others:
-            found = sql(beyond, place, _PARAM, found)
+        found: Sql | None = None
+        for column, text in reversed([*zip(self.row_key, key, strict=True)]):
+            place = self._place(column)
+            if column.labels:
+                found = _beyond_label(place, column, text, way, found)
+            else:
+                found = sql(end, place, _PARAM) if found is None else sql(beyond, place, _PARAM, found)
+        assert found is not None  # noqa: S101 - a key has columns
         return found
 
     def _params_beyond(self, key: RowKey) -> list[object]:
-        *others, last = [value_of_row(text, column) for text, column in zip(key, self.row_key, strict=True)]
-        return [*(value for value in others for _ in range(2)), last]
+        values = [value_of_row(text, column) for text, column in zip(key, self.row_key, strict=True)]
+        numbers = [*(2 for _ in values[1:]), 1]
+        each = zip(self.row_key, values, numbers, strict=True)
+        return [value for column, value, number in each if not column.labels for _ in range(number)]
 
     def _params(self, key: RowKey) -> list[object]:
         """Those of ``_here``."""
@@ -397,3 +403,27 @@ class MySqlTableSide:
             "is_hashed": self.rules.is_hashed,
             "is_mariadb": self.dialect.is_mariadb,
         }
+
+
+def _beyond_label(place: Sql, column: MySqlColumn, text: str | None, way: Literal["<", ">"], rest: Sql | None) -> Sql:
+    """As ``_beyond``, of an enum. Both servers find single numbers by an index, but no range of them.
+
+    The end of the rows is no condition of an index: with both, they would forget the other columns of the key. A value
+    that is none of the enum has the number 0, and no text.
+    """
+    numbers = {label: number for number, label in enumerate(column.labels, start=1)} | {"": 0}
+    number = numbers[text or ""]
+    own = Sql(str(number))
+    if way == "<":
+        return (
+            sql("{0} + 0 <= {1}", place, own)
+            if rest is None
+            else sql("({0} + 0 < {1} or ({0} + 0 = {1} and {2}))", place, own, rest)
+        )
+    beyond = [Sql(str(each)) for each in range(number + 1, len(numbers))]
+    found = [sql("{} in ({})", place, joined(", ", beyond))] if beyond else []
+    if rest is not None and beyond:
+        found.append(sql("({} = {} and {})", place, own, rest))
+    elif rest is not None:  # the servers forget the order of the index if one equality is all
+        found.append(sql("({0} in (0, {1}) and {0} + 0 = {1} and {2})", place, own, rest))
+    return sql("({})", chained(" or ", found)) if found else sql("1 = 0")

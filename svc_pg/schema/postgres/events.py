@@ -1,6 +1,7 @@
 """Compare the event types of a configuration with those in the database."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -13,7 +14,10 @@ from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.webhooks.events.own_events import OWN_EVENTS
 
-_TYPES: Final = "select name, description, schema from svc.webhook_event_types where '*' = any (patterns)"
+_TYPES: Final = "select name, description, schema, search from svc.webhook_event_types where '*' = any (patterns)"
+_TYPES_BEFORE: Final = _TYPES.replace(", search ", ", null::text[] as search ")
+_SEARCH_SINCE: Final = 33
+"""The migration with which an event has keys that are searched."""
 _OWN: Final = "select name from svc.webhook_event_types where not '*' = any (patterns)"
 _OWN_SINCE: Final = 29
 """The last migration that adds own types: before it has run, they are not yet missing."""
@@ -25,6 +29,7 @@ class _EventType:
     name: str
     description: str
     schema: RawJson | None
+    search: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,14 @@ def compare_events(
     """The own types that are missing, every defined one, then those that the configuration does not name."""
     stored: dict[str, _EventType] = {}
     if installation.has("webhook_event_types"):
-        stored = {row.name: row for row in fetch(conn, Query(_TYPES, (), _EventType)) if row.name not in _OWN_TYPES}
+        types = _TYPES if _SEARCH_SINCE in installation.migrations else _TYPES_BEFORE
+        stored = {row.name: row for row in fetch(conn, Query(types, (), _EventType)) if row.name not in _OWN_TYPES}
     result = _missing_own(conn, installation)
     for name, definition in events.items():
         schema = None if definition.json_schema is None else json.dumps(definition.json_schema, sort_keys=True)
-        now = _EventType(name, definition.description, None if schema is None else RawJson(schema))
-        sql = _sql(name, definition.description, schema)
+        search = definition.search or None
+        now = _EventType(name, definition.description, None if schema is None else RawJson(schema), search)
+        sql = _sql(name, definition.description, schema, search)
         state: Literal["ok", "missing", "outdated"] = "missing"
         if name in stored:
             state = "ok" if stored[name] == now else "outdated"
@@ -70,7 +77,15 @@ def _missing_own(conn: Connection[Any], installation: Installation) -> list[Even
     ]
 
 
-def _sql(name: str, description: str, schema: str | None, *, is_own: bool = False) -> str:
+def _sql(
+    name: str, description: str, schema: str | None, search: Sequence[str] | None = None, *, is_own: bool = False
+) -> str:
     return render(
-        "events/event_type.sql.j2", name=name, description=description, schema=schema, is_wanted=True, is_own=is_own
+        "events/event_type.sql.j2",
+        name=name,
+        description=description,
+        schema=schema,
+        search=search,
+        is_wanted=True,
+        is_own=is_own,
     )

@@ -115,6 +115,7 @@ def target_of(
             *(each for each in made if product_of(name_of(each.identity)) in (None, *products)),
             *_guard_triggers(),
             *_tenant_triggers(),
+            *(_message_triggers() if "webhooks" in products else ()),
         ],
         tables=tables,
         events=dict(config.webhooks.events),
@@ -186,6 +187,23 @@ def _tenant_triggers() -> Sequence[SchemaObject]:
             render("capture/tenant_trigger.sql.j2", trigger=trigger, truncate=truncate),
         )
         for trigger, truncate in (("tenants_gone_row", False), ("tenants_gone_truncate", True))
+    ]
+
+
+@cache
+def _message_triggers() -> Sequence[SchemaObject]:
+    """The triggers by which the searched values of a message go with it, and follow its payload."""
+    return [
+        SchemaObject(
+            "trigger",
+            f"messages_searched_{operation.lower()} on svc.webhook_messages",
+            render(
+                "events/message_trigger.sql.j2",
+                trigger=f"messages_searched_{operation.lower()}",
+                operation=operation,
+            ),
+        )
+        for operation in ("UPDATE", "DELETE", "TRUNCATE")
     ]
 
 

@@ -32,8 +32,9 @@ class DeliveryFilter(CreatedWithin, total=False):
     """Conditions on deliveries; a delivery must meet all that are not None.
 
     ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
-    ``tenant`` is the message's, and ``transaction`` the sending transaction: the ``xact_id`` of entries in the audit
-    log. ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
+    ``tenant`` is the message's. ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event names; another one
+    raises QueryError. ``transaction`` is the sending transaction: the ``xact_id`` of entries in the audit log.
+    ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
     ``6h``; ``finished_since`` and ``finished_until`` to that of the end, which no index has: without an endpoint, a
     message, ids, a transaction or ``since`` beside them, running the query raises QueryError.
     """
@@ -43,6 +44,13 @@ class DeliveryFilter(CreatedWithin, total=False):
     message: Annotated[str | None, Selects(words="deliveries of this message", api="messageId", is_id=True)]
     event: Annotated[str | None, Selects(words="deliveries of this event", example="order.created")]
     tenant: Annotated[str | None, Selects(words="deliveries of the messages of this tenant", example="acme")]
+    payload: Annotated[
+        str | None,
+        Selects(
+            words="deliveries of the messages whose payload has this value at a key that is searched",
+            example="number=1045",
+        ),
+    ]
     transaction: Annotated[
         int | None,
         Selects(words="deliveries of what this transaction sent, by the xactId of entries in the audit log"),

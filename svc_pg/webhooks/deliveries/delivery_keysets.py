@@ -59,3 +59,22 @@ def _through_messages(matching: LiteralString, value: str) -> Keyset[Delivery]:
         read=lambda cursor: position(*decode(cursor, UUID, UUID)),
         start=position(_LAST, _LAST),
     )
+
+
+def newest_found(source: LiteralString) -> Keyset[Delivery]:
+    """The order of the messages that have a searched value, for a list with whatever conditions beside it."""
+    return Keyset(
+        select="select " + COLUMNS + source,
+        row=Delivery,
+        order=" order by s.found desc, d.id desc",
+        beyond="s.found <= %s and (s.found, d.id) < (%s, %s)",
+        reverse_order=" order by s.found, d.id",
+        before="s.found >= %s and (s.found, d.id) > (%s, %s)",
+        key=lambda delivery: (delivery.message_id, delivery.id),
+        read=_found_at,
+    )
+
+
+def _found_at(cursor: str) -> Sequence[object]:
+    message, delivery = decode(cursor, UUID, UUID)
+    return message, message, delivery

@@ -72,7 +72,7 @@ def needs_keys(changes: Changes) -> bool:
 
 
 def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard: Guard) -> dict[str, object]:
-    """The columns that the given fields change, as JSON. Raises EndpointError if a field is not acceptable.
+    """The columns that the given fields change, as JSON. Raises EndpointError, with all fields that are not acceptable.
 
     Fields that must be sealed need ``keys``. The database checks events and filter.
     """
@@ -91,9 +91,16 @@ def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard:
         return in_json(keys.seal(text, owner=str(endpoint_id), column=column))
 
     found: dict[str, object] = {}
+    errors: list[EndpointError] = []
     for name in changes:
-        with about(name):
-            found |= _columns_of(name, changes, guard, sealed)
+        try:
+            with about(name):
+                found |= _columns_of(name, changes, guard, sealed)
+        except EndpointError as error:
+            errors.append(error)
+    if errors:
+        errors[0].others = errors[1:]
+        raise errors[0]
     return found
 
 

@@ -22,6 +22,7 @@ from svc_pg.webhooks.field_docs import (
 )
 from svc_pg.webhooks.ids import filter_key, message_key, no_message
 from svc_pg.webhooks.messages.payload_summary import summary_of
+from svc_pg.webhooks.payload_search import SearchedValue
 
 _COLUMNS: Final[LiteralString] = """
 m.id::text, m.event_name, m.tenant, m.idempotency_key, m.key, m.sequence, m.trace_context, m.copy_of::text,
@@ -29,6 +30,7 @@ m.xact_id::text, m.created_at,
 case when pg_catalog.pg_column_size(m.payload) <= 32768 then left(m.payload::text, 1000) else '' end as beginning
 """
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_messages m"  # noqa: S608 - constants
+_EACH: Final = " cross join lateral (select * from svc.webhook_messages each where each.id = s.found offset 0) m"
 _DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m where m.id = %s"  # noqa: S608 - constants
 
 
@@ -77,12 +79,17 @@ class MessageDetail(Message):
 class MessageFilter(TypedDict, total=False):
     """Conditions on messages; a message must meet all that are not None.
 
+    ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event names; another one raises QueryError.
     ``transaction`` is the ``xact_id`` of entries in the audit log. ``since`` and ``until`` apply to the time of
     sending: an aware datetime, or a duration before now, for example ``6h``.
     """
 
     event: Annotated[str | None, Selects(words="messages of this event", example="order.created")]
     tenant: Annotated[str | None, Selects(words="messages of this tenant", example="acme")]
+    payload: Annotated[
+        str | None,
+        Selects(words="messages whose payload has this value at a key that is searched", example="number=1045"),
+    ]
     transaction: Annotated[
         int | None, Selects(words="messages that this transaction sent, by the xactId of entries in the audit log")
     ]
@@ -95,13 +102,24 @@ class MessageFilter(TypedDict, total=False):
 class MessageQuery(Listing[Message]):
     """A query of messages. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
+    searched: SearchedValue | None = None
+    of_tenant: str | None = None
+
     def event(self, name: str) -> Self:
         """Messages of one event."""
         return self._where("m.event_name = %s", name)
 
     def tenant(self, tenant: str) -> Self:
         """Messages of one tenant."""
-        return self._where("m.tenant = %s", tenant)
+        wanted = self._where("m.tenant = %s", tenant)
+        return replace(wanted, of_tenant=tenant if self.of_tenant is None else self.of_tenant)
+
+    def payload(self, wanted: str) -> Self:
+        """Messages whose payload has a value at a key that is searched, for example ``number=1045``.
+
+        Running it raises QueryError if no event is searched by the key.
+        """
+        return replace(self, searched=SearchedValue.parse(wanted))
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These messages."""
@@ -121,6 +139,13 @@ class MessageQuery(Listing[Message]):
         """Messages sent before then, written as for ``since``."""
         return replace(self, filter=self.filter.compare("m.created_at <", point_in_time))
 
+    def _query(self) -> Query[Message]:
+        if self.searched is None:
+            return Listing._query(self)
+        searched = replace(self.searched, tenant=self.of_tenant)
+        found = Listing._query(replace(self, keyset=_found(searched)))
+        return replace(found, params=(*searched.params, *found.params))
+
 
 _NEWEST: Final = Keyset(
     select=_SELECT,
@@ -132,6 +157,18 @@ _NEWEST: Final = Keyset(
     key=lambda message: (message.id,),
     read=lambda cursor: decode(cursor, UUID),
 )
+
+
+def _found(searched: SearchedValue) -> Keyset[Message]:
+    """The list of the messages that have a value, in whose order they are looked up one by one."""
+    return replace(
+        _NEWEST,
+        select="select " + _COLUMNS + searched.messages + _EACH,
+        order=" order by s.found desc",
+        beyond="s.found < %s",
+        reverse_order=" order by s.found",
+        before="s.found > %s",
+    )
 
 
 def query() -> MessageQuery:

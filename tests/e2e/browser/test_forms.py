@@ -83,6 +83,8 @@ def test_back_to_a_refused_form_and_its_reload_send_nothing_and_keep_what_was_ty
             expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
 
         is_kept()
+        if has_javascript:
+            expect(page.get_by_label("URL")).to_be_focused()
         page.reload()
         is_kept()
         page.get_by_role("link", name="Deliveries", exact=True).click()

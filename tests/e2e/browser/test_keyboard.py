@@ -143,6 +143,34 @@ def test_keys_lead_to_pages_rows_and_actions(browser: Browser, shop: Shop) -> No
         expect(page.get_by_role("heading", level=1)).to_have_text("Renamed by keys")
 
 
+def test_after_back_the_focus_is_on_the_link_by_which_somebody_left(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("endpoints")
+        second = page.locator("tbody a.main").nth(1)
+        name = second.inner_text()
+        second.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+        page.go_back()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Endpoints")
+        expect(page.locator("tbody a.main").nth(1)).to_be_focused()
+
+
+def test_paper_has_the_time_the_question_and_what_was_folded(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("audit?severity=high")
+        paper = page.locator(".on-paper")
+        expect(paper).to_be_hidden()
+        page.emulate_media(media="print")
+        expect(paper).to_be_visible()
+        expect(paper).to_have_text(re.compile(r"^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC · /.*/audit\?severity=high$"))
+        somebody.open("audit/records/public.customer/1")
+        folded = page.locator("main details:not([open])").first
+        assert folded.evaluate("each => each.scrollHeight > 1.5 * each.querySelector('summary').offsetHeight")
+
+
 def test_a_question_is_completed_and_asked_with_the_keyboard(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "read") as somebody:
         page = somebody.page

@@ -1,11 +1,14 @@
 """The errands for which people come to the console, from the first page to the answer, with scripts and without."""
 
+from pathlib import Path
+
 import psycopg
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.e2e.browser.hostile_shop import Shop
 from tests.e2e.browser.person import person
+from tests.support.certificates import authority
 from tests.support.waiting import wait_until
 
 JAVASCRIPT = pytest.mark.parametrize("has_javascript", [True, False], ids=["script", "none"])
@@ -75,6 +78,76 @@ def _status(shop: Shop, address: str) -> str:
     with psycopg.connect(shop.conninfo) as conn:
         found = conn.execute("select status from svc.webhook_deliveries where id = %s", [address.rpartition("/")[2]])
         return str((found.fetchone() or ["none"])[0])
+
+
+@JAVASCRIPT
+def test_changes_by_one_actor_are_asked_for_in_one_line_and_exported_with_the_question_in_the_name(
+    browser: Browser, shop: Shop, *, has_javascript: bool
+) -> None:
+    with person(browser, shop, "write", has_javascript=has_javascript) as somebody:
+        page = somebody.page
+        somebody.open("audit")
+        bar = page.get_by_role("search", name="Ask the log").get_by_label("Question")
+        bar.focus()
+        page.keyboard.type("actor:leo@shop.example table:customer 24h")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/audit?*actor=leo*")
+        expect(page.locator("main")).to_contain_text("leo@shop.example")
+        expect(page.get_by_role("region", name="Entries")).not_to_contain_text("mara@shop.example")
+        export = page.get_by_role("link", name="Export CSV")
+        export.focus()
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        named = download.value.suggested_filename
+        assert all(part in named for part in ("audit-log-", "actor-leo-shop-example", "table-customer", ".csv"))
+        head, *entries = download.value.path().read_text().splitlines()
+        assert "actor" in head.lower()
+        assert len(entries) == 1
+        assert "leo@shop.example" in entries[0]
+
+
+@JAVASCRIPT
+def test_an_endpoint_gets_a_filter_an_order_headers_and_a_client_certificate_after_the_filter_was_tried(
+    browser: Browser, shop: Shop, tmp_path: Path, *, has_javascript: bool
+) -> None:
+    certificate, key = authority(tmp_path).client()
+    name = f"By hand, script {has_javascript}"
+    with person(browser, shop, "write", has_javascript=has_javascript) as somebody:
+        page = somebody.page
+        somebody.open("endpoints")
+        page.get_by_role("link", name="Add endpoint").click()
+        page.get_by_label("URL").fill("https://8.8.8.8/hook")
+        page.get_by_label("Description").fill(name)
+        page.get_by_label("order.placed").check()
+        page.get_by_label("Filter", exact=True).fill("$.id > 0")
+        page.locator("select[name=ordering]").select_option("key")
+        page.get_by_label("Headers").fill("Authorization: Bearer x")
+        page.get_by_text("TLS of a private receiver").click()
+        page.get_by_label("Client certificate").fill(certificate)
+        page.get_by_label("Its private key").fill(key)
+        page.get_by_role("button", name="Try the filter").click()
+        expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
+        expect(page.get_by_role("table", name="The newest messages")).to_be_visible()
+        assert endpoints_called(shop, name) == []
+        if page.get_by_label("Its private key").input_value() == "":  # a secret is not sent back to a page
+            if not page.get_by_label("Its private key").is_visible():
+                page.get_by_text("TLS of a private receiver").click()
+            page.get_by_label("Client certificate").fill(certificate)
+            page.get_by_label("Its private key").fill(key)
+        if page.get_by_label("Headers").input_value() == "":
+            page.get_by_label("Headers").fill("Authorization: Bearer x")
+        page.get_by_role("button", name="Add endpoint").click()
+        assert page.get_by_label("Secret", exact=True).input_value().startswith("whsec_")
+        assert endpoints_called(shop, name) == [("$.id > 0", "key", True, True)]
+
+
+def endpoints_called(shop: Shop, description: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(shop.conninfo) as conn:
+        return conn.execute(
+            "select filter, ordering, headers is not null, tls is not null from svc.webhook_endpoints"
+            " where description = %s",
+            [description],
+        ).fetchall()
 
 
 @JAVASCRIPT

@@ -45,6 +45,28 @@ def run(database: str, tmp_path: Path) -> Run:
     return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
 
 
+def test_related_shows_a_record_with_the_rows_that_refer_to_it(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        ddl: LiteralString = "create table parcel (id int primary key, customer_id int references customer, note text)"
+        wanted = audited("customer", "offer", redact=["pin"])
+        wanted.audit.table("public.parcel")
+        create_and_audit(database, ddl, wanted)
+        conn.execute("insert into parcel values (1, 1, E'\\x1b[2J')")
+    shown = run("related", "customer", "1", "--at", "last")
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert ["parcel 1" in line for line in lines[:3]] == [True, False, False]
+    assert "note: " in lines[0]
+    assert "\x1b" not in "".join(lines)
+    assert lines[3].startswith("As of ")
+    assert any(line.startswith("  parcel 1  id: 1, customer_id: 1") for line in lines[4:])
+    assert [each["recordId"] for each in json.loads(run("related", "customer", "1", "--json").stdout)["records"]] == [
+        "1",
+        "1",
+    ]
+    assert run("related", "customer", "9").returncode == 1
+
+
 def test_history_shows_the_states_of_a_record(run: Run) -> None:
     lines = run("history", "customer", "1").stdout.splitlines()
     assert [line.split("  ", 1)[1] for line in lines] == [

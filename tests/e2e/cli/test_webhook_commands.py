@@ -250,6 +250,19 @@ def test_the_options_of_an_endpoint_are_set_changed_and_removed(run: Run, tmp_pa
         assert message in " ".join(run("update", made["id"], *options, returncode=code).split())
 
 
+def test_a_filter_is_tried_on_the_newest_messages_before_an_endpoint_has_it(run: Run, database: str) -> None:
+    assert run("try-filter", "$.n > 1") == ""
+    with psycopg.connect(database) as conn:
+        tenants = {1: "acme", 2: "acme", 3: None}
+        sent = {n: str(webhooks.send(conn, "order.created", {"n": n}, tenant=of)) for n, of in tenants.items()}
+    tried = json.loads(run("try-filter", "$.n > 1", "--event", "order.*", "--tenant", "acme", "--json"))
+    assert [(each["id"], each["isMet"]) for each in tried] == [(sent[2], True), (sent[1], False)]
+    lines = run("try-filter", "$.n > 1").splitlines()
+    assert [line.split("  ")[:2] for line in lines] == [[sent[3], "sent"], [sent[2], "sent"], [sent[1], "left out"]]
+    assert run("try-filter", "$.n > 1", "--event", "order.paid") == ""
+    assert "is a path, and not a predicate" in run("try-filter", "$.n", returncode=1)
+
+
 def test_health_names_what_needs_attention_and_exits_with_3_if_anything_does(
     run: Run, database: str, tmp_path: Path
 ) -> None:

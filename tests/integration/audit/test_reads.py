@@ -1,5 +1,6 @@
 """The record of reads in Python: who read which records, in the transaction of the reader."""
 
+import asyncio
 import getpass
 import io
 import json
@@ -53,6 +54,86 @@ def number(conn: psycopg.Connection[Any]) -> int:
     row = conn.execute("select count(*) from svc.audit_logs where table_name = 'svc.audit_reads'").fetchone()
     assert row is not None
     return int(row[0])
+
+
+SEAL_KEY = SealKey.new("s1")
+
+
+@pytest.fixture
+def sealed(postgres: str, template: str) -> Iterator[psycopg.Connection[Any]]:
+    """A log whose two entries of patients and one of notes have a seal."""
+    with new_database(postgres, template=template) as conninfo:
+        create_and_audit(conninfo, DDL, CONFIG)
+        with psycopg.connect(conninfo) as conn:
+            conn.execute("insert into patient values ('1', 'Ines'), ('2', 'Ada'); insert into note values (1, 'x')")
+            conn.commit()
+            audit.seal(conn, key=SEAL_KEY)
+            yield conn
+
+
+def entry_of(conn: psycopg.Connection[Any], table: str, key: str) -> str:
+    row = conn.execute(
+        "select id::text from svc.audit_logs where table_name = %s and record_id = %s", (table, key)
+    ).fetchone()
+    conn.commit()
+    assert row is not None
+    return str(row[0])
+
+
+PROOFS: list[tuple[Callable[[psycopg.Connection[Any], str], object], str]] = [
+    (audit.prove, "prove"),
+    (audit.certify, "certify entry"),
+    (lambda conn, _entry: audit.certify_record(conn, "patient", "1"), "certify record"),
+]
+
+
+@pytest.mark.parametrize(("read", "of"), PROOFS)
+def test_each_proof_of_a_record_is_recorded_once_and_for_good(
+    sealed: psycopg.Connection[Any], read: Any, of: str
+) -> None:
+    read(sealed, entry_of(sealed, "public.patient", "1"))
+    sealed.rollback()  # the proof was given
+    assert number(sealed) == 1
+    assert last(sealed) == ("python", ["1"], None, of)
+    sealed.rollback()
+    sealed.read_only = True
+    with pytest.raises(ReadNotRecordedError, match=r"public\.patient"):
+        read(sealed, entry_of(sealed, "public.patient", "1"))
+
+
+def test_the_proof_of_a_table_that_is_not_marked_is_no_read(sealed: psycopg.Connection[Any]) -> None:
+    audit.prove(sealed, entry_of(sealed, "public.note", "1"))
+    audit.certify(sealed, entry_of(sealed, "public.note", "1"))
+    assert number(sealed) == 0
+
+
+def test_the_certificate_of_an_erasure_is_a_read_of_what_is_left(sealed: psycopg.Connection[Any]) -> None:
+    sealed.execute("delete from patient where id = '2'")
+    sealed.commit()
+    audit.erase(sealed, "patient", "2")
+    sealed.commit()
+    [erasure] = audit.query().resource("svc.audit_logs").list(sealed).data
+    audit.certify_erasure(sealed, erasure.id)
+    assert last(sealed) == ("python", ["2"], None, "certify erasure")
+
+
+def test_the_command_prove_is_recorded(sealed: psycopg.Connection[Any], tmp_path: Path) -> None:
+    entry = entry_of(sealed, "public.patient", "1")
+    done = svc_pg("prove", entry, folder=tmp_path, variables={"DATABASE_URL": sealed.info.dsn})
+    assert done.returncode == 0, done.stderr
+    assert last(sealed) == ("command", ["1"], getpass.getuser(), "prove")
+
+
+def test_async_proofs_are_recorded_too(sealed: psycopg.Connection[Any]) -> None:
+    entry = entry_of(sealed, "public.patient", "1")
+
+    async def proofs() -> None:
+        async with await psycopg.AsyncConnection.connect(sealed.info.dsn) as conn:
+            await audit.aprove(conn, entry)
+            await audit.acertify(conn, entry)
+
+    asyncio.run(proofs())
+    assert number(sealed) == 2
 
 
 READS: list[Callable[[psycopg.Connection[Any], str, object], object]] = [

@@ -104,7 +104,7 @@ def token(*permissions: Permission, lifetime: timedelta = timedelta(minutes=5)) 
 
 def hidden(browser: Browser, address: str) -> dict[str, str]:
     """The hidden fields of the forms at an address."""
-    found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', browser.get(address).text)
+    found = re.findall(r'<input type="hidden" name="([\w.]+)" value="([^"]*)">', browser.get(address).text)
     return {name: unescape(value) for name, value in found}
 
 

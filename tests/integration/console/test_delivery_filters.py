@@ -23,7 +23,9 @@ from tests.integration.console.serving import bearer, serving_installed, setting
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config
 from tests.support.postgres import new_database
 
-CONFIG: Final[Config] = hooks_config("order.created", "order.paid")
+CONFIG: Final[Config] = hooks_config()
+for each in ("order.created", "order.paid"):
+    CONFIG.webhooks.event(each, search=["of"])
 FILTERS: Final[Mapping[str, ListFilter]] = filters_of(DeliveryFilter)
 
 
@@ -41,7 +43,7 @@ def installed(postgres: str) -> Iterator[str]:
             ("order.created", "other"),
         ):
             with psycopg.connect(conninfo) as conn:
-                webhooks.send(conn, event, {}, tenant=tenant)
+                webhooks.send(conn, event, {"of": tenant}, tenant=tenant)
         with psycopg.connect(conninfo) as conn:
             ids = [each.id for each in webhooks.deliveries.list(conn)]
             webhooks.deliveries.cancel(conn, ids[1])
@@ -79,6 +81,7 @@ def values(installed: str) -> Mapping[str, Any]:
         "message": middle.message_id,
         "event": middle.event_name,
         "tenant": middle.tenant,
+        "payload": f"of={middle.tenant}",
         "transaction": int(middle.xact_id or 0),
         "since": middle.created_at,
         "until": middle.created_at,

@@ -85,6 +85,17 @@ def test_a_question_leads_to_the_address_with_its_filters_which_shows_it_again(
     assert parse_qs(urlsplit(again.headers["location"]).query) == filters
 
 
+@pytest.mark.parametrize("list_", ["deliveries", "messages"])
+def test_each_filter_has_a_chip_that_takes_it_away_also_one_with_a_field(reader: Browser, list_: str) -> None:
+    page = reader.get(f"/{list_}?event=order.created&tenant=acme&since=1d").text
+    chips = re.findall(r'<span class="chip">(.*?) <b><bdi>(.*?)</bdi></b><a href="([^"]*)"', page)
+    assert {word: value for word, value, _ in chips} == {
+        "Event": "order.created", "Tenant": "acme", "Since": "last 24 hours",
+    }  # fmt: skip
+    for word, _, link in chips:
+        assert set(parse_qs(urlsplit(unescape(link)).query)) == {"event", "tenant", "since"} - {word.lower()}
+
+
 @pytest.mark.parametrize("list_", LISTS)
 @pytest.mark.parametrize(
     ("question", "rest", "said"),

@@ -298,6 +298,24 @@ def test_the_list_says_what_each_delivery_is_about(
     assert row == f'<bdi>order.created</bdi> <bdi class="about">{shown}</bdi>'
 
 
+@pytest.mark.usefixtures("endpoint")
+def test_a_change_of_ticked_rows_leads_back_to_the_question_of_their_list(writer: Browser, installed: str) -> None:
+    ids = [send(installed, tenant="acme") for _ in range(2)]
+    for delivery in ids:
+        fail(installed, delivery)
+    question = {"status": ["failed"], "tenant": ["acme"], "since": ["1d"]}
+    fields = hidden(writer, "/deliveries?status=failed&tenant=acme&since=1d")
+    asked = "&".join(f"{name}={quote(value)}" for name, value in fields.items() if name.startswith("list."))
+    for chosen, words in (("", "Back to the list"), (f"&id={ids[0]}", "Keep it as it is")):
+        page = writer.get(f"/deliveries/change?do=retry{chosen}&{asked}").text
+        [back] = re.findall(rf'href="([^"]+)">{words}', page)
+        assert parse_qs(urlsplit(unescape(back)).query) == question
+    assert writer.get(f"/deliveries/change?do=retry&id={ids[0]}&list.other=x").status_code == 422
+    confirmed = hidden(writer, f"/deliveries/change?do=retry&id={ids[0]}&{asked}")
+    listed = urlsplit(str(writer.post("/deliveries/change", confirmed).url))
+    assert (listed.path.endswith("/ui/deliveries"), parse_qs(listed.query)) == (True, question)
+
+
 def test_nothing_is_changed_if_nothing_is_selected(writer: Browser) -> None:
     assert "Nothing is selected." in writer.get("/deliveries/change?do=cancel").text
     assert writer.post("/deliveries/change", {"do": "cancel"}).status_code == 422

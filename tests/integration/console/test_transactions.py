@@ -109,6 +109,16 @@ def test_filters_and_searches_select_the_entries_that_make_a_transaction(
     assert all_of_it["count"] == 2
 
 
+def test_a_page_of_a_search_ends_where_a_list_ends_its_looking(
+    client: httpx.Client, writer: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.audit.read.search.MAX_ENTRIES", 60)
+    first = client.get("/audit/transactions", headers=writer, params={"text": "import"}).json()
+    second = client.get("/audit/transactions", headers=writer, params={"text": "import", "cursor": first["nextCursor"]})
+    assert (first["data"], second.json()["data"], second.json()["nextCursor"] is None) == ([], [], False)
+    assert len(listed(client, writer, text="paid")) == 1
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_each_entry_is_on_one_page(
     client: httpx.Client, writer: dict[str, str], size: int, monkeypatch: pytest.MonkeyPatch

@@ -139,6 +139,10 @@ def test_the_refusal_of_a_field_points_to_it(client: httpx.Client) -> None:
         problem = refused.json()
         assert (refused.status_code, [each["pointer"] for each in problem["errors"]]) == (422, [pointer])
         assert pointer == "/maxInFlight" or problem["errors"][0]["detail"] == problem["detail"]
+    wrong = {"url": "ftp://a", "headers": {"Host": "x"}, "description": "x" * 1001, "timeout": 10}
+    several = client.patch(path, json=wrong).json()["errors"]
+    assert {each["pointer"] for each in several} == {"/url", "/headers", "/description"}
+    assert len({each["detail"] for each in several}) == 3
     refused = client.post("/webhooks/endpoints", json={"url": URL, "events": ["*"], "tenant": ""})
     assert [each["pointer"] for each in refused.json()["errors"]] == ["/tenant"]
 

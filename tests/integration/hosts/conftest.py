@@ -22,12 +22,18 @@ create table sales.invoice_1 partition of sales.invoice for values with (modulus
 """
 
 
-def fill(conninfo: str) -> None:
-    """Fill the shop: user 1, mara, has changed customer 1; customer 2 has hostile and large values."""
+def shop_config(*, record_reads: bool = False) -> Config:
+    """The configuration of the shop."""
     config = Config()
-    config.audit.table("public.customer", redact=["password_hash"])
+    config.audit.table("public.customer", redact=["password_hash"], record_reads=record_reads)
     config.audit.table("sales.invoice")
     config.audit.enrich("public.customer", "DELETE", label=HOSTILE, severity="critical")
+    return config
+
+
+def fill(conninfo: str) -> None:
+    """Fill the shop: user 1, mara, has changed customer 1; customer 2 has hostile and large values."""
+    config = shop_config()
     with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute(TABLES)
         schema.install(conn, config)

@@ -17,10 +17,11 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import path
 
-from svc_pg import audit
+from svc_pg import audit, schema
 from svc_pg.formats.unseen import marked
 from svc_pg.integrations.django import bounds
 from tests.integration.actor import django_shop
+from tests.integration.hosts.conftest import shop_config
 from tests.integration.hosts.pages import HOSTILE, Page
 from tests.support.isolation import unisolated
 from tests.support.postgres import new_database
@@ -273,6 +274,55 @@ def test_the_history_of_an_object_is_that_of_the_log(mara: Client) -> None:
     assert found is not None
     assert len(entries(page(mara, unescape(found[1])))) == 2
     assert "INSERT" in Page(page(mara, "/admin/shop/invoice/R_2F1/history/")).words
+
+
+@pytest.fixture
+def marked_shop(postgres: str, django_database: str) -> Iterator[str]:
+    """A copy of the shop that records who reads its customers."""
+    name = psycopg.conninfo.conninfo_to_dict(django_database)["dbname"]
+    connections.close_all()
+    with new_database(postgres, template=str(name)) as conninfo:
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            schema.install(conn, shop_config(record_reads=True))
+        django_shop.use(conninfo)
+        connections.close_all()
+        yield conninfo
+
+
+def test_each_page_that_shows_a_marked_record_is_on_record_with_its_reader(marked_shop: str) -> None:
+    mara = signed_in("mara")
+    [entry] = all_ids("actor_id = '1'")
+    pages = [
+        (f"{LIST}{entry}/change/", "entry", ["1"]),
+        ("/admin/shop/customer/1/history/", "history", ["1"]),
+        (f"{LIST}?table_name=public.customer&record_id=1&of=x&through=%00", "entries", None),
+        (f"{LIST}?table_name=public.customer&record_id=1", "entries", ["1"]),
+        (f"{LIST}?table_name=sales.invoice", "entries", None),
+    ]
+    with psycopg.connect(marked_shop, autocommit=True) as conn:
+        for address, of, keys in pages:
+            before = reads_of(conn)
+            assert mara.get(address).status_code in (200, 400), address
+            expected = [] if keys is None else [("admin", of, keys, "1")]
+            assert reads_of(conn)[len(before) :] == expected, address
+
+
+@pytest.mark.parametrize("address", [LIST, f"{LIST}{{}}/change/", "/admin/shop/customer/1/history/"])
+def test_a_page_whose_reading_cannot_be_recorded_is_refused(marked_shop: str, address: str) -> None:
+    mara = signed_in("mara")
+    [entry] = all_ids("actor_id = '1'")
+    connections.close_all()
+    django_shop.use(marked_shop, OPTIONS={"options": "-c default_transaction_read_only=on"})
+    answer = mara.get(address.format(entry))
+    assert answer.status_code == 403
+    assert b"exmaple" not in answer.content
+
+
+def reads_of(conn: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+    return conn.execute(
+        "select after_data ->> 'through', after_data -> 'question' ->> 'of', after_data -> 'keys', actor_id"
+        "  from svc.audit_logs where table_name = 'svc.audit_reads' order by id"
+    ).fetchall()
 
 
 def test_what_the_admin_itself_noted_stands_below(mara: Client) -> None:

@@ -50,7 +50,7 @@ def test_a_value_alone_is_a_line_that_stays_in_its_drawing() -> None:
 
 def test_a_spark_without_counts_is_empty() -> None:
     assert charts.spark([]) == charts.Spark(10, "", "")
-    assert charts.spark([0, 2]).line == "M0 22.0L10 2.0"
+    assert (charts.spark([0, 2]).line, charts.spark([0, 2]).top) == ("M0 22.0L10 2.0", 2)
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

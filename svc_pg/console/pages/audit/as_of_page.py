@@ -57,7 +57,7 @@ class FieldAsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class AskedTime:
     """A time that somebody asked for; ``problem`` if it cannot be read."""
 
     time: datetime | None
@@ -70,7 +70,7 @@ async def as_of_page(request: PageRequest) -> Answer:
     The first is of the parameter ``time``, the second of ``with``.
     """
     table, record_id = request.params["table"], request.params["id"]
-    asked, beside = _asked(request, "time"), _asked(request, "with")
+    asked, beside = asked_time(request, "time"), asked_time(request, "with")
     before, after = await _changes(request, asked.time)
     time = asked.time or max([request.now, *(entry.timestamp for entry in before[:1])])
     stops = [
@@ -105,22 +105,22 @@ async def as_of_page(request: PageRequest) -> Answer:
     return Html("as_of", values, 404 if is_unknown else 200)
 
 
-def _asked(request: PageRequest, name: str) -> _Asked:
+def asked_time(request: PageRequest, name: str) -> AskedTime:
     """The time of this name; one without a zone, as a form gives it, is in UTC like all times of the pages."""
     text = request.query.get(name, "").strip()
     if not text:
-        return _Asked(None)
+        return AskedTime(None)
     try:
         point = datetime.fromisoformat(text)
         time = point.replace(tzinfo=UTC) if point.tzinfo is None else point.astimezone(UTC)
-        return _Asked(min(time, datetime.max.replace(tzinfo=UTC) - _TICK))
+        return AskedTime(min(time, datetime.max.replace(tzinfo=UTC) - _TICK))
     except (ValueError, OverflowError):
         pass
     try:
-        return _Asked(request.now - durations.parse(text))
+        return AskedTime(request.now - durations.parse(text))
     except (ValueError, OverflowError):
         detail = "Write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 7d, 1h30m."
-        return _Asked(None, Problem(422, "invalid_parameter", detail))
+        return AskedTime(None, Problem(422, "invalid_parameter", detail))
 
 
 async def _changes(request: PageRequest, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:

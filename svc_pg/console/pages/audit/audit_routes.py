@@ -12,6 +12,7 @@ from svc_pg.console.pages.audit import (
     offers,
     proof_page,
     record,
+    related_page,
     revert_page,
     selection,
     tail,
@@ -76,5 +77,12 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
         tracks_page.tracks_page,
         is_compressed=True,
         filters=tracks_page.FILTERS,
+    ),
+    PageRoute(
+        "GET",
+        "/audit/records/:table/:id/related",
+        related_page.related_page,
+        is_compressed=True,
+        filters=related_page.FILTERS,
     ),
 ]

@@ -109,7 +109,7 @@ async def _tracks(request: PageRequest) -> RecordTracks:
 
 
 def _shown(request: PageRequest, tracks: RecordTracks) -> dict[str, object]:
-    actors = [_actor(at, each) for at, each in enumerate(tracks.actors)]
+    actors = [actor_of(at, each) for at, each in enumerate(tracks.actors)]
     first, last = _ends(request, tracks.changes)
     stops = [_stop(request, tracks, actors, at, (first, last)) for at in range(len(tracks.changes))]
     fields = [_field(track, stops, first, last) for track in tracks.fields]
@@ -120,7 +120,7 @@ def _shown(request: PageRequest, tracks: RecordTracks) -> dict[str, object]:
         "actors": actors,
         "twins": look_alikes.twins({actor.name for actor in actors}),
         "stops": stops,
-        "labels": _labels(stops),
+        "labels": labels_of([(stop.x, stop.change.time) for stop in stops]),
         "first": first,
         "last": last,
         "fields": fields,
@@ -140,14 +140,16 @@ def _ends(request: PageRequest, changes: Sequence[TrackChange]) -> tuple[int, in
     return min(found), max(found)
 
 
-def _actor(at: int, actor: TrackActor) -> Actor:
+def actor_of(at: int, actor: TrackActor) -> Actor:
+    """The letter, the colour and the name of an actor, by the place in the list of all."""
     if actor.is_found:
         return Actor("?", 2, "not known", actor)
     letter = ascii_uppercase[at] if at < len(ascii_uppercase) else str(at + 1)
     return Actor(letter, 1 + at % _COLOURS, actor.actor_id or actor.db_user or "nobody named", actor)
 
 
-def _x(at: int, of: int) -> str:
+def x_of(at: int, of: int) -> str:
+    """The place of a change among all, in percent of the width."""
     return f"{(at + 0.5) * 100 / max(1, of):.4g}"
 
 
@@ -159,7 +161,7 @@ def _stop(request: PageRequest, tracks: RecordTracks, actors: Sequence[Actor], a
     other = tracks.changes[ends[1] if is_from else ends[0]].entry_id
     named = {FROM: change.entry_id, TO: other} if is_from else {FROM: other, TO: change.entry_id}
     said = f"{exact(change.time)}, {actor.name[:100]} {_verb(change)}"
-    return Stop(change, actor, _x(at, count), f"{at * 100 / max(1, count):.4g}", request.same_page(**named), said)
+    return Stop(change, actor, x_of(at, count), f"{at * 100 / max(1, count):.4g}", request.same_page(**named), said)
 
 
 def _verb(change: TrackChange) -> str:
@@ -170,14 +172,13 @@ def _verb(change: TrackChange) -> str:
     return f"{changes.OPERATIONS[change.operation].verb} it"
 
 
-def _labels(stops: Sequence[Stop]) -> list[tuple[str, str]]:
-    """A few times below their changes: the day, or the time of a day that stands before."""
-    every = max(1, -(-len(stops) // _LABELS))
-    chosen = stops[every // 2 :: every]
-    days = [None, *(stop.change.time.date() for stop in chosen)]
+def labels_of(places: Sequence[tuple[str, datetime]]) -> list[tuple[str, str]]:
+    """A few times below their places: the day, or the time of a day that stands before."""
+    every = max(1, -(-len(places) // _LABELS))
+    chosen = places[every // 2 :: every]
+    days = [None, *(time.date() for _, time in chosen)]
     return [
-        (stop.x, f"{stop.change.time:%H:%M}" if stop.change.time.date() == day else _day(stop.change.time))
-        for stop, day in zip(chosen, days, strict=False)
+        (x, f"{time:%H:%M}" if time.date() == day else _day(time)) for (x, time), day in zip(chosen, days, strict=False)
     ]
 
 

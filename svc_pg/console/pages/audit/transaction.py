@@ -1,8 +1,11 @@
 """The page of a transaction: all that it changed, in every audited table, and the webhooks that it sent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import Entry, Operation
 from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
@@ -13,6 +16,23 @@ from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
+
+_MOST_AROUND: Final = 20
+_TICK: Final = timedelta(microseconds=1)
+_CHANGES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "SNAPSHOT", "GONE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A record that the transaction changed, and the addresses of its states just before and just after."""
+
+    table: str
+    record_id: str
+    operations: Sequence[Operation]
+    before: str
+    after: str
+    both: str
+    with_rows: str
 
 
 async def transaction_page(request: PageRequest) -> Answer:
@@ -35,9 +55,36 @@ async def transaction_page(request: PageRequest) -> Answer:
         "can_be_reverted": changes.can_be_reverted(request, page.data),
         "changes": changes,
         "names": record_names,
+        "around": _around(request, page.data),
         "work": Work(most=MOST_IN_A_LIST),
     }
     return Html("transaction", values)
+
+
+def _around(request: PageRequest, entries: Sequence[Entry]) -> list[Around]:
+    """Each record that the entries changed, in their order, just before and just after."""
+    if not request.has_past:
+        return []
+    times: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry.record_id is not None and entry.operation in _CHANGES and not entry.table_name.startswith("svc."):
+            times.setdefault((entry.table_name, entry.record_id), []).append(entry)
+    found = []
+    for (table, record), own in [*times.items()][:_MOST_AROUND]:
+        before, after = min(each.timestamp for each in own) - _TICK, max(each.timestamp for each in own)
+        to = request.to
+        found.append(
+            Around(
+                table,
+                record,
+                [each.operation for each in own],
+                to.record_at(table, record, before),
+                to.record_at(table, record, after),
+                to.record_at(table, record, before, after),
+                to.related(table, record, before, after),
+            )
+        )
+    return found
 
 
 async def _sentence(request: PageRequest, xact_id: str) -> Sentence | None:

@@ -208,6 +208,19 @@ try { // a page of a thing, not of a list or of a secret
 } catch { /* private windows keep nothing */ }
 for (const form of all("[data-offers]")) completing(form)
 addEventListener("submit", ({ target }) => { if (/\/sign-out$/.test(target.action)) forget() })
+
+// The focus: after Back it is on the link by which somebody left, and after a refused form on what is wrong.
+addEventListener("click", ({ target }) => {
+  const left = target.closest?.("main a[href]")?.getAttribute("href")
+  if (left) history.replaceState({ left }, "")
+})
+const wrong = $("main [aria-invalid=true]") ?? (/[?&]refused=/.test(location.search) ? $("main [role=alert]") : null)
+if (wrong) {
+  if (!wrong.matches("input, select, textarea")) wrong.tabIndex = -1
+  wrong.focus()
+} else if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
+  all("main a[href]").find((link) => link.getAttribute("href") === history.state?.left)?.focus({ preventScroll: true })
+}
 addEventListener("keydown", (event) => {
   if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || $("dialog:modal")) return
   const field = $(".find input")

@@ -13,9 +13,10 @@ from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.names import endpoint_name
-from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.states import DELIVERIES
+from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import exact
@@ -32,6 +33,9 @@ _IN_FORM: Final = ("status", "event", "tenant", "since")
 _SHOWN: Final = 5
 _SELECTED: Final = "id"
 """The field of a selected delivery."""
+_LIST: Final = "list."
+OF_LIST: Final = [f"{_LIST}{name}" for name in (*WORDS, *PAGES)]
+"""The question of the list in which deliveries were selected, and its page: names in the address of a change."""
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -69,21 +73,27 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "rows": shown,
         "counts": {each.status: each for each in counts},
         "status": wanted.get("status", ""),
+        "asked": [(_LIST + name, value) for name, value in (wanted | used(request, PAGES)).items()],
         "filters": filters,
         "chips": chips(
-            filters,
-            WORDS,
-            without=fields_of(request, _IN_FORM),
-            shown={"endpointId": endpoint_names[0]} if endpoint_names else {},
+            filters, WORDS, shown=period_of(filters) | ({"endpointId": endpoint_names[0]} if endpoint_names else {})
         ),
+        "kept": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
         "views": await views.views_of(request, "deliveries", KEYS, in_lists(wanted)),
         "periods": PERIODS,
         "problem": problem,
+        "unsearched": await note_of(request, wanted),
     }
     if problem is None:
         return Html("deliveries", values)
     return Html("deliveries", values, problem.status, headers_of(problem))
+
+
+def period_of(filters: Mapping[str, str]) -> dict[str, str]:
+    """The period of a list as people read it, if its form has a word for it."""
+    since = filters.get("since")
+    return {"since": dict(PERIODS)[since].lower()} if since in dict(PERIODS) and since else {}
 
 
 async def confirm(request: PageRequest) -> Answer:
@@ -96,9 +106,10 @@ async def confirm(request: PageRequest) -> Answer:
         "change": verb,
         "counted": counted,
         "fields": [(name, value) for name, values in chosen.items() for value in values],
+        "asked": [(_LIST + name, value) for name, value in _asked(request.query).items()],
         "filters": [(WORDS[name], await _word(request, name, value)) for name, value in _filters(chosen).items()],
         "rows": await _first(request, _filters(chosen)),
-        "back": request.url("deliveries", query=_filters(chosen)),
+        "back": _back(request, request.query),
     }
     return Html("deliveries_change", values)
 
@@ -109,7 +120,7 @@ async def change(request: PageRequest) -> Answer:
     verb, chosen = _change(request.form.get("do")), _chosen(request.form)
     changed = await _post(request, verb, _body(chosen))
     if changed.is_complete:
-        return SeeOther(request.url("deliveries", query=_filters(chosen)))
+        return SeeOther(_back(request, request.form))
     return SeeOther(request.url("deliveries", "change", query={"do": [verb], **chosen}))
 
 
@@ -189,8 +200,18 @@ def _chosen(given: QueryParams) -> Mapping[str, Sequence[str]]:
 
 
 def _filters(chosen: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The filters of the list of them; selected deliveries have none."""
+    """The filters of all that are meant; selected deliveries have none."""
     return {name: values[0] for name, values in chosen.items() if name != _SELECTED}
+
+
+def _asked(given: QueryParams) -> dict[str, str]:
+    """The question of the list in which deliveries were selected, and its page, without those that are empty."""
+    return {name.removeprefix(_LIST): given[name] for name in OF_LIST if given.get(name)}
+
+
+def _back(request: PageRequest, given: QueryParams) -> str:
+    """The address of the list from which somebody came."""
+    return request.url("deliveries", query=_asked(given) or _filters(_chosen(given)))
 
 
 def _body(chosen: Mapping[str, Sequence[str]]) -> dict[str, object]:

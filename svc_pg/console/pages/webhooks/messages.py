@@ -8,7 +8,8 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of
-from svc_pg.console.pages.webhooks.deliveries import PERIODS
+from svc_pg.console.pages.webhooks.deliveries import PERIODS, period_of
+from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.messages.message_queries import Message, MessageFilter
@@ -34,11 +35,13 @@ async def messages_page(request: PageRequest) -> Answer:
     values = {
         "page": page,
         "filters": filters,
-        "chips": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
+        "chips": chips(filters, WORDS, shown=period_of(filters)),
+        "kept": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
         "bar": asking.bar(request, KEYS, in_lists(filters)),
         "views": await views.views_of(request, "messages", KEYS, in_lists(filters)),
         "periods": PERIODS,
         "problem": problem,
+        "unsearched": await note_of(request, filters),
     }
     if problem is None:
         return Html("messages", values)

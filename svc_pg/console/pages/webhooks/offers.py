@@ -2,17 +2,19 @@
 
 from typing import Final
 
-from svc_pg.console.built_in.webhook_values import MOST_CHARACTERS, MOST_STEPS, FilterValues, Named
+from svc_pg.console.built_in.webhook_values import MOST_STEPS, FilterValues, Named
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.offers import Found, offers
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.webhooks import deliveries, endpoints, event_types, messages
+from svc_pg.console.parameters import MOST_CHARACTERS
 from svc_pg.questions.completion import Known
 
-_NAMED: Final[dict[str, Named]] = {"endpointId": "endpoint", "event": "event", "tenant": "tenant"}
+_NAMED: Final[dict[str, Named]] = {"endpointId": "endpoint", "event": "event", "tenant": "tenant", "payload": "payload"}
 _REMARKS: Final[dict[Named, str]] = {
     "endpoint": "Looked for among the newest 10,000 endpoints alone.",
     "event": "",
+    "payload": "",
     "tenant": f"Looked for among {MOST_STEPS:,} tenants, and those of the newest 10,000 endpoints.",
 }
 
@@ -34,11 +36,11 @@ async def of_endpoints(request: PageRequest) -> Answer:
 
 async def _known(request: PageRequest, filter_: str, typed: str) -> Found | None:
     name = _NAMED.get(filter_)
-    if name is None or len(typed) > MOST_CHARACTERS:
+    if name is None or len(typed) > MOST_CHARACTERS or (name == "payload" and "=" in typed):
         return None
     found = await request.api.get(FilterValues, "webhooks", "values", query={"of": name, "text": typed})
     values = [
-        Known(each.value, each.name, each.about if each.about != each.name else "")
+        Known(each.value, each.name, each.about if each.about != each.name else "", is_begun=name == "payload")
         for each in found.data
         if name != "event" or event_types.is_shown(request, each.value)
     ]

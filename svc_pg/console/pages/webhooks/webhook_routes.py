@@ -33,7 +33,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
         "GET",
         "/deliveries/change",
         deliveries.confirm,
-        filters=[*deliveries.WORDS, "do"],
+        filters=[*deliveries.WORDS, *deliveries.OF_LIST, "do"],
         lists=["id"],
         leads_to_change=True,
     ),

@@ -29,6 +29,8 @@ _KINDS: Final[dict[str, Kind]] = {
 }
 """The kinds of types; values of others, for example MariaDB's uuid and inet6, are texts."""
 _LARGE: Final = ("mediumblob", "longblob", "mediumtext", "longtext", "json")
+_LABEL: Final = re.compile("'((?:[^']|'')*)'")
+_MOST_LABELS: Final = 500
 _JSON_CHECK: Final = re.compile(r"json_valid\(`((?:[^`]|``)+)`\)")
 """The constraint that makes a text a JSON column on MariaDB."""
 _TABLES: Final = """
@@ -168,9 +170,18 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
         is_padded=kind == "year" or "zerofill" in declared,
         is_large=kind in _LARGE,
         is_listed=kind in ("enum", "set"),
+        labels=_labels(declared) if kind == "enum" and charset != "binary" else (),
         charset=charset,
         collation=collation,
     )
+
+
+def _labels(declared: str) -> Sequence[str]:
+    """The labels of an enum; none if they are very many, or have signs that servers write in ways of their own."""
+    if "\\" in declared or not declared.isprintable():
+        return ()
+    labels = [label.replace("''", "'") for label in _LABEL.findall(declared.removeprefix("enum"))]
+    return labels if len(labels) <= _MOST_LABELS else ()
 
 
 def _generated(facts: Sequence[Sequence[Any]]) -> Mapping[str, list[str]]:

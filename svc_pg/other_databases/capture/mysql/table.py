@@ -13,7 +13,8 @@ class MySqlColumn(Column):
 
     It ``is_utf8`` if its texts need no conversion, ``is_float`` if it has single precision, ``is_padded`` if it prints
     leading zeros, ``is_large`` if a value may be too long for the functions that write JSON, and ``is_listed`` if its
-    values are of an enum or a set. ``charset`` and ``collation`` are those of a text.
+    values are of an enum or a set. ``labels`` are those of an enum in the order of their numbers, which begin at 1;
+    none if they are very many, or written in odd ways. ``charset`` and ``collation`` are those of a text.
     """
 
     is_utf8: bool = False
@@ -21,6 +22,7 @@ class MySqlColumn(Column):
     is_padded: bool = False
     is_large: bool = False
     is_listed: bool = False
+    labels: Sequence[str] = ()
     charset: str | None = None
     collation: str | None = None
 

@@ -23,7 +23,7 @@ _ROWS: Final[dict[Operation, tuple[RowName, ...]]] = {"INSERT": ("new",), "UPDAT
 def capture_objects(dialect: MySql, table: MySqlTable, rules: TableRules) -> list[SchemaObject]:
     """The triggers after each kind of change."""
     made = [_trigger(dialect, table, rules, operation) for operation in OPERATIONS]
-    return [replace(trigger, leaves_out=rules.leaves_out) for trigger in made]
+    return [replace(trigger, leaves_out=rules.leaves_out, title=rules.title) for trigger in made]
 
 
 def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Operation) -> SchemaObject:

@@ -41,7 +41,7 @@ def capture_objects(
     """
     context = _CONTEXT_FUNCTIONS[unattributed]
     after = [_after(table, rules, operation, context) for operation in OPERATIONS]
-    after = [replace(trigger, leaves_out=rules.leaves_out) for trigger in after]
+    after = [replace(trigger, leaves_out=rules.leaves_out, title=rules.title) for trigger in after]
     if not table.unique:
         return after
     before = [_before(table, rules, operation, context) for operation in _REPLACING]
