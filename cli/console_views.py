@@ -64,6 +64,6 @@ def delete(
         words = f"the view {printable(found[0].name)}"
         confirm(f"Delete {words}?", yes=yes)
         with operator(conn):
-            named_views.delete(conn, view_id)
+            named_views.delete_any(conn, view_id)
         conn.commit()
     output.words(f"deleted {words}")

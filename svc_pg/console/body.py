@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Iterable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
@@ -22,6 +22,12 @@ class RequestBody(BaseModel):
     """The base of models for ``read_body``: names in camelCase, no other fields, and no value of another type."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True)
+
+
+def without_defaults(schema: dict[str, Any]) -> None:
+    """Take the defaults out of the schema of a body whose fields stay as they are if they are left out."""
+    for field in schema["properties"].values():
+        field.pop("default", None)
 
 
 Body = TypeVar("Body", bound=BaseModel)

@@ -149,7 +149,7 @@ async def adelete(conn: AsyncConnection[Any], view_id: UUID, *, owner: str | Non
     return bool(await cursor.fetchone())
 
 
-def delete(conn: Connection[Any], view_id: UUID) -> bool:
+def delete_any(conn: Connection[Any], view_id: UUID) -> bool:
     """Delete a view, whoever has it; return whether there was one. Never commits."""
     return bool(scalar(conn, _DELETE_ANY, (view_id,)))
 

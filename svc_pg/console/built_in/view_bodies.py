@@ -1,11 +1,11 @@
 """Request bodies of the routes of named views."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from unicodedata import category
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from svc_pg.console.body import RequestBody
+from svc_pg.console.body import RequestBody, without_defaults
 from svc_pg.console.named_views import LONGEST_NAME, ViewedList
 from svc_pg.questions.reading import MOST_CHARACTERS
 
@@ -16,11 +16,6 @@ def _one_line(name: str) -> str:
     if name != name.strip() or any(category(character) in _BREAKS for character in name):
         raise ValueError("a name has no spaces around it and no control characters")
     return name
-
-
-def _without_defaults(schema: dict[str, Any]) -> None:
-    for field in schema["properties"].values():
-        field.pop("default", None)
 
 
 _Name = Annotated[
@@ -55,7 +50,7 @@ class CreateViewRequest(RequestBody):
 class UpdateViewRequest(RequestBody):
     """Changes of a view; fields that are left out stay."""
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=without_defaults)
 
     name: _Name = Field(default_factory=str)
     question: _Question = Field(default_factory=str)

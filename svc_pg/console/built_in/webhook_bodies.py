@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from svc_pg.console.body import RequestBody
+from svc_pg.console.body import RequestBody, without_defaults
 from svc_pg.console.parameters import NUMBER, point_in_time
 from svc_pg.database.filters import Kind, ListFilter, filters_of
 from svc_pg.webhooks.deliveries import delivery_queries
@@ -110,11 +110,6 @@ class CreateEndpointRequest(EndpointOptions):
     tenant: str | None = Field(default=None, description="Only messages of this tenant.", examples=["acme"])
 
 
-def _without_defaults(schema: dict[str, Any]) -> None:
-    for field in schema["properties"].values():
-        field.pop("default", None)
-
-
 class UpdateEndpointRequest(EndpointOptions):
     """Changes of an endpoint; fields that are left out stay. ``headers`` and ``tls`` replace the former ones.
 
@@ -122,7 +117,7 @@ class UpdateEndpointRequest(EndpointOptions):
     unless they are given too.
     """
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=without_defaults)
 
     url: str = Field(default_factory=str, description="The new address.", examples=[URL.example])
     events: list[str] = Field(default_factory=list, description="The new list.", examples=[["order.*"]])

@@ -21,6 +21,7 @@ from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import Finding, More, Reading
 from svc_pg.console.pages.states import SEVERITIES
+from svc_pg.console.pages.views import some_views
 from svc_pg.console.parameters import MOST_CHARACTERS
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.tenant_table import Tenant
@@ -33,6 +34,7 @@ from svc_pg.webhooks.events.event_types import EventType
 _MOST_TABLES: Final = 500
 _MOST_SHOWN: Final = 8
 _MOST_PROBED: Final = 30
+_MOST_ABOUT: Final = 200
 _WORDS: Final = {"actor": ("Actor", "people"), "label": ("Label", "tag"), "compliance": ("Tag", "tag")}
 _FACT: Final = re.compile(r"(?=.*[0-9])(?=.*[^0-9])[\w.:/+=@-]{4,128}")  # the id of a request, an address
 NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -208,6 +210,16 @@ async def _events(request: PageRequest, text: str) -> AsyncIterator[Finding]:
         yield Finding("Event type", "tag", each.name, request.to.event(each.name), each.description or "")
 
 
+async def _views(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
+    """Named views with these letters in their names, of lists that the console has."""
+    page = await some_views(request, text=text, limit=str(_MOST_SHOWN)) or Page([], None)
+    for each in page:
+        if request.has(each.of):
+            yield Finding("View", "search", each.name, request.url("views", each.id), each.question[:_MOST_ABOUT])
+    if page.next_cursor:
+        yield More("More views have these letters.", "All of them", request.url("views", query={"text": text}))
+
+
 READINGS: Final[Sequence[Reading]] = (
     _ids,
     _entries,
@@ -218,8 +230,9 @@ READINGS: Final[Sequence[Reading]] = (
     _endpoints,
     _events,
     _tenants,
+    _views,
 )
-WITHOUT_AUDIT: Final[Sequence[Reading]] = (_ids, _endpoints, _events, _tenants)
+WITHOUT_AUDIT: Final[Sequence[Reading]] = (_ids, _endpoints, _events, _tenants, _views)
 
 
 def _endpoint(request: PageRequest, endpoint: Endpoint) -> Finding:

@@ -46,14 +46,21 @@ class Views:
 
 async def views_of(request: PageRequest, of: ViewedList, words: Vocabulary, filters: Filters) -> Views | None:
     """The views of a list; None if the session has none, as in the portal, or they cannot be read."""
-    if request.brand is not None or request.person.tenant is not None:
-        return None
-    try:
-        found = await request.api.get(Page[NamedView], "account", "views", query={"of": of, "limit": _SHOWN})
-    except Problem:  # the list has its rows without them
+    found = await some_views(request, of=of, limit=_SHOWN)
+    if found is None:
         return None
     links = [ViewLink(view, _filters_of(request, view, words) == filters) for view in found]
     return Views(of, sorted(links, key=lambda link: not link.view.is_of_team))
+
+
+async def some_views(request: PageRequest, **query: str) -> Page[NamedView] | None:
+    """A page of views; None if the session has none, as in the portal, or they cannot be read."""
+    if request.brand is not None or request.person.tenant is not None:
+        return None
+    try:
+        return await request.api.get(Page[NamedView], "account", "views", query=query)
+    except Problem:  # there are rows or other findings without them
+        return None
 
 
 async def views_page(request: PageRequest) -> Answer:
@@ -74,13 +81,15 @@ async def view_page(request: PageRequest) -> Answer:
     """The forms that change one view."""
     view, seen = await request.api.tagged(NamedView, "account", "views", request.params["id"])
     typed = request.form if "was" in request.form else {}
+    # an unchanged question was not typed: after a refused name it would take back what somebody else wrote
+    is_unchanged = typed.get("question", typed.get("was")) == typed.get("was")
     present = request.query.get(PRESENT, "")[:MOST_CHARACTERS].replace("\0", "")
     values = {
         "view": view,
         "list": _WORDS[view.of],
         "seen": seen,
         "name": typed.get("name", view.name),
-        "question": typed.get("question", view.question),
+        "question": view.question if is_unchanged else typed["question"],
         "present": present if present.strip() and present != view.question else "",
         "may_change": request.may_change("write" if view.is_of_team else "read"),
         "longest_name": LONGEST_NAME,

@@ -129,6 +129,15 @@ def test_a_range_of_the_histogram_is_dragged_or_chosen_by_keys(browser: Browser,
         box = page.locator(".hist svg").bounding_box()
         assert box is not None
         width, middle = box["width"] / (last + 1), box["y"] + box["height"] / 2
+        opened: list[str] = []
+        page.on("request", lambda request: opened.append(request.url) if request.is_navigation_request() else None)
+        page.mouse.move(box["x"] + 7.5 * width, middle)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 5.5 * width, middle, steps=4)
+        expect(page.locator(".chosen")).not_to_have_attribute("width", "0")
+        page.keyboard.press("Escape")
+        expect(page.locator(".chosen")).to_have_attribute("width", "0")
+        page.mouse.up()
         page.mouse.move(box["x"] + 2.5 * width, middle)
         page.mouse.down()
         page.mouse.move(box["x"] + 1.5 * width, middle, steps=4)
@@ -136,6 +145,7 @@ def test_a_range_of_the_histogram_is_dragged_or_chosen_by_keys(browser: Browser,
         page.mouse.up()
         page.wait_for_url("**since=*")
         assert filters(page) == wanted
+        assert len(opened) == 1, "Escape takes a drag back"
 
         somebody.open("audit?actor=dragged")
         goes_to(page, "Time of the entries")

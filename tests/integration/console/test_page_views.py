@@ -227,15 +227,59 @@ def test_a_view_that_reads_no_longer_is_shown_with_its_problem(reader: Browser, 
     assert kept(installed)[0][2:] == ("Older", "gone:7")
 
 
+def test_a_refused_name_takes_back_no_question_that_somebody_else_gave(reader: Browser, installed: str) -> None:
+    keep(reader, "deliveries", "Failed", "status:failed")
+    at = f"/views/{the_id(installed)}/edit"
+    fields = {"whose": "own", "was": "status:failed", "question": "status:failed", "seen": hidden(reader, at)["seen"]}
+    reader.post(at, fields | {"name": "Failed", "question": "status:pending"})
+    refused = reader.post(at, fields | {"name": "Renamed"})
+    assert refused.status_code == 412
+    shown = re.findall(r'name="(?:name|question)"[^>]* value="([^"]*)"', refused.text)
+    assert shown == ["Renamed", "status:pending"], "what was not typed is as it is now"
+
+
+def test_activity_shows_the_beginnings_of_long_questions(client: httpx.Client, installed: str) -> None:
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute("delete from svc.console_views")
+        conn.execute("select svc.console_add_view(gen_random_uuid(), 'deliveries', null, 'Long', 'event:x')")
+        for number in range(50):
+            question = f"event:{number}" + "😀" * 1990
+            conn.execute("select svc.console_change_view(id, null, null, %s) from svc.console_views", [question])
+    admin = signed_in(client, "admin")
+    for page in ("/activity", "/overview"):
+        assert len(admin.get(page).content) < 250 * 1024
+    assert "Long: event:" in admin.get("/activity").text
+
+
+def test_a_search_without_scripts_finds_views_by_name(reader: Browser, installed: str) -> None:
+    keep(reader, "deliveries", "Nightly failures", "status:failed")
+    opened = reader.get("/search?q=NIGHTLY")
+    assert in_bar(opened) == "status:failed", "the only finding is opened"
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute("update svc.console_views set owner = 'rita@corp.example'")
+    assert "Nothing has this name" in reader.get("/search?q=nightly").text
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute(
+            "select svc.console_add_view(gen_random_uuid(), 'audit', null, 'Nightly ' || n, 'actor:mara')"
+            " from generate_series(1, 9) n"
+        )
+    page = reader.get("/search?q=nightly")
+    assert_strict(page.text)
+    assert page.text.count("</svg>View</span>") == 8
+    assert "More views have these letters" in page.text
+
+
 def test_lists_stay_when_the_views_cannot_be_read(reader: Browser, installed: str) -> None:
     keep(reader, "deliveries", "Mine", "status:failed")
     with psycopg.connect(installed, autocommit=True) as conn:
         conn.execute("alter table svc.console_views rename to console_gone")
         try:
             page = reader.get("/deliveries?status=failed")
+            found = reader.get("/search?q=order.paid")
         finally:
             conn.execute("alter table svc.console_gone rename to console_views")
     assert page.status_code == 200
+    assert found.status_code == 200
     assert chips(page) == []
     assert "Keep this question" not in page.text
 

@@ -39,6 +39,7 @@ PAGES = [
     "/system",
     "/activity",
     "/activity/changes",
+    "/views",
 ]
 ALONE: Any = {"products": ["webhooks"]}
 

@@ -1,4 +1,4 @@
-"""The page Activity: sign-ins, exports, refused calls, changes of tokens, and links to the portal."""
+"""The page Activity: sign-ins, exports, refused calls, tokens, links to the portal, and views of the team."""
 
 from typing import Final
 
@@ -12,6 +12,8 @@ from svc_pg.database.pagination import Page
 WORDS: Final = words_of(EventFilter)
 _IN_FORM: Final = ("event", "email", "since")
 _PERIODS: Final = {"24h": "Last 24 hours", "7d": "Last 7 days", "": "Any time"}
+_LONGEST: Final = 200
+"""The characters of a detail."""
 
 
 async def activity_page(request: PageRequest) -> Answer:
@@ -19,10 +21,12 @@ async def activity_page(request: PageRequest) -> Answer:
     wanted = used(request, WORDS)
     page = await request.api.get(Page[ConsoleEvent], "account", "events", query=request.list_query(**wanted))
     shown = chips(wanted, WORDS, without=_IN_FORM)
-    return Html("activity", {"events": page, "wanted": wanted, "chips": shown, "periods": _PERIODS})
+    return Html(
+        "activity", {"events": page, "wanted": wanted, "chips": shown, "periods": _PERIODS, "longest": _LONGEST}
+    )
 
 
 def sentence(event: ConsoleEvent) -> str:
-    """The words of the event, with its detail if it has one."""
+    """The words of the event, with the beginning of its detail if it has one."""
     word = states.EVENTS[event.event][2]
-    return f"{word}: {event.detail}" if event.detail else word
+    return f"{word}: {event.detail[:_LONGEST]}" if event.detail else word

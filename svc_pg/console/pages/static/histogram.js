@@ -45,19 +45,20 @@ for (const brush of document.querySelectorAll("[data-brush]")) {
     anchor = at = under(event)
   })
   drawing.addEventListener("pointermove", (event) => {
+    if (!(event.buttons & 1)) start = null // it was let go outside
     if (start === null || !drawing.hasPointerCapture(event.pointerId) && Math.abs(event.clientX - start) < 6) return
     drawing.setPointerCapture(event.pointerId)
     at = under(event)
     show()
   })
   drawing.addEventListener("pointerup", (event) => {
-    const isDragged = drawing.hasPointerCapture(event.pointerId)
+    const isChosen = start !== null // else Escape took it back
     start = null
-    if (!isDragged) return
+    if (!drawing.hasPointerCapture(event.pointerId)) return
     const stop = (click) => click.preventDefault() // of the bar on which the drag ends
     drawing.addEventListener("click", stop, { capture: true })
     setTimeout(() => drawing.removeEventListener("click", stop, { capture: true }))
-    open()
+    if (isChosen) open()
   })
   drawing.addEventListener("pointercancel", clear)
   addEventListener("pageshow", clear) // a page that the browser has kept, on the way back
