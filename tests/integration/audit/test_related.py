@@ -5,9 +5,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit
-from svc_pg.audit.related import naming, search
+from svc_pg.audit.related import naming, references, search
 from svc_pg.errors import NotFoundError, UnknownTableError
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
@@ -219,4 +220,32 @@ def test_a_record_without_a_change_has_its_rows(conn: psycopg.Connection[Any]) -
     conn.execute("alter table customer disable trigger all; insert into customer values (118, 'C-118', 'Cem')")
     conn.execute("alter table customer enable trigger all; insert into orders values (950, 118, null, 'new')")
     assert told(audit.related("customer", 118).read(conn)) == [("orders", "950", "INSERT")]
+    conn.rollback()
+def test_a_session_that_has_set_a_tenant_has_its_own_changes_alone(conn: psycopg.Connection[Any]) -> None:
+    with audit.actor(conn, "dan", tenant="acme"):
+        history = audit.related("customer", 116).at("last").read(conn)
+        assert told(history) == [("orders", "901", "UPDATE")], "that of the sale is found by what others wrote"
+        assert [(each.record, each.state) for each in history.states[0].states] == [(0, "not_there"), (1, "there")]
+
+
+def test_a_reader_of_the_log_may_ask(conn: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(naming, "_FEW", 1)
+    conn.execute("create role related_reader in role svc_reader")
+    conn.execute(
+        "create index audit_logs_contains on svc.audit_logs"
+        " using gin (before_data jsonb_path_ops, after_data jsonb_path_ops)"
+    )
+    conn.execute("set local role related_reader")
+    assert audit.related("customer", 116).at("first", "last").read(conn).changes
+    conn.rollback()
+
+
+
+
+def test_audited_tables_come_before_the_others(conn: psycopg.Connection[Any]) -> None:
+    for number in range(references.MOST):
+        name = Identifier(f"aside_{number}")
+        conn.execute(SQL("create table {} (customer_id int references customer)").format(name))
+    tables = [each.table for each in audit.related("customer", 116).read(conn).tables]
+    assert (len(tables), "public.line" in tables) == (references.MOST, True)
     conn.rollback()
