@@ -1,5 +1,6 @@
 """The entries of a table whose images name a value in the columns of a reference, newest first, within bounds."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,12 +16,14 @@ from svc_pg.database.pagination import ALL, Filter
 from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
+from svc_pg.database.storable_texts import is_storable_json
 from svc_pg.formats.json_writer import write_ascii
 
 MOST_FOUND: Final = 200
 """The entries that are found in one table."""
 MOST_BY_INDEX: Final = 2_000
 """The entries that the index for searches by members gives: of more, the newest of the table are looked at."""
+_DIGITS: Final = 40
 _FEW: Final = 500
 _FREQUENT: Final = 20
 """A value that more of the newest entries name is frequent."""
@@ -225,7 +228,7 @@ def _value(look: Look, side: Any) -> Value | None:
 
 
 def _members(columns: Sequence[str], value: Value) -> Iterator[str]:
-    """The objects that an image with this value has as its members: each text may be that of a number."""
+    """The objects that an image with this value has as its members: each text may be that of a number or a list."""
     for side in product(*(_written(text) for text in value)):
         members = ", ".join(f"{write_ascii(name)}: {text}" for name, text in zip(columns, side, strict=True))
         yield f"{{{members}}}"
@@ -233,10 +236,19 @@ def _members(columns: Sequence[str], value: Value) -> Iterator[str]:
 
 def _written(text: str) -> Sequence[str]:
     quoted = write_ascii(text)
-    digits = text.removeprefix("-").replace(".", "", 1)
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 40 and not text.endswith(".")
-    is_number = is_number and not text.removeprefix("-").startswith(".")
-    return (quoted, text) if is_number and (digits[0] != "0" or len(digits) == 1 or "." in text) else (quoted,)
+    try:
+        value = json.loads(text, parse_int=_short, parse_float=_short, parse_constant=_short)
+    except (ValueError, RecursionError):
+        return (quoted,)
+    is_other = value is not None and not isinstance(value, str) and is_storable_json(text)
+    return (quoted, text) if is_other else (quoted,)
+
+
+def _short(number: str) -> int:
+    """Refuse a number that jsonb may refuse, or that it would not write so."""
+    if len(number) > _DIGITS or not number.replace(".", "").removeprefix("-").isdigit():
+        raise ValueError(number[:_DIGITS])
+    return 0
 
 
 def _number(number: int) -> LiteralString:

@@ -14,7 +14,10 @@ from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
 
 CONFIG = Config()
-for name in ("customer", "orders", "line", "person", "region", "shop", "sale", "secret_order"):
+for name in (
+    *("customer", "orders", "line", "person", "region", "shop", "sale", "secret_order"),
+    *("kind", "thing", "path", "stop"),
+):
     redact = {"secret_order": ["customer_id"]}.get(name, [])
     CONFIG.audit.table(f"public.{name}", redact=redact)
 DDL = """
@@ -30,6 +33,11 @@ create table shop (id int primary key, code int, country text,
                    foreign key (country, code) references region (country, code));
 create table sale (id int primary key, customer_number text references customer (number), total numeric);
 create table secret_order (id int primary key, customer_id int references customer);
+create table kind (is_big boolean, code int, primary key (is_big, code));
+create table thing (id int primary key, is_big boolean, code int,
+                    foreign key (is_big, code) references kind (is_big, code));
+create table path (nodes int[] primary key);
+create table stop (id int primary key, nodes int[] references path);
 create table unseen (id int primary key, customer_id int references customer);
 """
 
@@ -63,6 +71,8 @@ def installed(postgres: str, template: str) -> Iterator[str]:
             act(conn, "dan", "insert into sale values (1, 'C-116', 9.90)", tenant="acme")
             act(conn, "dan", "insert into secret_order values (1, 116)")
             act(conn, "dan", "insert into region values ('de', 1, 'North')", "insert into shop values (1, 1, 'de')")
+            act(conn, "dan", "insert into kind values (true, 1)", "insert into thing values (1, true, 1), (2, null, 1)")
+            act(conn, "dan", "insert into path values ('{1,2}')", "insert into stop values (1, '{1,2}'), (2, null)")
             act(
                 conn,
                 "eve",
@@ -202,6 +212,12 @@ def test_the_index_for_searches_by_members_finds_the_same(
     assert indexed.states == plain.states
     assert indexed.next_cursor is None
     assert {each.looked_at for each in indexed.tables} == {None}
+    assert ("thing", "1", "INSERT") in told(audit.related("kind", (True, 1)).read(conn)), "true is no text there"
+    assert ("stop", "1", "INSERT") in told(audit.related("path", "[1, 2]").read(conn)), "nor is a list"
+    for key in ("null", '"a"', "[1e999999999]", '["\\u0000", "1"]', '["\\ud800"]', "[" * 5000, "007", "NaN", "9" * 50):
+        for table in ("path", "region"):
+            with pytest.raises(NotFoundError):
+                audit.related(table, key).read(conn)
     monkeypatch.setattr(naming, "MOST_BY_INDEX", 1)
     assert audit.related("customer", 116).read(conn).changes == plain.changes, "too frequent for the index"
     conn.rollback()
