@@ -114,7 +114,17 @@ def test_a_session_of_a_tenant_has_its_own_changes_alone(installed: str, client:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=101", "steps=3", "time=x", "cursor=x", "actor=ann", "otherTime=first%00"]
+    "query",
+    [
+        "limit=0",
+        "limit=101",
+        "steps=3",
+        "time=x",
+        "cursor=x",
+        "actor=ann",
+        "otherTime=first%00",
+        "time=0001-01-01T00:00:00%2B14:00",
+    ],
 )
 def test_parameters_that_cannot_be_are_refused(client: httpx.Client, query: str) -> None:
     assert_problem(client.get(f"{RELATED}?{query}"), 422, "invalid_parameter")
