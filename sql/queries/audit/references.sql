@@ -29,13 +29,11 @@ select s.step, {referred_name} as referred, {referring_name} as referring,
        array(select a.attname::text
                from pg_index i cross join pg_catalog.unnest(i.indkey::smallint[]) with ordinality u(number, n)
                join pg_attribute a on a.attrelid = i.indrelid and a.attnum = u.number
-              where i.indrelid = s.referred and i.indisprimary order by u.n) as key_columns,
-       exists (select from svc.installed_objects o
-                where o.kind = 'trigger' and o.audited_table = {referring_name}
-                  and o.identity like E'00\\_svc\\_audit\\_%%') as is_audited
+              where i.indrelid = s.referred and i.indisprimary and u.n <= i.indnkeyatts order by u.n) as key_columns,
+       s.referring in (select t.tgrelid from pg_trigger t where t.tgname::text ^@ '00_svc_audit_') as is_audited
   from step s
   join pg_class rc on rc.oid = s.referring join pg_namespace rn on rn.oid = rc.relnamespace
   join pg_class fc on fc.oid = s.referred join pg_namespace fn on fn.oid = fc.relnamespace
  where rn.nspname <> 'svc'
- order by s.step, is_audited desc, referring, s.oid
+ order by is_audited desc, s.step, referring, s.oid
  limit %(most)s

@@ -1,5 +1,6 @@
 """The entries of a table whose images name a value in the columns of a reference, newest first, within bounds."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,12 +16,14 @@ from svc_pg.database.pagination import ALL, Filter
 from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
+from svc_pg.database.storable_texts import is_storable_json
 from svc_pg.formats.json_writer import write_ascii
 
 MOST_FOUND: Final = 200
 """The entries that are found in one table."""
 MOST_BY_INDEX: Final = 2_000
 """The entries that the index for searches by members gives: of more, the newest of the table are looked at."""
+_DIGITS: Final = 40
 _FEW: Final = 500
 _FREQUENT: Final = 20
 """A value that more of the newest entries name is frequent."""
@@ -28,6 +31,9 @@ MOST_VALUES: Final = 100
 """The values of a reference that are looked for."""
 MOST_COLUMNS: Final = 3
 """The columns of a reference."""
+OF_TENANT: Final = (
+    "(nullif(current_setting('svc.tenant_id', true), '') is null or tenant_id = current_setting('svc.tenant_id', true))"
+)
 
 _TEXT: Final = statement("queries/audit/naming_entries.sql").replace("{most}", str(MOST_FOUND))
 _HAS_INDEX: Final = (
@@ -35,10 +41,10 @@ _HAS_INDEX: Final = (
     " and i.indisvalid) as has_index"
 )
 _BY_INDEX: Final = "svc.audit_entries_naming(%s::jsonb[], %s)"
-# the index of records alone has this order
+# the index of records alone has this order, in which entries of one time are all or none
 _OF_RECORD: Final = (
-    "(select * from svc.audit_logs where table_name = %s and record_id >= %s and record_id <= %s{beyond}"
-    " order by audit_logs.record_id desc, audit_logs.timestamp desc limit {most})"
+    "(select * from svc.audit_logs where table_name = %s and record_id >= %s and record_id <= %s and {selected}"
+    " order by audit_logs.record_id desc, audit_logs.timestamp desc fetch first {most} rows with ties)"
 )
 
 Value = tuple[str, ...]
@@ -99,6 +105,11 @@ class Look:
     most: int
 
     @property
+    def selected(self) -> Filter:
+        """The conditions, and that of a session that has set a tenant, as histories have it."""
+        return filter_of(self.conditions).where(OF_TENANT)
+
+    @property
     def beyond(self) -> Filter:
         """The condition on the place of an entry."""
         return ALL if self.before is None else ALL.where(BEYOND["newest"], *beyond_parameters(*self.before))
@@ -107,10 +118,9 @@ class Look:
 def of_record(look: Look, record: str) -> Effects[Looked]:
     """The newest entries of one record."""
     most = MOST_FOUND + 1
-    beyond = look.beyond
-    condition: LiteralString = " and " + " and ".join(beyond.conditions) if beyond.conditions else ""
-    source = _OF_RECORD.replace("{beyond}", condition).replace("{most}", _number(most))
-    params = (look.table, record, record, *beyond.params)
+    selected = look.selected.joined(look.beyond)
+    source = _OF_RECORD.replace("{selected}", " and ".join(selected.conditions)).replace("{most}", _number(most))
+    params = (look.table, record, record, *selected.params)
     return (yield from _looked(look, source, params, ALL, most=most, is_by_indexes=True))
 
 
@@ -118,7 +128,7 @@ def naming(look: Look) -> Effects[Looked]:
     """The newest entries of a table that name one of the values, before or after."""
     has_index: _HasIndex
     [has_index] = yield Query(_HAS_INDEX, (), _HasIndex)
-    if has_index.has_index:
+    if has_index.has_index and not look.conditions:  # it gives the entries of all tenants, whose number would tell
         few = yield from _of_newest(look, _FEW)
         if few.is_whole or len(few.found) > _FREQUENT:  # of what is frequent, the index would read all
             return few if few.is_whole else (yield from _of_newest(look, look.most))
@@ -158,7 +168,7 @@ def statement_of(
     look: Look, source: LiteralString, params: tuple[object, ...], wanted: Filter
 ) -> tuple[LiteralString, tuple[object, ...]]:
     """The statement about the entries of a source, a subquery or a function, and its parameters."""
-    wanted = wanted.joined(filter_of(look.conditions))
+    wanted = wanted.joined(look.selected)
     values = _values(look)
     outward, outward_params = _outward(look.outward)
     text = _TEXT.replace("{outward}", outward).replace("{is_wanted}", wanted.is_true)
@@ -225,7 +235,7 @@ def _value(look: Look, side: Any) -> Value | None:
 
 
 def _members(columns: Sequence[str], value: Value) -> Iterator[str]:
-    """The objects that an image with this value has as its members: each text may be that of a number."""
+    """The objects that an image with this value has as its members: each text may be that of a number or a list."""
     for side in product(*(_written(text) for text in value)):
         members = ", ".join(f"{write_ascii(name)}: {text}" for name, text in zip(columns, side, strict=True))
         yield f"{{{members}}}"
@@ -233,10 +243,19 @@ def _members(columns: Sequence[str], value: Value) -> Iterator[str]:
 
 def _written(text: str) -> Sequence[str]:
     quoted = write_ascii(text)
-    digits = text.removeprefix("-").replace(".", "", 1)
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 40 and not text.endswith(".")
-    is_number = is_number and not text.removeprefix("-").startswith(".")
-    return (quoted, text) if is_number and (digits[0] != "0" or len(digits) == 1 or "." in text) else (quoted,)
+    try:
+        value = json.loads(text, parse_int=_short, parse_float=_short, parse_constant=_short)
+    except (ValueError, RecursionError):
+        return (quoted,)
+    is_other = value is not None and not isinstance(value, str) and is_storable_json(text)
+    return (quoted, text) if is_other else (quoted,)
+
+
+def _short(number: str) -> int:
+    """Refuse a number that jsonb may refuse, or that it would not write so."""
+    if len(number) > _DIGITS or not number.replace(".", "").removeprefix("-").isdigit():
+        raise ValueError(number[:_DIGITS])
+    return 0
 
 
 def _number(number: int) -> LiteralString:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
@@ -71,7 +71,7 @@ class Related:
         if len(self.times) == MOST_TIMES:
             raise QueryError(f"an answer has the states of {MOST_TIMES} times at most")
         when = time if time in CHANGE_TIMES else time_or_age(_read(time))
-        return replace(self, times=(*self.times, when))
+        return replace(self, times=(*self.times, _in_utc(when) if isinstance(when, datetime) else when))
 
     def after(self, cursor: str) -> Self:
         """Go on further back, from the ``next_cursor`` of an answer."""
@@ -137,6 +137,13 @@ def _fixed(times: Sequence[datetime | timedelta | ChangeTime]) -> Effects[list[d
         else:
             found.append(time)
     return found
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        raise QueryError(f"{time} is no time in UTC", hint="Write a year from 1 to 9999.") from error
 
 
 def _read(time: PointInTime) -> PointInTime:

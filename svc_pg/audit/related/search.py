@@ -10,6 +10,7 @@ from svc_pg.audit.related.membership import Key, Members, Row, owners_of
 from svc_pg.audit.related.naming import MOST_COLUMNS, MOST_VALUES, Look, Looked, Naming, Place, Value, naming, of_record
 from svc_pg.audit.related.references import Reference, references_to
 from svc_pg.database.effects import Effects
+from svc_pg.database.storable_texts import is_storable
 from svc_pg.database.table_names import TableName
 
 DEFAULT_STEPS: Final = 2
@@ -142,7 +143,11 @@ def _of_key(record: str, columns: int) -> Value | None:
         parts = json.loads(record, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return None
-    is_key = isinstance(parts, list) and len(parts) == columns and all(isinstance(part, str) for part in parts)
+    is_key = (
+        isinstance(parts, list)
+        and len(parts) == columns
+        and all(isinstance(part, str) and is_storable(part) for part in parts)
+    )
     return tuple(parts) if is_key else None
 
 

@@ -13,6 +13,7 @@ from svc_pg.audit.past.as_of import AT, OWN, source_of
 from svc_pg.audit.past.tracks import HIDDEN, LONGEST, TrackValue
 from svc_pg.audit.related.answer import RelatedState, StateField
 from svc_pg.audit.related.membership import Key
+from svc_pg.audit.related.naming import OF_TENANT
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Apart
 from svc_pg.database.query import Query, RawJson
@@ -37,11 +38,14 @@ _DIGITS: Final = 32
 
 
 # before its first entry, an INSERT, a record was not there; to ask that of a table takes long if all of it is later
-_BEGUN: Final = """
+_BEGUN: Final = (
+    """
 select keys.record_id as key
   from pg_catalog.unnest(%s::text[]) keys(record_id)
  cross join lateral svc.audit_entries_of(%s, keys.record_id, 1) e
- where e.operation = 'INSERT' and e."timestamp" > %s"""
+ where e.operation = 'INSERT' and e."timestamp" > %s and """
+    + OF_TENANT
+)
 
 
 @dataclass(frozen=True, slots=True)

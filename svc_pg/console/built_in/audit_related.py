@@ -94,7 +94,9 @@ class RelatedRoutes:
             wanted = wanted.only(*visible(session).conditions)
             async with self.log.past(session) as conn:
                 found = await wanted.aread(conn, max_bytes=PAGE_BYTES)
-        if session.tenant is not None:  # what is not audited is none of its business
-            found = replace(found, tables=[each for each in found.tables if each.reach != "not_audited"])
+        if session.tenant is not None:  # what it has no changes of, or is not audited, is none of its business
+            own = {change.table for change in found.changes}
+            tables = [each for each in found.tables if each.table in own and each.reach != "not_audited"]
+            found = replace(found, tables=tables)
         cursor = self.cursors.cursor_for(session, found.next_cursor)
         return ConsoleResponse(200, replace(found, next_cursor=cursor))

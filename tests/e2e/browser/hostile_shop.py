@@ -83,7 +83,9 @@ _SCHEMA: Final = sql.SQL("""
 create table customer (
     id bigint primary key, name text not null, email text not null, website text, note text, password_hash text
 );
-create table orders (id bigint primary key, customer_id bigint not null, total numeric(10, 2), status text);
+create table orders (
+    id bigint primary key, customer_id bigint not null references customer, total numeric(10, 2), status text
+);
 create table {table} (id text primary key, value jsonb, {column} text default 'x');
 """).format(table=sql.Identifier(TABLE), column=sql.Identifier(f"c\u200b{TURNED}"))
 

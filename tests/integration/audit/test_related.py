@@ -5,15 +5,19 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
 from svc_pg import Config, audit
-from svc_pg.audit.related import naming, search
+from svc_pg.audit.related import naming, references, search
 from svc_pg.errors import NotFoundError, UnknownTableError
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
 
 CONFIG = Config()
-for name in ("customer", "orders", "line", "person", "region", "shop", "sale", "secret_order"):
+for name in (
+    *("customer", "orders", "line", "person", "region", "shop", "sale", "secret_order"),
+    *("kind", "thing", "path", "stop"),
+):
     redact = {"secret_order": ["customer_id"]}.get(name, [])
     CONFIG.audit.table(f"public.{name}", redact=redact)
 DDL = """
@@ -29,6 +33,11 @@ create table shop (id int primary key, code int, country text,
                    foreign key (country, code) references region (country, code));
 create table sale (id int primary key, customer_number text references customer (number), total numeric);
 create table secret_order (id int primary key, customer_id int references customer);
+create table kind (is_big boolean, code int, primary key (is_big, code));
+create table thing (id int primary key, is_big boolean, code int,
+                    foreign key (is_big, code) references kind (is_big, code));
+create table path (nodes int[] primary key);
+create table stop (id int primary key, nodes int[] references path);
 create table unseen (id int primary key, customer_id int references customer);
 """
 
@@ -54,7 +63,7 @@ def installed(postgres: str, template: str) -> Iterator[str]:
                 "insert into orders values (900, 116, 117, 'new'), (901, 116, null, 'new'), (902, 117, null, 'new')",
                 "insert into line values (1, 900, 1), (2, 901, 2), (3, 902, 3)",
             )
-            act(conn, "ben", "update orders set status = 'paid' where id = 901")
+            act(conn, "ben", "update orders set status = 'paid' where id = 901", tenant="acme")
             act(conn, "ben", "delete from orders where id = 901")
             act(conn, "cid", "update line set quantity = 5 where id = 1")
             act(conn, "cid", "update orders set customer_id = 117, payer_id = null where id = 900")
@@ -62,6 +71,8 @@ def installed(postgres: str, template: str) -> Iterator[str]:
             act(conn, "dan", "insert into sale values (1, 'C-116', 9.90)", tenant="acme")
             act(conn, "dan", "insert into secret_order values (1, 116)")
             act(conn, "dan", "insert into region values ('de', 1, 'North')", "insert into shop values (1, 1, 'de')")
+            act(conn, "dan", "insert into kind values (true, 1)", "insert into thing values (1, true, 1), (2, null, 1)")
+            act(conn, "dan", "insert into path values ('{1,2}')", "insert into stop values (1, '{1,2}'), (2, null)")
             act(
                 conn,
                 "eve",
@@ -201,6 +212,12 @@ def test_the_index_for_searches_by_members_finds_the_same(
     assert indexed.states == plain.states
     assert indexed.next_cursor is None
     assert {each.looked_at for each in indexed.tables} == {None}
+    assert ("thing", "1", "INSERT") in told(audit.related("kind", (True, 1)).read(conn)), "true is no text there"
+    assert ("stop", "1", "INSERT") in told(audit.related("path", "[1, 2]").read(conn)), "nor is a list"
+    for key in ("null", '"a"', "[1e999999999]", '["\\u0000", "1"]', '["\\ud800"]', "[" * 5000, "007", "NaN", "9" * 50):
+        for table in ("path", "region"):
+            with pytest.raises(NotFoundError):
+                audit.related(table, key).read(conn)
     monkeypatch.setattr(naming, "MOST_BY_INDEX", 1)
     assert audit.related("customer", 116).read(conn).changes == plain.changes, "too frequent for the index"
     conn.rollback()
@@ -215,8 +232,36 @@ def test_a_record_that_the_log_does_not_know_is_refused(conn: psycopg.Connection
         audit.related("svc.webhook_endpoints", 1).read(conn)
 
 
+def test_a_session_that_has_set_a_tenant_has_its_own_changes_alone(conn: psycopg.Connection[Any]) -> None:
+    with audit.actor(conn, "dan", tenant="acme"):
+        history = audit.related("customer", 116).at("last").read(conn)
+        assert told(history) == [("orders", "901", "UPDATE")], "that of the sale is found by what others wrote"
+        assert [(each.record, each.state) for each in history.states[0].states] == [(0, "not_there"), (1, "there")]
+
+
+def test_a_reader_of_the_log_may_ask(conn: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(naming, "_FEW", 1)
+    conn.execute("create role related_reader in role svc_reader")
+    conn.execute(
+        "create index audit_logs_contains on svc.audit_logs"
+        " using gin (before_data jsonb_path_ops, after_data jsonb_path_ops)"
+    )
+    conn.execute("set local role related_reader")
+    assert audit.related("customer", 116).at("first", "last").read(conn).changes
+    conn.rollback()
+
+
 def test_a_record_without_a_change_has_its_rows(conn: psycopg.Connection[Any]) -> None:
     conn.execute("alter table customer disable trigger all; insert into customer values (118, 'C-118', 'Cem')")
     conn.execute("alter table customer enable trigger all; insert into orders values (950, 118, null, 'new')")
     assert told(audit.related("customer", 118).read(conn)) == [("orders", "950", "INSERT")]
+    conn.rollback()
+
+
+def test_audited_tables_come_before_the_others(conn: psycopg.Connection[Any]) -> None:
+    for number in range(references.MOST):
+        name = Identifier(f"aside_{number}")
+        conn.execute(SQL("create table {} (customer_id int references customer)").format(name))
+    tables = [each.table for each in audit.related("customer", 116).read(conn).tables]
+    assert (len(tables), "public.line" in tables) == (references.MOST, True)
     conn.rollback()

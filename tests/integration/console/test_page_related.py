@@ -42,6 +42,8 @@ def installed(postgres: str, template: str) -> Iterator[str]:
             act(conn, "jonas", "update orders set status = 'secret of globex' where id = 1", tenant="globex")
             act(conn, "bob", "update orders set customer_id = 117 where id = 1", "delete from orders where id = 2")
             act(conn, "bob", "insert into customer values (200, 'Cem')")
+            act(conn, "ann", "insert into customer values (300, 'Dan')", tenant="acme")
+            act(conn, "jonas", *["update customer set name = 'globex' || name where id = 300"] * 210, tenant="globex")
             for n in range(40):
                 with conn.transaction(), audit.actor(conn, HOSTILE[n % len(HOSTILE)]):
                     values = [f"{HOSTILE[n % len(HOSTILE)]}{n}", *[HOSTILE[n % len(HOSTILE)] * 20] * 100]
@@ -111,10 +113,26 @@ def test_a_session_of_a_tenant_has_its_own_changes_alone(installed: str, client:
     stolen = client.get(RELATED, params={"cursor": part["nextCursor"]}, headers=bearer("read"))
     assert_problem(stolen, 422, "invalid_parameter")
     assert_problem(client.get(RELATED, headers=headers["nobody"]), 404, "unknown_record")
+    states = client.get(RELATED, params={"time": "last", "otherTime": "1s"}, headers=headers["acme"])
+    assert "secret of globex" not in states.text
+    assert {each["table"] for each in found.json()["tables"]} == {"public.orders"}, "it has nothing in public.wide"
+    busy = client.get("/audit/records/customer/300/related", headers=headers["acme"]).json()
+    assert (len(busy["changes"]), busy["nextCursor"]) == (1, None), "however many are of others"
+    assert_problem(client.get("/audit/records/customer/300/related", headers=headers["nobody"]), 404, "unknown_record")
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=101", "steps=3", "time=x", "cursor=x", "actor=ann", "otherTime=first%00"]
+    "query",
+    [
+        "limit=0",
+        "limit=101",
+        "steps=3",
+        "time=x",
+        "cursor=x",
+        "actor=ann",
+        "otherTime=first%00",
+        "time=0001-01-01T00:00:00%2B14:00",
+    ],
 )
 def test_parameters_that_cannot_be_are_refused(client: httpx.Client, query: str) -> None:
     assert_problem(client.get(f"{RELATED}?{query}"), 422, "invalid_parameter")

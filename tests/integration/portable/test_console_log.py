@@ -234,6 +234,7 @@ def test_what_needs_the_order_of_changes_says_that_it_is_not_recorded(client: ht
         "records/t/1/states",
         "records/t/1/blame",
         "records/t/1/as-of?time=1h",
+        "records/t/1/related?time=first",
         "tables/t/as-of?time=1h",
         f"entries/{changed['id']}/revert",
         "transactions/1/revert",

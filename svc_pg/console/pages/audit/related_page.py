@@ -26,6 +26,7 @@ _OWN_TRACKS = 14
 _FIELDS = 3
 _SAID_FIELDS = 4
 _IN_A_TITLE = 40
+_MILLISECOND = timedelta(microseconds=999)
 _SAID = frozenset({"unknown_record", "unknown_table", "not_supported"})
 
 
@@ -128,7 +129,8 @@ def _shown(request: PageRequest, found: RelatedHistory) -> dict[str, object]:
 
 def _of_field(time: datetime) -> str:
     """The time for a field of a form, which has milliseconds: not before the change that it is of."""
-    return (time + timedelta(microseconds=999)).astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+    later = min(time, datetime.max.replace(tzinfo=UTC) - _MILLISECOND) + _MILLISECOND
+    return later.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def _moments(
