@@ -8,7 +8,7 @@ begin
     if tg_op = 'TRUNCATE' then
         delete from svc.webhook_search_values;
     elsif tg_op = 'DELETE' then
-        delete from svc.webhook_search_values s using gone g where s.message_id = g.id;
+        delete from svc.webhook_search_values s using old_rows o where s.message_id = o.id;
     else
         delete from svc.webhook_search_values s where s.message_id = old.id;
         insert into svc.webhook_search_values (message_id, digest, tenant)
