@@ -15,7 +15,8 @@ begin
         select new.id, d.digest, new.tenant
           from svc.webhook_event_types t
          cross join unnest(svc.webhook_search_digests(t.search, new.payload)) d(digest)
-         where t.name = new.event_name and t.search is not null;
+         where t.name = new.event_name and t.search is not null
+        on conflict do nothing; -- those that maintenance has added meanwhile: under REPEATABLE READ 40001
     end if;
     return null;
 end

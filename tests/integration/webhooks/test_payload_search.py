@@ -278,6 +278,17 @@ def test_values_of_a_message_that_is_changed_meanwhile_are_those_of_the_change(c
     assert (found(conn, "total=secret"), found(conn, "total=gone")) == ([], [message])
 
 
+def test_a_change_from_an_older_snapshot_may_be_tried_again(conn: Any, database: str) -> None:
+    message = sent(conn, {"total": 9})
+    schema.install(conn, config(paid=["number", "total"]))
+    with psycopg.connect(database) as other:
+        other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        other.execute("select from svc.webhook_messages")
+        scalar(conn, "select filled from svc.webhook_fill_search(%s, %s)", ([PAID], UUID(int=0)))
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            other.execute("update svc.webhook_messages set payload = payload where id = %s", [message])
+
+
 def test_a_key_that_is_taken_away_is_refused(conn: Any) -> None:
     message = sent(conn, {"number": 1})
     schema.install(conn, config(paid=["customer.id"]))
