@@ -65,10 +65,12 @@ def _config() -> Config:
         when={"after": {"status": "refunded"}},
         description="{actor_id} refunded {before[amount]} of order {before[order_id]}",
     )
-    webhooks.event("order.placed", description="A customer has placed an order", schema=_ORDER)
-    webhooks.event("order.paid", description="The payment of an order was captured", schema=_ORDER)
-    webhooks.event("order.shipped", description="An order has left the warehouse", schema=_ORDER)
-    webhooks.event("order.canceled", description="An order was canceled, and its payment refunded", schema=_ORDER)
+    webhooks.event("order.placed", description="A customer has placed an order", schema=_ORDER, search=["id"])
+    webhooks.event("order.paid", description="The payment of an order was captured", schema=_ORDER, search=["id"])
+    webhooks.event("order.shipped", description="An order has left the warehouse", schema=_ORDER, search=["id"])
+    webhooks.event(
+        "order.canceled", description="An order was canceled, and its payment refunded", schema=_ORDER, search=["id"]
+    )
     webhooks.event("customer.updated", description="A customer's name or address has changed")
     return config
 

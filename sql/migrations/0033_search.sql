@@ -2,7 +2,8 @@
 alter table svc.webhook_event_types
     add column search text[],
     add column searched_since timestamptz[],
-    add column search_changed_in bigint;
+    add column search_changed_in bigint,
+    add column search_filled_to uuid;
 -- A row for each searched value of a message. Not an index of the payloads: only events with keys pay for it, nothing
 -- has to be built in a queue that is in use, and each value leads to its messages from the newest on.
 create table svc.webhook_search_values (
@@ -21,6 +22,8 @@ comment on column svc.webhook_event_types.search is
 comment on column svc.webhook_event_types.searched_since is
     'For each of them when it became one: messages of before are not found by it. Null if all are.';
 comment on column svc.webhook_event_types.search_changed_in is 'Internal: the transaction that changed the keys.';
+comment on column svc.webhook_event_types.search_filled_to is
+    'Internal: maintenance has made messages up to this one findable by them; null if it has not begun, or has ended.';
 comment on table svc.webhook_search_values is
     'Internal: the values by which messages are found, a digest each; they go with their message.';
 comment on column svc.webhook_search_values.digest is 'That of svc.webhook_search_digest.';

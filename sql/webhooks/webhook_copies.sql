@@ -2,9 +2,12 @@
 -- p_series, so a call that is repeated copies nothing twice.
 -- access: admin
 create or replace function svc.webhook_copies(p_endpoint uuid, p_deliveries uuid[], p_series uuid) returns uuid[]
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
+declare
+    v_copies uuid[];
+begin
     with copied as (
         insert into svc.webhook_messages
             (id, event_name, payload, tenant, key, sequence, trace_context, created_at, copy_of, xact_id)
@@ -15,13 +18,17 @@ as $svc$
           cross join lateral (select md5(concat(p_series, m.id, p_endpoint))) h(hash)
          where d.id = any (p_deliveries)
         on conflict (id) do nothing
-        returning id, copy_of
+        returning id, event_name, payload, tenant
     ),
     searched as (
         insert into svc.webhook_search_values (message_id, digest, tenant)
-        select c.id, s.digest, s.tenant
-          from copied c join svc.webhook_search_values s on s.message_id = c.copy_of
+        -- not those of the original, to which maintenance may be adding some
+        select c.id, d.digest, c.tenant
+          from copied c join svc.webhook_event_types t on t.name = c.event_name and t.search is not null
+         cross join unnest(svc.webhook_search_digests(t.search, c.payload)) d(digest)
     )
-    select array_agg(c.id) from copied c;
+    select array_agg(c.id) into v_copies from copied c;
+    return v_copies;
+end
 $svc$;
 revoke all on function svc.webhook_copies(uuid, uuid[], uuid) from public;

@@ -6,7 +6,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $svc$
 declare
-    v_digests bytea[] := '{}';
+    v_digests bytea[] := array[]::bytea[];
     v_key text;
     v_found json;
     v_value text;
@@ -22,7 +22,7 @@ begin
     end loop;
     return v_digests;
 exception when others then  -- canceled queries are not among them
-    return '{}';
+    return array[]::bytea[];
 end
 $svc$;
 revoke all on function svc.webhook_search_digests(text[], json) from public;

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from svc_pg.database.sql_products import Product, product_of
+from svc_pg.database.sql_products import Product, is_table_of_webhooks, product_of
 from svc_pg.database.table_names import TableName
-from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, is_overload, name_of
+from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, Trigger, is_overload, name_of
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
@@ -76,9 +76,20 @@ class Status:
 
     @property
     def product(self) -> Product | None:
-        """The product of a function or a view; None if every database has it, or if it is another object."""
-        is_of_schema = self.kind in ("function", "view") and self.audited_table is None
-        return product_of(name_of(self.identity)) if is_of_schema else None
+        """The product of a function, a view, or a trigger of a table of ours that records nothing.
+
+        None if every database has it, or if it is another object.
+        """
+        if self.audited_table is not None:
+            return None
+        match self.kind:
+            case "function" | "view":
+                return product_of(name_of(self.identity))
+            case "trigger":
+                table = Trigger.parse(self.identity).table
+                return "webhooks" if table.schema == "svc" and is_table_of_webhooks(table.table) else None
+            case _:
+                return None
 
     @property
     def is_of_own_table(self) -> bool:

@@ -638,6 +638,7 @@ create table svc.webhook_event_types (
     search text[],
     searched_since timestamp with time zone[],
     search_changed_in bigint,
+    search_filled_to uuid,
     constraint webhook_event_types_pkey PRIMARY KEY (name)
 );
 
@@ -691,7 +692,7 @@ CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_n
 CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX webhook_messages_tenant ON svc.webhook_messages USING btree (tenant, id) WHERE (tenant IS NOT NULL);
 CREATE INDEX webhook_messages_xact ON svc.webhook_messages USING btree (xact_id);
-CREATE TRIGGER messages_searched_delete AFTER DELETE ON svc.webhook_messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION svc.webhook_follow_messages();
+CREATE TRIGGER messages_searched_delete AFTER DELETE ON svc.webhook_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION svc.webhook_follow_messages();
 CREATE TRIGGER messages_searched_truncate AFTER TRUNCATE ON svc.webhook_messages FOR EACH STATEMENT EXECUTE FUNCTION svc.webhook_follow_messages();
 CREATE TRIGGER messages_searched_update AFTER UPDATE OF id, event_name, payload, tenant ON svc.webhook_messages FOR EACH ROW EXECUTE FUNCTION svc.webhook_follow_messages();
 
@@ -1884,7 +1885,7 @@ create function svc.webhook_clock()
     returns bigint language sql parallel safe;
 
 create function svc.webhook_copies(p_endpoint uuid, p_deliveries uuid[], p_series uuid)
-    returns uuid[] language sql
+    returns uuid[] language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_count_sent(p_endpoint uuid, p_since timestamp with time zone, p_before uuid, p_most integer, OUT number bigint, OUT earliest uuid)
@@ -1942,10 +1943,18 @@ create function svc.webhook_existing_delivery(p_delivery uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_fill_search(p_events text[], p_batch integer, p_after uuid, p_until uuid)
-    returns integer language plpgsql
+create function svc.webhook_fill_search(p_events text[], p_after uuid, OUT filled integer, OUT reached uuid)
+    returns record language plpgsql
     set search_path=pg_catalog, pg_temp
-    set lock_timeout=5 s;
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_filter_problem(p_filter text, p_steps bigint, p_document jsonb, p_values integer, p_problem text, p_until timestamp with time zone)
     returns text language plpgsql

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import Config, webhooks
-from svc_pg.console import Console
+from svc_pg.console import Console, database
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.webhooks.deliveries import delivery_queries
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
@@ -157,3 +157,23 @@ def test_the_page_says_since_when_a_key_is_searched(client: httpx.Client, list_:
     hostile = browser.ask("GET", f"/{list_}?payload=%3Cscript%3E%3D1")
     assert hostile.status_code == 422
     assert "<script>=" not in hostile.text
+
+
+def test_the_page_of_an_event_shows_its_keys(client: httpx.Client) -> None:
+    browser = signed_in(client, "read")
+    page = unescape(browser.get("/events/order.paid").text)
+    assert re.findall(r"payload:[^<]*", page) == ["payload:number=", "payload:secret.code="]
+    without = browser.get("/events/webhook.endpoint.disabled")
+    assert without.status_code == 200
+    assert "Searched by" not in without.text
+
+
+@pytest.mark.parametrize("path", ["messages", "deliveries"])
+def test_a_search_that_takes_too_long_is_503_to_be_tried_again(
+    client: httpx.Client, installed: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 1)
+    with psycopg.connect(installed) as other:
+        other.execute("lock table svc.webhook_search_values")
+        answer = client.get(f"/webhooks/{path}", params={"payload": OWN}, headers=bearer("read"))
+    assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "database_timeout", "5")

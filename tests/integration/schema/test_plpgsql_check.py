@@ -51,7 +51,8 @@ select f.functionid::regprocedure::text, f.lineno, f.level, f.message
  cross join lateral plpgsql_check_function_tb(
            p.oid, coalesce(t.tgrelid, 0), extra_warnings => true, security_warnings => true,
            -- one function serves three triggers, each with other transition tables
-           oldtable => case when p.proname ~ %(with_tables)s and t.oid is not null then 'old_rows' end,
+           oldtable => case when p.proname ~ (%(with_tables)s || '|^webhook_follow_messages$') and t.oid is not null
+                            then 'old_rows' end,
            newtable => case when p.proname ~ %(with_tables)s and t.oid is not null then 'new_rows' end) f
  where p.pronamespace = 'svc'::regnamespace and (p.prorettype <> 'trigger'::regtype or t.oid is not null)
 """

@@ -2,7 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from hashlib import sha256
 from typing import Any, Final
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -17,6 +21,7 @@ from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.payload_search import MAX_VALUE_BYTES, unsearched
 from tests.support.hooks import endpoint, hooks_config
+from tests.support.waiting import wait_until
 
 PAID: Final = "order.paid"
 STORED: Final = "select count(*) from svc.webhook_search_values"
@@ -208,6 +213,80 @@ def test_a_new_key_says_since_when_and_maintenance_finds_the_older_messages(conn
     assert [each.since for each in webhooks.messages.search_keys(conn)] == [None, None]
     assert unsearched("total=9", webhooks.messages.search_keys(conn)) == ""
     assert fill_search(conn) == 0
+
+
+def test_a_run_that_is_broken_off_goes_on_after_its_last_batch(conn: Any, database: str) -> None:
+    old = [sent(conn, {"number": 1, "total": 9}) for _ in range(3)]
+    conn.execute(
+        "insert into svc.webhook_messages (id, event_name, payload)"
+        " select svc.webhook_uuid7(), 'order.created', '{\"total\": 9}' from generate_series(1, 1000)"
+    )
+    last = sent(conn, {"total": 9})
+    schema.install(conn, config(paid=["number", "total"]))
+    assert fill_search(conn, longest=timedelta(0)) == 3
+    assert found(conn, "total=9") == old[::-1]
+    conn.execute("delete from svc.webhook_search_values where message_id = %s", [old[0]])  # which is behind it
+    with psycopg.connect(database) as other:
+        other.execute("select from svc.webhook_event_types where name = %s for update", [PAID])
+        assert fill_search(conn) == 1  # though another one is in the way, whom it leaves alone
+        other.rollback()
+    assert all(each.since for each in webhooks.messages.search_keys(conn))
+    assert fill_search(conn) == 0
+    assert [each.since for each in webhooks.messages.search_keys(conn)] == [None, None]
+    assert found(conn, "total=9") == [last, *old[:0:-1]]
+
+
+def test_a_batch_ends_after_so_many_bytes(conn: Any) -> None:
+    payload = {"number": 1, "random": "".join(sha256(bytes([n // 256, n % 256])).hexdigest() for n in range(3500))}
+    sent(conn, payload)
+    conn.execute(
+        "insert into svc.webhook_messages (id, event_name, payload) select svc.webhook_uuid7(), event_name, payload"
+        " from svc.webhook_messages cross join generate_series(1, 60)"
+    )
+    reached: Any = UUID(int=0)
+    batches = 0
+    while reached is not None:
+        reached = scalar(conn, "select reached from svc.webhook_fill_search(%s, %s)", ([PAID], reached))
+        batches += 1
+    assert batches > 1
+    assert scalar(conn, STORED) == 61
+
+
+def test_an_old_snapshot_is_waited_for(conn: Any, database: str) -> None:
+    with psycopg.connect(database) as other:
+        other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        other.execute("select from svc.webhook_messages")
+        schema.install(conn, config(paid=["number", "total"]))
+        assert fill_search(conn) == 0
+        late = sent(other, {"total": 9})
+        other.commit()
+    assert found(conn, "total=9") == []
+    fill_search(conn)
+    assert found(conn, "total=9") == [late]
+
+
+def test_values_of_a_message_that_is_changed_meanwhile_are_those_of_the_change(conn: Any, database: str) -> None:
+    message = sent(conn, {"total": "secret"})
+    schema.install(conn, config(paid=["number", "total"]))
+    with psycopg.connect(database) as other, ThreadPoolExecutor(1) as pool:
+        other.execute('update svc.webhook_messages set payload = \'{"total": "gone"}\' where id = %s', [message])
+        mine, theirs = other.info.backend_pid, conn.info.backend_pid
+        filling = pool.submit(scalar, conn, "select filled from svc.webhook_fill_search(%s, %s)", ([PAID], UUID(int=0)))
+        wait_until(lambda: scalar(other, "select %s = any (pg_blocking_pids(%s))", (mine, theirs)))
+        other.commit()
+        assert filling.result() == 0
+    assert (found(conn, "total=secret"), found(conn, "total=gone")) == ([], [message])
+
+
+def test_a_change_from_an_older_snapshot_may_be_tried_again(conn: Any, database: str) -> None:
+    message = sent(conn, {"total": 9})
+    schema.install(conn, config(paid=["number", "total"]))
+    with psycopg.connect(database) as other:
+        other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        other.execute("select from svc.webhook_messages")
+        scalar(conn, "select filled from svc.webhook_fill_search(%s, %s)", ([PAID], UUID(int=0)))
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            other.execute("update svc.webhook_messages set payload = payload where id = %s", [message])
 
 
 def test_a_key_that_is_taken_away_is_refused(conn: Any) -> None:

@@ -10,6 +10,7 @@ from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.events.event_types import EventType
 from svc_pg.webhooks.events.own_events import OWN_EVENTS
+from svc_pg.webhooks.payload_search import SearchKey
 
 _LONGEST: Final = 64 * 1024
 _OF_AUDIT_TRAIL: Final = "audit."
@@ -43,7 +44,14 @@ async def event_type_page(request: PageRequest) -> Answer:
     found = next((each for each in types if each.name == request.params["name"]), None)
     if found is None:
         raise Problem(404, "unknown_event", "No event has this name.")
-    return Html("event_type", {"event": found, "schema": _lines(found.schema), "example": _lines(found.example)})
+    keys = await request.api.get(Page[SearchKey], "webhooks", "search-keys")
+    values = {
+        "event": found,
+        "schema": _lines(found.schema),
+        "example": _lines(found.example),
+        "search_keys": [each for each in keys if each.event_name == found.name],
+    }
+    return Html("event_type", values)
 
 
 def _lines(text: str | None) -> str | None:
