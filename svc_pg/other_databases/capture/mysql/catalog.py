@@ -177,11 +177,15 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
 
 
 def _labels(declared: str) -> Sequence[str]:
-    """The labels of an enum; none if they are very many, or have signs that servers write in ways of their own."""
+    """The labels of an enum.
+
+    None if they are very many, have signs that servers write in ways of their own, or one is empty: as a value is
+    that is none of the enum.
+    """
     if "\\" in declared or not declared.isprintable():
         return ()
     labels = [label.replace("''", "'") for label in _LABEL.findall(declared.removeprefix("enum"))]
-    return labels if len(labels) <= _MOST_LABELS else ()
+    return labels if len(labels) <= _MOST_LABELS and "" not in labels else ()
 
 
 def _generated(facts: Sequence[Sequence[Any]]) -> Mapping[str, list[str]]:
