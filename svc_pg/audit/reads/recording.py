@@ -10,6 +10,7 @@ from svc_pg.audit.context import Actor, current_actor, parameters
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.reads.reading import Reading, Shown, collected, new_reading, of_entries, question_of
 from svc_pg.database import performing
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.effects import Effects, Remembered, Statement
 from svc_pg.errors import ReadNotRecordedError
 from svc_pg.formats.json_writer import write_ascii
@@ -84,14 +85,16 @@ async def ashown_at_once(conn: AsyncConnection[Any], shown: Shown, question: Map
 
 def record_ids(conn: Connection[Any], entry_ids: Sequence[int], question: Mapping[str, object]) -> None:
     """Perform ``recorded_ids`` in a transaction of its own, or inside the caller's."""
-    with conn.transaction():
-        performing.run(conn, recorded_ids(entry_ids, question))
+    driver = psycopg_connection(conn)
+    with driver.transaction():
+        performing.run(driver, recorded_ids(entry_ids, question))
 
 
 async def arecord_ids(conn: AsyncConnection[Any], entry_ids: Sequence[int], question: Mapping[str, object]) -> None:
     """As ``record_ids``, on an async connection."""
-    async with conn.transaction():
-        await performing.arun(conn, recorded_ids(entry_ids, question))
+    driver = await apsycopg_connection(conn)
+    async with driver.transaction():
+        await performing.arun(driver, recorded_ids(entry_ids, question))
 
 
 def added(reading: Reading) -> Effects[None]:

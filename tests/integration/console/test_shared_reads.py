@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config
 from svc_pg.console import Console, database
+from svc_pg.console.audit_log import postgres as postgres_log
 from svc_pg.console.audit_log import read_recording
 from svc_pg.console.audit_log.shared_transaction import shared_transaction, sharing
 from svc_pg.console.database import Database
@@ -161,6 +162,33 @@ def test_a_record_after_a_search_has_the_time_of_all_statements(
         wait_until(lambda: conn.execute(longer).fetchone() == (True,), "it waits longer than a search may")
         holder.rollback()
         assert answer.result().status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/audit/entries?resource=patient&limit=50", "/audit/entries?around={entry}&limit=3"])
+def test_a_page_that_is_cut_is_recorded_once_all_the_same(
+    client: httpx.Client, conn: psycopg.Connection[Any], path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To cut it ends its transaction."""
+    entry = client.get("/audit/records/patient/1").json()["data"][0]["id"]
+    monkeypatch.setattr(postgres_log, "PAGE_BYTES", 100)
+    before = reads(conn)
+    answer = client.get(path.replace("{entry}", entry))
+    assert answer.status_code == 200, answer.text
+    assert 1 <= len(answer.json()["data"]) <= 3
+    assert reads(conn) == before + 1
+    settled(conn)
+
+
+def test_a_server_that_may_only_be_read_refuses_what_must_be_recorded(installed: str) -> None:
+    conninfo = f"{installed} options='-c default_transaction_read_only=on'"
+    pool = AsyncConnectionPool[Any](conninfo, min_size=0, max_size=2, open=False)
+    with serving_with_pool(Console(settings(), pool=pool, config=CONFIG), pool) as client:
+        client.headers.update(bearer("admin"))
+        for path in ("/audit/records/patient/1", "/audit/entries?text=Inez"):
+            answer = client.get(path)
+            assert_problem(answer, 503, "read_not_recorded")
+            assert "Inez" not in answer.text
+        assert client.get("/audit/tables").status_code == 200
 
 
 def test_a_client_that_leaves_holds_nothing(
