@@ -98,16 +98,21 @@ class RowPlaces:
         return sql("child.{}", self.dialect.ident(column.name))
 
 
+def changed(column: MySqlColumn) -> ConflictError:
+    """The problem of a key whose enum has other labels, or another order of them, than when the comparison began."""
+    return ConflictError(f"{column.name} is part of the key, and was changed meanwhile: compare again")
+
+
 def _beyond_label(place: Sql, column: MySqlColumn, text: str | None, way: Literal["<", ">"], rest: Sql | None) -> Sql:
     """As ``_beyond``, of an enum. Both servers find single numbers by an index, but no range of them.
 
     The end of the rows is no condition of an index: with both, they would forget the other columns of the key. A value
-    that is none of the enum has the number 0, and no text. Raises ConflictError for a label that came meanwhile.
+    that is none of the enum has the number 0, and no text. Raises ConflictError for a label that it has no longer.
     """
     numbers = {label: number for number, label in enumerate(column.labels, start=1)} | {"": 0}
     number = numbers.get(text or "")
     if number is None:
-        raise ConflictError(f"{column.name} is part of the key, and was changed meanwhile: compare again")
+        raise changed(column)
     own = Sql(str(number))
     if way == "<":
         return (

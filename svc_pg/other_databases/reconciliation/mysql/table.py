@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from svc_pg.capture.rules import TableRules
-from svc_pg.database.effects import Effects
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.other_databases.capture.entry_sql import entry_sql
+from svc_pg.other_databases.capture.mysql.catalog import labels_of
 from svc_pg.other_databases.capture.mysql.expressions import MySql
 from svc_pg.other_databases.capture.mysql.table import MySqlColumn, MySqlTable
 from svc_pg.other_databases.log.driver_errors import is_too_long
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
 from svc_pg.other_databases.reconciliation.mysql.entries import MySqlEntries
-from svc_pg.other_databases.reconciliation.mysql.places import RowPlaces
+from svc_pg.other_databases.reconciliation.mysql.places import RowPlaces, changed
 from svc_pg.other_databases.reconciliation.side import NOT_INSTALLED, Row, RowKey, no_unique_index, too_large
 from svc_pg.rendering.sql_text import Sql, chained, joined, sql
 
@@ -21,6 +22,10 @@ _PARAM: Final = Sql(PARAM)
 _TRUE: Final = sql("1 = 1")
 COUNTING: Final = 3
 """The most seconds to count the rows without a key."""
+_DECLARED: Final = (
+    "select column_type from information_schema.columns"
+    " where table_schema = %s and table_name = %s and column_name = %s"
+)
 _AT_ONCE: Final = 100
 """The keys of several columns to look for in one statement."""
 
@@ -58,6 +63,7 @@ class MySqlTableSide(MySqlEntries):
         self.truncated.clear()
         if not locks:
             yield stated(self._rendered("opened"))
+            yield from self._check_labels()
 
     def unkeyed(self) -> Effects[int | None]:
         """Those with a null in a unique index, which no index may find."""
@@ -131,6 +137,18 @@ class MySqlTableSide(MySqlEntries):
             rows = yield stated(text, *(value for key in some for value in self.places.params(key)))
             found.update(record for (record,) in rows)
         return found.intersection(records)
+
+    def _check_labels(self) -> Effects[None]:
+        """Raise ConflictError if an enum is another than it was: rows would come again and again, or never.
+
+        The table is open, so that it stays as it is until the transaction ends.
+        """
+        for column in self.places.columns:
+            if column.labels:
+                name = self.rules.table.name
+                found = yield Statement(_DECLARED, (name.schema, name.table, column.name))
+                if [labels_of(str(declared)) for (declared,) in found] != [column.labels]:
+                    raise changed(column)
 
     def _key_of(self, record: str) -> Sequence[str | None] | None:
         """The texts of a row's key; None if no row has this record, as of ``audit.capture_log``."""
