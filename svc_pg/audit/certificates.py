@@ -11,6 +11,7 @@ from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.audit_query import AuditQuery, query
 from svc_pg.audit.reads.recording import arecord_ids, record_ids
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import atake, take
 from svc_pg.database.query import Query, RawJson
@@ -116,7 +117,7 @@ def certify_record(conn: Connection[Any], table: str, key: object) -> Certificat
     Raises NotFoundError if the log has no entry of it, and as ``certify``.
     """
     require_sealable(conn)
-    with conn.transaction():
+    with psycopg_connection(conn).transaction():
         page = _newest(table, key).list(conn)
     return kept_on_record(conn, take(conn, _of_record(table, key, [int(entry.id) for entry in page])))
 
@@ -124,7 +125,7 @@ def certify_record(conn: Connection[Any], table: str, key: object) -> Certificat
 async def acertify_record(conn: AsyncConnection[Any], table: str, key: object) -> Certificate:
     """As ``certify_record``, on an async connection."""
     require_sealable(conn)
-    async with conn.transaction():
+    async with (await apsycopg_connection(conn)).transaction():
         page = await _newest(table, key).alist(conn)
     return await akept_on_record(conn, await atake(conn, _of_record(table, key, [int(entry.id) for entry in page])))
 

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import psycopg
 import pytest
 
 from svc_pg.webhooks.secrets import new_key
 from svc_pg.webhooks.worker import protocol
 from tests.support.commands import environment
+from tests.support.postgres import new_database
 from tests.support.receiver import receiving
 
 pytestmark = pytest.mark.postgres
@@ -44,10 +46,11 @@ class Release:
         self._folder = folder
         (folder / "svc-pg.toml").write_text(CONFIG)
 
-    def run(self, *arguments: str, variables: dict[str, str], program: str = PROGRAM) -> str:
+    def run(self, *arguments: str, variables: dict[str, str], program: str = PROGRAM, config: str | None = None) -> str:
         """Run a command to its end, and return its output."""
+        given = [] if config is None else ["--config", self._file(config)]
         done = subprocess.run(
-            [sys.executable, "-c", program, *arguments],
+            [sys.executable, "-c", program, *arguments, *given],
             cwd=self._folder,
             env=self._environment(variables),
             capture_output=True,
@@ -74,6 +77,11 @@ class Release:
                 assert process.returncode == 0, errors
             finally:
                 process.kill()
+
+    def _file(self, config: str) -> str:
+        file = self._folder / "other.toml"
+        file.write_text(config)
+        return str(file)
 
     def _environment(self, variables: dict[str, str]) -> dict[str, str]:
         return environment(PYTHONPATH=str(self._library), **variables)
@@ -152,3 +160,46 @@ def test_a_revision_upgrades_what_the_last_commit_installed(
     previous.run("install", variables=variables)
     current.run(variables=variables, program=UP)
     current.run("status", variables=variables)
+
+
+MARKED: Final = """
+[audit]
+tables = [{ name = "public.patient", record_reads = true }]
+"""
+READ: Final = """
+import psycopg, os
+from svc_pg import audit
+
+with psycopg.connect(os.environ["DATABASE_URL"]) as conn:
+    entries = audit.query().resource("public.patient").list(conn).data
+    print(len(entries), len(audit.reads("public.patient").list(conn).data))
+"""
+FUNCTIONS: Final = (
+    "select array_agg(p.oid::regprocedure::text order by p.oid::regprocedure::text)"
+    "  from pg_proc p where p.pronamespace = 'svc'::regnamespace"
+)
+
+
+def test_an_upgrade_leaves_no_function_of_the_last_commit_and_both_read(
+    previous: Release, current: Release, empty_database: str, postgres: str
+) -> None:
+    """A function that has another signature now would stay beside the new one, and calls could mean either."""
+
+    def install(release: Release, conninfo: str) -> None:
+        release.run("install", variables={"DATABASE_URL": conninfo}, config=MARKED)
+
+    with new_database(postgres) as anew:
+        for conninfo in (anew, empty_database):
+            with psycopg.connect(conninfo, autocommit=True) as conn:
+                conn.execute("create table patient (id int primary key)")
+        install(current, anew)
+        install(previous, empty_database)
+        install(current, empty_database)
+        with psycopg.connect(anew) as of_new, psycopg.connect(empty_database) as of_upgraded:
+            assert of_upgraded.execute(FUNCTIONS).fetchone() == of_new.execute(FUNCTIONS).fetchone()
+            of_upgraded.execute("insert into patient values (1)")
+            of_upgraded.commit()
+        found = [
+            release.run(variables={"DATABASE_URL": empty_database}, program=READ) for release in (previous, current)
+        ]
+        assert [each.split() for each in found] == [["1", "1"], ["1", "2"]]

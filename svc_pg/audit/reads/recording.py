@@ -10,6 +10,7 @@ from svc_pg.audit.context import Actor, current_actor, parameters
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.reads.reading import Reading, Shown, collected, new_reading, of_entries, question_of
 from svc_pg.database import performing
+from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.effects import Effects, Remembered, Statement
 from svc_pg.errors import ReadNotRecordedError
 from svc_pg.formats.json_writer import write_ascii
@@ -20,6 +21,11 @@ _ADD: Final = (
     " else svc.audit_add_reads(%s::jsonb, %s, %s, %s) end"
 )
 _RECORDS: Final = "select distinct l.table_name, l.record_id from svc.audit_logs l where l.id = any(%s)"
+_IS_ASKED: Final = """
+select 1 from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+ where n.nspname = 'svc' and p.proname = 'audit_read_tables'
+   and (strpos(p.prosrc, 'audit_names_of') > 0 or has_function_privilege(p.oid, 'execute'))
+"""
 _NAMED: Final = 3
 
 logger = logging.getLogger("svc_pg.audit")
@@ -48,7 +54,7 @@ def recorded_entries(entries: Iterable[Any], selection: Selection | None = None)
 
 def recorded_ids(entry_ids: Sequence[int], question: Mapping[str, object]) -> Effects[None]:
     """As ``recorded``, of the entries with these ids, which were read without their records."""
-    if not entry_ids or (collected() is None and not (yield Remembered(Statement(MARKED)))):
+    if not entry_ids or (collected() is None and not (yield from _marked())):
         return
     shown: dict[str, list[str | None]] = {}
     for table, key in (yield Statement(_RECORDS, (list(entry_ids),))):
@@ -79,19 +85,21 @@ async def ashown_at_once(conn: AsyncConnection[Any], shown: Shown, question: Map
 
 def record_ids(conn: Connection[Any], entry_ids: Sequence[int], question: Mapping[str, object]) -> None:
     """Perform ``recorded_ids`` in a transaction of its own, or inside the caller's."""
-    with conn.transaction():
-        performing.run(conn, recorded_ids(entry_ids, question))
+    driver = psycopg_connection(conn)
+    with driver.transaction():
+        performing.run(driver, recorded_ids(entry_ids, question))
 
 
 async def arecord_ids(conn: AsyncConnection[Any], entry_ids: Sequence[int], question: Mapping[str, object]) -> None:
     """As ``record_ids``, on an async connection."""
-    async with conn.transaction():
-        await performing.arun(conn, recorded_ids(entry_ids, question))
+    driver = await apsycopg_connection(conn)
+    async with driver.transaction():
+        await performing.arun(driver, recorded_ids(entry_ids, question))
 
 
 def added(reading: Reading) -> Effects[None]:
     """Write the entries of a reading."""
-    rows: Sequence[Sequence[Any]] = yield Remembered(Statement(MARKED))
+    rows = yield from _marked()
     if not rows:
         return
     marks = marks_of(rows)
@@ -100,6 +108,18 @@ def added(reading: Reading) -> Effects[None]:
         [[entries]] = yield adding(documents, current_actor())
         if entries is None:
             tell_unrecorded(documents, marks)
+
+
+def _marked() -> Effects[Sequence[Sequence[Any]]]:
+    """The rows of ``MARKED``. Raises AccessError if there are some, and the role may not see them.
+
+    If none is, or none can be because the last install was of an older svc-pg, a role needs only the right to read the
+    log. The catalog tells it: an error would end the caller's transaction.
+    """
+    if not (yield Remembered(Statement(_IS_ASKED))):
+        return []
+    rows: Sequence[Sequence[Any]] = yield Remembered(Statement(MARKED))
+    return rows
 
 
 def marks_of(rows: Iterable[Sequence[Any]]) -> Marks:

@@ -61,12 +61,18 @@ class PostgresLog:
         shared = shared_transaction()
         return self.database.connection() if shared is None else shared.connection()
 
+    def _apart(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """As ``connection``, for what changes the settings of its transaction."""
+        shared = shared_transaction()
+        return self.database.connection() if shared is None else shared.apart()
+
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries, found by searches or without."""
-        async with self.connection() as conn:
-            if query.searches:
+        if query.searches:
+            async with self._apart() as conn:
                 await check_words(conn, query)
                 return noted(await search(conn, listing(query), max_bytes=PAGE_BYTES))
+        async with self.connection() as conn:
             return await query.alist(conn, max_bytes=PAGE_BYTES)
 
     async def entry(self, entry_id: str) -> Entry | None:
@@ -136,12 +142,12 @@ class PostgresLog:
 
     async def has_reads(self, table: str) -> bool:
         """True if reads of the table are recorded."""
-        return table in await self.marks.of(self.database)
+        return table in await self.marks.of(self.database.connection)
 
     @asynccontextmanager
     async def together(self) -> AsyncIterator[None]:
         """One transaction, if reads are recorded in this database; else each read has its own."""
-        if self._may_write and await self.marks.of(self.database):
+        if self._may_write and await self.marks.of(self.database.connection):
             async with sharing(self.database):
                 yield
         else:
@@ -151,7 +157,7 @@ class PostgresLog:
         """Record what an answer shows, in the name of its session."""
         if reading.is_empty:
             return
-        marks = await self.marks.of(self.database)
+        marks = await self.marks.of(self.connection)
         documents = reading.documents(marks)
         if documents:
             await write_reads(request, self.connection, documents, marks, may_write=self._may_write)

@@ -13,7 +13,7 @@ from svc_pg.audit.reads.reading import collected, collecting, of_entries
 from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.calling import call
-from svc_pg.console.database import Database, actor_of
+from svc_pg.console.database import actor_of
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained, unavailable
 from svc_pg.errors import ReadNotRecordedError
@@ -38,10 +38,10 @@ class KnownMarks:
         self._marks: Marks = {}
         self._until = 0.0
 
-    async def of(self, database: Database) -> Marks:
-        """The marks, at most 15 seconds old."""
+    async def of(self, connect: Connect) -> Marks:
+        """The marks, at most 15 seconds old, read by a connection that is free for the caller."""
         if time.monotonic() >= self._until:
-            async with database.connection() as conn:
+            async with connect() as conn:
                 self._marks = marks_of(await (await conn.execute(MARKED)).fetchall())
             self._until = time.monotonic() + MARKS_SECONDS
         return self._marks

@@ -26,11 +26,13 @@ class SharedTransaction:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """As ``Database.connection``; while it is in use, one of its own."""
+        """As ``Database.connection``.
+
+        Raises RuntimeError while it is in use: answers that held one connection and waited for another could do so
+        until none goes on.
+        """
         if self._is_used:
-            async with self._database.connection() as conn:
-                yield conn
-            return
+            raise RuntimeError("the reads of one answer use its connection one after another")
         self._is_used = True
         try:
             if self._conn is None:
@@ -44,6 +46,14 @@ class SharedTransaction:
                 raise
         finally:
             self._is_used = False
+
+    @asynccontextmanager
+    async def apart(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """As ``connection``, in a transaction that ends with the block, because its settings are not for others."""
+        await self._end()
+        async with self.connection() as conn:
+            yield conn
+        await self._end()
 
     @asynccontextmanager
     async def whole(self) -> AsyncIterator[None]:

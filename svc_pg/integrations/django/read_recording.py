@@ -12,7 +12,7 @@ from svc_pg.audit.context import Actor, acting_as, current_actor
 from svc_pg.audit.reads.reading import of_entries, reading_through
 from svc_pg.audit.reads.recording import recorded
 from svc_pg.database.performing import run
-from svc_pg.errors import ReadNotRecordedError
+from svc_pg.errors import AccessError, ReadNotRecordedError
 
 
 @contextmanager
@@ -31,6 +31,10 @@ def reading_in_admin(request: HttpRequest, of: str) -> Iterator[None]:
 
 
 def record_entries(entries: Iterable[Any], *, using: str) -> None:
-    """Record that these entries are shown."""
-    if connections[using].vendor == "postgresql":
+    """Record that these entries are shown. Raises ReadNotRecordedError, also if the role has no right to do so."""
+    if connections[using].vendor != "postgresql":
+        return
+    try:
         run(connections[using], recorded(of_entries(entries)))
+    except AccessError as error:
+        raise ReadNotRecordedError(error.message, hint=error.hint) from error

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString, Protocol
+from typing import Any, Final, LiteralString, Protocol
 
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
@@ -14,6 +14,12 @@ from svc_pg.other_databases.log.log_dialects import LogDialect
 
 RowKey = Sequence[Any]
 """The place of a row in the order of its table, as values of JSON."""
+
+NOT_INSTALLED: Final = (
+    "its triggers were not made for the configuration and the table as they are now; run svc-pg install, or name the"
+    " configuration that is installed"
+)
+"""The problem of a table that records otherwise than its configuration says."""
 
 
 @dataclass(frozen=True, slots=True)

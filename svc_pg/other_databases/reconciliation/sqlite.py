@@ -14,7 +14,7 @@ from svc_pg.config import Config
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.statements import statement
 from svc_pg.errors import ConfigError
-from svc_pg.other_databases.capture.entry_sql import NULL, EntrySql, entry_sql, json_list
+from svc_pg.other_databases.capture.entry_sql import EntrySql, entry_sql, json_list
 from svc_pg.other_databases.capture.sqlite.catalog import SCHEMA
 from svc_pg.other_databases.capture.sqlite.expressions import Sqlite
 from svc_pg.other_databases.capture.sqlite.table import ROWIDS, SqliteTable, UniqueKey
@@ -25,18 +25,24 @@ from svc_pg.other_databases.log.log_dialects import SQLITE
 from svc_pg.other_databases.log.omissions import omissions_of
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import sqlite_values
-from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, State, no_unique_index
+from svc_pg.other_databases.reconciliation.side import (
+    NOT_INSTALLED,
+    AuditedSide,
+    Kept,
+    Row,
+    RowKey,
+    State,
+    no_unique_index,
+)
+from svc_pg.other_databases.reconciliation.table_statements import TableStatements, facts_of
 from svc_pg.other_databases.schema.sqlite.installed import notes
 from svc_pg.other_databases.schema.sqlite.session import reading
 from svc_pg.other_databases.schema.sqlite.target import audited_tables
 from svc_pg.rendering.schema_objects import SchemaObject
 from svc_pg.rendering.sql_text import Sql, chained, joined, sql
-from svc_pg.rendering.templates import render_for
 
 _DIALECT: Final = Sqlite(old=sql('"svc row"'), new=sql('"svc row"'))
 _PARAM: Final = Sql(PARAM)
-_TRUE: Final = sql("1 = 1")
-_MOST_TEXTS: Final = 100
 _COPIED: Final = sql("(select k.after_data from main.svc_audit_logs k where k.id = {})", _PARAM)
 _ALWAYS: Final = "9999-12-31T23:59:59.999999Z"
 _LAST_ID: Final[LiteralString] = """
@@ -121,10 +127,7 @@ class SqliteSide:
 
 def _problem(side: "SqliteTableSide", wanted: Sequence[SchemaObject], recorded: dict[str, str]) -> str | None:
     if any(recorded.get(each.identity) != each.source_sha256 for each in wanted):
-        return (
-            "its triggers were not made for the configuration and the table as they are now; run svc-pg install, or"
-            " name the configuration that is installed"
-        )
+        return NOT_INSTALLED
     names = {column.lower() for column in side.table.table.columns}
     if names.issuperset(ROWIDS) and not any(key.is_rowid for key in side.table.unique):
         return "nothing tells its rows apart: columns have all names of the rowid"
@@ -138,8 +141,7 @@ class SqliteTableSide:
     table: SqliteTable
     rules: TableRules
     entry: EntrySql
-    texts: dict[tuple[str, ...], str] = field(default_factory=dict, compare=False)
-    """Rendered statements, because many are asked for again and again."""
+    statements: TableStatements = field(default_factory=lambda: TableStatements("sqlite"), compare=False)
 
     @property
     def apart(self) -> Sequence[UniqueKey]:
@@ -297,26 +299,11 @@ class SqliteTableSide:
         return sql("({}) " + operator + " ({})", joined(", ", values), joined(", ", given))
 
     def _rendered(self, template: str, **values: object) -> str:
-        key = (template, *(str(value) for value in values.values()))
-        if key not in self.texts:
-            if len(self.texts) >= _MOST_TEXTS:
-                self.texts.clear()
-            self.texts[key] = render_for(
-                _DIALECT, f"sqlite/reconciliation/{template}.sql.j2", **self._always(), **values
-            )
-        return self.texts[key]
+        return self.statements.rendered(_DIALECT, template, self._facts, values)
 
-    def _always(self) -> dict[str, object]:
-        redacted = sorted(self.rules.redactions)
-        return {
-            "table": self.rules.table.name.table,
-            "table_name": self._name,
-            "record_id": self.entry.record_id,
-            "own_record": self._own_record(),
-            "image": self.entry.after,
-            "recorded": self.entry.recorded or _TRUE,
-            "redacted": _DIALECT.literal(json_list(redacted)) if redacted else NULL,
-        }
+    def _facts(self) -> dict[str, object]:
+        own = {"table": self.rules.table.name.table, "own_record": self._own_record()}
+        return facts_of(_DIALECT, self.rules, self.entry) | own
 
 
 def _names(key: UniqueKey) -> list[str]:

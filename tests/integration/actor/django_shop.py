@@ -37,7 +37,7 @@ def use(conninfo: str, **options: Any) -> None:
     """Make Django's connections go to that database of PostgreSQL."""
     server = conninfo_to_dict(conninfo)
     place = {"NAME": server["dbname"], "USER": server["user"], "HOST": server["host"], "PORT": server["port"]}
-    use_database(ENGINE="django.db.backends.postgresql", **place, **options)
+    use_database(ENGINE="django.db.backends.postgresql", **place | options)
 
 
 def use_database(**database: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy
 
 from svc_pg import Config, audit
 from svc_pg.audit import SealKey
@@ -99,6 +100,17 @@ def test_each_proof_of_a_record_is_recorded_once_and_for_good(
     sealed.read_only = True
     with pytest.raises(ReadNotRecordedError, match=r"public\.patient"):
         read(sealed, entry_of(sealed, "public.patient", "1"))
+
+
+def test_proofs_are_given_on_connections_of_sqlalchemy_too(sealed: psycopg.Connection[Any]) -> None:
+    entry = entry_of(sealed, "public.patient", "1")
+    engine = sqlalchemy.create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(sealed.info.dsn))
+    with engine.connect() as conn:
+        for read, _ in PROOFS:
+            read(conn, entry)  # type: ignore[arg-type] # what is not promised, and works
+        conn.commit()
+    engine.dispose()
+    assert number(sealed) == len(PROOFS)
 
 
 def test_the_proof_of_a_table_that_is_not_marked_is_no_read(sealed: psycopg.Connection[Any]) -> None:

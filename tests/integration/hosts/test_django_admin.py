@@ -1,6 +1,7 @@
 """The audit log in Django's admin: it shows everything, changes nothing, and never counts the log."""
 
 import re
+import secrets
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import timedelta
@@ -27,6 +28,7 @@ from tests.support.isolation import unisolated
 from tests.support.postgres import new_database
 
 LIST = "/admin/svc_pg/entry/"
+ADDRESSES = [LIST, f"{LIST}{{}}/change/", "/admin/shop/customer/1/history/"]
 MANY = 120
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -277,16 +279,22 @@ def test_the_history_of_an_object_is_that_of_the_log(mara: Client) -> None:
 
 
 @pytest.fixture
-def marked_shop(postgres: str, django_database: str) -> Iterator[str]:
-    """A copy of the shop that records who reads its customers."""
+def copied_shop(postgres: str, django_database: str) -> Iterator[str]:
+    """A copy of the shop."""
     name = psycopg.conninfo.conninfo_to_dict(django_database)["dbname"]
     connections.close_all()
     with new_database(postgres, template=str(name)) as conninfo:
-        with psycopg.connect(conninfo, autocommit=True) as conn:
-            schema.install(conn, shop_config(record_reads=True))
         django_shop.use(conninfo)
-        connections.close_all()
         yield conninfo
+        connections.close_all()
+
+
+@pytest.fixture
+def marked_shop(copied_shop: str) -> str:
+    """A copy of the shop that records who reads its customers."""
+    with psycopg.connect(copied_shop, autocommit=True) as conn:
+        schema.install(conn, shop_config(record_reads=True))
+    return copied_shop
 
 
 def test_each_page_that_shows_a_marked_record_is_on_record_with_its_reader(marked_shop: str) -> None:
@@ -307,7 +315,7 @@ def test_each_page_that_shows_a_marked_record_is_on_record_with_its_reader(marke
             assert reads_of(conn)[len(before) :] == expected, address
 
 
-@pytest.mark.parametrize("address", [LIST, f"{LIST}{{}}/change/", "/admin/shop/customer/1/history/"])
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_a_page_whose_reading_cannot_be_recorded_is_refused(marked_shop: str, address: str) -> None:
     mara = signed_in("mara")
     [entry] = all_ids("actor_id = '1'")
@@ -316,6 +324,48 @@ def test_a_page_whose_reading_cannot_be_recorded_is_refused(marked_shop: str, ad
     answer = mara.get(address.format(entry))
     assert answer.status_code == 403
     assert b"exmaple" not in answer.content
+
+
+@pytest.fixture
+def plain_role(maintenance: psycopg.Connection[Any], copied_shop: str) -> Iterator[str]:
+    """A role that may read all tables of the copy, those of ``svc`` too, and call nothing there."""
+    name = f"svc_test_plain_{secrets.token_hex(6)}"
+    maintenance.execute(f"create role {name} login")
+    with psycopg.connect(copied_shop, autocommit=True) as conn:
+        conn.execute(f"grant usage on schema svc to {name}")
+        conn.execute(f"grant select on all tables in schema public, svc to {name}")
+        yield name
+        connections.close_all()
+        conn.execute(f"drop owned by {name}")
+    maintenance.execute(f"drop role {name}")
+
+
+def test_without_marked_tables_the_list_needs_the_right_to_read_the_log_alone(
+    copied_shop: str, plain_role: str
+) -> None:
+    mara = signed_in("mara")
+    connections.close_all()
+    django_shop.use(copied_shop, USER=plain_role)
+    assert entries(page(mara, LIST))
+
+
+def test_a_role_that_may_not_record_is_refused_a_list_with_marked_records(marked_shop: str, plain_role: str) -> None:
+    mara = signed_in("mara")
+    connections.close_all()
+    django_shop.use(marked_shop, USER=plain_role)
+    answer = mara.get(LIST)
+    assert answer.status_code == 403
+    assert b"exmaple" not in answer.content
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_database_that_an_older_install_left_is_shown(copied_shop: str, address: str) -> None:
+    mara = signed_in("mara")
+    [entry] = all_ids("actor_id = '1'")
+    connections.close_all()
+    with psycopg.connect(copied_shop, autocommit=True) as conn:
+        conn.execute("drop function svc.audit_read_tables(text[])")
+    assert page(mara, address.format(entry))
 
 
 def reads_of(conn: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:

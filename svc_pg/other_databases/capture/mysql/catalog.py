@@ -170,18 +170,22 @@ def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
         is_padded=kind == "year" or "zerofill" in declared,
         is_large=kind in _LARGE,
         is_listed=kind in ("enum", "set"),
-        labels=_labels(declared) if kind == "enum" and charset != "binary" else (),
+        labels=labels_of(declared) if kind == "enum" and charset != "binary" else (),
         charset=charset,
         collation=collation,
     )
 
 
-def _labels(declared: str) -> Sequence[str]:
-    """The labels of an enum; none if they are very many, or have signs that servers write in ways of their own."""
+def labels_of(declared: str) -> Sequence[str]:
+    """The labels of an enum.
+
+    None if they are very many, have signs that servers write in ways of their own, or one is empty: as a value is
+    that is none of the enum.
+    """
     if "\\" in declared or not declared.isprintable():
         return ()
     labels = [label.replace("''", "'") for label in _LABEL.findall(declared.removeprefix("enum"))]
-    return labels if len(labels) <= _MOST_LABELS else ()
+    return labels if len(labels) <= _MOST_LABELS and "" not in labels else ()
 
 
 def _generated(facts: Sequence[Sequence[Any]]) -> Mapping[str, list[str]]:

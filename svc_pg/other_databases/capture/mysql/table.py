@@ -14,7 +14,7 @@ class MySqlColumn(Column):
     It ``is_utf8`` if its texts need no conversion, ``is_float`` if it has single precision, ``is_padded`` if it prints
     leading zeros, ``is_large`` if a value may be too long for the functions that write JSON, and ``is_listed`` if its
     values are of an enum or a set. ``labels`` are those of an enum in the order of their numbers, which begin at 1;
-    none if they are very many, or written in odd ways. ``charset`` and ``collation`` are those of a text.
+    none if they are very many, odd or empty. ``charset`` and ``collation`` are those of a text.
     """
 
     is_utf8: bool = False
