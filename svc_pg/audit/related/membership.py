@@ -1,8 +1,10 @@
 """The times in which records belonged to a record: what their entries say, not what tables have today."""
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Final
 
 from svc_pg.audit.related.naming import Naming, Place, Value
@@ -26,16 +28,22 @@ class Row:
 
 @dataclass(slots=True)
 class Members:
-    """The root, and the entries of the records that refer to it, each record's newest first."""
+    """The root, and the entries of the records that refer to it, each record's oldest first, and their transactions."""
 
     root: Key
     rows: dict[Key, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    transactions: dict[Key, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add entries, those of a record newest first."""
+        """Add entries, in any order."""
+        added = set[Key]()
         for row in rows:
             if row.naming.record_id is not None and (key := (row.table, row.naming.record_id)) != self.root:
                 self.rows[key].append(row)
+                self.transactions[key].add(row.naming.xact_id)
+                added.add(key)
+        for key in added:
+            self.rows[key].sort(key=_place)
 
     def has(self, key: Key, place: Place, xact_id: str | None = None, *, depth: int = 0) -> bool:
         """True if a record belonged to the root at a place of the log, or at the end of a transaction that names it.
@@ -47,21 +55,27 @@ class Members:
         rows = self.rows.get(key)
         if not rows or depth > _DEEPEST:
             return False
-        if xact_id is not None and any(row.naming.xact_id == xact_id for row in rows):
+        if xact_id in self.transactions[key]:
             return True
-        earlier = [row for row in rows if row.naming.place <= place]
-        if earlier:
-            newest = max(row.naming.place for row in earlier)
-            sides = [row.after for row in earlier if row.naming.place == newest]
+        if later := bisect_right(rows, place, key=_place):
+            sides = [row.after for row in _of_one_place(rows[at] for at in range(later - 1, -1, -1))]
         else:
-            oldest = min(row.naming.place for row in rows)
-            sides = [_first(row) for row in rows if row.naming.place == oldest]
+            sides = [_first(row) for row in _of_one_place(rows)]
         return any(side is not None and self.has(side, place, xact_id, depth=depth + 1) for side in sides)
 
     def belongs(self, row: Row) -> bool:
         """True if the change was one of a record that belonged to the root before it or after it."""
         place, xact_id = row.naming.place, row.naming.xact_id
         return any(side is not None and self.has(side, place, xact_id) for side in (row.before, row.after))
+
+
+def _place(row: Row) -> Place:
+    return row.naming.place
+
+
+def _of_one_place(rows: Iterable[Row]) -> Iterator[Row]:
+    """Those at the beginning that are at the place of the first one."""
+    return next(groupby(rows, key=_place))[1]
 
 
 def _first(row: Row) -> Key | None:

@@ -147,7 +147,7 @@ class PostgresLog:
     @asynccontextmanager
     async def together(self) -> AsyncIterator[None]:
         """One transaction, if reads are recorded in this database; else each read has its own."""
-        if self._may_write and await self.marks.of(self.database.connection):
+        if self._may_write and self.marks.may_be_some:
             async with sharing(self.database):
                 yield
         else:

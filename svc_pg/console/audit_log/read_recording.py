@@ -38,6 +38,11 @@ class KnownMarks:
         self._marks: Marks = {}
         self._until = 0.0
 
+    @property
+    def may_be_some(self) -> bool:
+        """False if the database had none when it was last asked."""
+        return not self._until or bool(self._marks)
+
     async def of(self, connect: Connect) -> Marks:
         """The marks, at most 15 seconds old, read by a connection that is free for the caller."""
         if time.monotonic() >= self._until:

@@ -34,7 +34,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/search/suggestions", palette.palette_page, filters=["q", palette.HERE]),
     *AUDIT_LOG,
     *WEBHOOKS,
-    PageRoute("GET", "/views", views.views_page, is_compressed=True, filters=[*views.WORDS, *PAGES]),
+    PageRoute("GET", "/views", views.views_page, filters=[*views.WORDS, *PAGES]),
     PageRoute("POST", "/views", views.add, page="/views"),
     PageRoute("GET", "/views/:id", views.open_view),
     PageRoute("GET", "/views/:id/edit", views.view_page, filters=[views.PRESENT], leads_to_change=True),

@@ -174,7 +174,7 @@ def test_a_log_with_many_entries_is_sampled(db: psycopg.Connection[Any], monkeyp
     db.commit()
     db.execute("analyze svc.audit_logs")
     [table] = covered(db, text="customer").values()
-    assert table.days[-1].is_estimate
+    assert table.days[-2].is_estimate  # today may have begun just now
     assert 5_000 < sum(each.entries for each in table.days) < 80_000
     newest = db.execute("select max(timestamp) from svc.audit_logs where table_name = 'public.customer'").fetchone()
     assert table.last_entry_at == cast(Any, newest)[0]

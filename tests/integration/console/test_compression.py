@@ -262,7 +262,8 @@ def test_the_pages_that_are_compressed_are_these() -> None:
             "/audit/entries/:id/erasure",
             "/audit/transactions/:id",
         ),
-        *("/audit/records/:table/:id/tracks", "/audit/records/:table/:id/certificate"),
+        *("/audit/records/:table/:id/tracks", "/audit/records/:table/:id/related"),
+        "/audit/records/:table/:id/certificate",
         *("/audit/records/:table/:id", "/audit/records/:table/:id/as-of", "/deliveries", "/events", "/events/:name"),
         *("/messages", "/tenants", "/sessions", "/tokens", "/activity", "/activity/changes", "/system"),
     }

@@ -93,6 +93,9 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
         "GET /audit/entries/{id}/erasure",
         "GET /audit/records/{table}/{id}/certificate",
         "GET /webhooks/filter-trial",
+        "POST /account/views",
+        "PATCH /account/views/{id}",
+        "DELETE /account/views/{id}",
         "POST /tenant/tenants",
         "PATCH /tenant/tenants/{id}",
         "POST /webhooks/endpoints",
@@ -130,6 +133,9 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
     assert {operation for operation in found["read"] if not operation.startswith("GET ")} == {
         "DELETE /account/session",
         "DELETE /account/own-sessions/{id}",
+        "POST /account/own-views",
+        "PATCH /account/own-views/{id}",
+        "DELETE /account/own-views/{id}",
     }
 
 

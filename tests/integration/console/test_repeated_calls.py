@@ -33,6 +33,7 @@ from tests.support.postgres import Prepare
 
 CONFIG: Final = hooks_config("order.created")
 ENDPOINT: Final = {"url": "https://9.9.9.9/hook", "events": ["order.*"]}
+VIEW: Final = {"of": "deliveries", "name": "failures", "question": "status:failed"}
 DOCUMENT: Final[Any] = published_document()
 
 
@@ -79,6 +80,8 @@ CALLS: Final[dict[str, tuple[Callable[[Served], tuple[str, object]], str]]] = {
     "endpoints.replay": (made_and("replay", {"since": "1d", "newIds": True}), "webhook_messages"),
     "tokens.create": (lambda _: ("/account/tokens", {"name": "nightly", "permission": "read"}), "console_tokens"),
     "tenants.create": (lambda _: ("/tenant/tenants", {"name": "Acme"}), "tenants"),
+    "views.create": (lambda _: ("/account/views", VIEW), "console_views"),
+    "own_views.create": (lambda _: ("/account/own-views", VIEW), "console_views"),
     "portal_sessions.create": (lambda _: ("/webhooks/portal-sessions", {"tenant": "acme"}), "console_portal_links"),
 }
 
