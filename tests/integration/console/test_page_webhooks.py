@@ -88,6 +88,10 @@ def endpoint(installed: str) -> Iterator[Endpoint]:
             conn, url=URL, events=["*"], settings=given, config=CONFIG, description="ERP", headers={"X-Key": "hush"}
         )
     yield made
+    empty(installed)
+
+
+def empty(installed: str) -> None:
     with psycopg.connect(installed) as conn:
         conn.execute(
             "truncate svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue,"
@@ -559,7 +563,8 @@ def test_what_attackers_store_stays_text_on_every_page(writer: Browser, installe
         assert len(page.content) < 300_000
 
 
-def test_lists_say_what_is_empty_and_what_matches_nothing(reader: Browser) -> None:
+def test_lists_say_what_is_empty_and_what_matches_nothing(reader: Browser, installed: str) -> None:
+    empty(installed)
     assert "Nothing was sent yet" in reader.get("/deliveries").text
     assert "No delivery matches" in reader.get("/deliveries?tenant=none").text
     assert "There are no endpoints yet" in reader.get("/endpoints").text
