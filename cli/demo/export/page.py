@@ -149,11 +149,12 @@ class _Rewriting(HTMLParser):
 
 
 def _is_dropped(tag: str, given: Attributes) -> bool:
-    """True for what only a script or the server makes work: the choice of a theme, keys, hidden fields of forms."""
+    """True for what only a script or the server makes work, such as the choice of a theme, and for what is on paper."""
     classes = (given.get("class") or "").split()
     return (
         tag in ("script", "kbd")
         or (tag == "form" and "theme" in classes)
+        or "on-paper" in classes
         or (tag == "dialog" and given.get("id") == "keys")
         or (tag == "a" and given.get("href") == "#keys")
         or (tag == "input" and given.get("type") == "hidden")

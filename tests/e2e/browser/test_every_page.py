@@ -106,7 +106,7 @@ def test_no_text_of_others_turns_around_our_words_or_hides_its_characters(shop: 
 def new_walk(start: str, shop: Shop, *, each: int = 2) -> Walk:
     # the newest entries are of tables that have no such pages
     also = [f"{shop.pages}/audit/records/public.customer/1", f"{shop.pages}/audit/entries/{shop.update}"]
-    return Walk(start, ROUTES, f"{PREFIX}/ui", term=TERM, each=each, limit=max(120, 60 * each), also=also)
+    return Walk(start, ROUTES, f"{PREFIX}/ui", term=TERM, each=each, limit=max(160, 60 * each), also=also)
 
 
 def first_page(shop: Shop, client: httpx.Client) -> str:
