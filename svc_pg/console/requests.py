@@ -139,6 +139,12 @@ def explained(error: SvcError) -> str:
     return f"{error.message}. {error.hint or ''}".strip()
 
 
+def sentences(error: SvcError) -> str:
+    """As ``explained``, with a capital at the beginning."""
+    text = explained(error)
+    return text[:1].upper() + text[1:]
+
+
 def rate_limited(retry_after: int, limit: quotas.Limit, code: str = "rate_limited") -> Problem:
     """The problem of too many requests; the next one is allowed after ``retry_after`` s, as the answer then tells."""
     quotas.note(limit, limit.most, retry_after)

@@ -15,7 +15,7 @@ from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.calling import call
 from svc_pg.console.database import actor_of
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained, unavailable
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences, unavailable
 from svc_pg.errors import ReadNotRecordedError
 
 MARKS_SECONDS: Final = 15
@@ -78,12 +78,7 @@ async def write_reads(
         if entries is None:
             tell_unrecorded(documents, marks)
     except ReadNotRecordedError as error:
-        raise unavailable("read_not_recorded", _sentences(error)) from error
-
-
-def _sentences(error: ReadNotRecordedError) -> str:
-    text = explained(error)
-    return text[:1].upper() + text[1:]
+        raise unavailable("read_not_recorded", sentences(error)) from error
 
 
 def question_of(request: AuthenticatedRequest, of: str) -> dict[str, object]:

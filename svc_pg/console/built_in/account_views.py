@@ -18,9 +18,9 @@ from svc_pg.console.named_views import VIEW_ID, NamedView, ViewedList, ViewFilte
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences
 from svc_pg.database.pagination import Page
-from svc_pg.errors import ConflictError, QueryError, SvcError
+from svc_pg.errors import ConflictError, QueryError
 from svc_pg.settings import Permission
 
 _FILTERS: Final = {**declared(ViewFilter), **PAGE}
@@ -201,16 +201,11 @@ def _unknown() -> Problem:
     return Problem(404, "unknown_view", "There is no view with this id.")
 
 
-def _sentences(error: SvcError) -> str:
-    detail = explained(error)
-    return detail[:1].upper() + detail[1:]
-
-
 @contextmanager
 def _explaining() -> Iterator[None]:
     try:
         yield
     except ConflictError as error:
-        raise Problem(409, "view_exists", _sentences(error)) from error
+        raise Problem(409, "view_exists", sentences(error)) from error
     except QueryError as error:
-        raise Problem(409, "too_many_views", _sentences(error)) from error
+        raise Problem(409, "too_many_views", sentences(error)) from error
