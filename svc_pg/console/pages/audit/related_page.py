@@ -162,11 +162,9 @@ def _tracks(
     for at, record in enumerate(found.records[:_OWN_TRACKS]):
         own = by_record.pop((record.table, record.record_id), [])
         yield _track(record, _marks(own, moments), first.get(at), last.get(at))
-    others: dict[str, list[RecordTrack]] = {}
     rest: dict[str, list[RelatedChange]] = {}
     for record in found.records[_OWN_TRACKS:]:
         rest.setdefault(record.table, [])
-        others.setdefault(record.table, [])
     for (table, _), own in by_record.items():
         rest.setdefault(table, []).extend(own)
     for table, own in rest.items():
@@ -175,14 +173,11 @@ def _tracks(
 
 
 def _marks(own: Sequence[RelatedChange], moments: Sequence[Moment]) -> list[Mark]:
-    numbers: dict[str, int] = {}
-    for change in own:
-        numbers[change.xact_id] = numbers.get(change.xact_id, 0) + 1
     verbs = {change.xact_id: changes.OPERATIONS[change.operation].verb for change in own}
     return [
         Mark(m.x, m.actor, f"{m.actor.name[:_IN_A_TITLE]} {verbs[m.xact_id]} it, {exact(m.time)}")
         for m in moments
-        if m.xact_id in numbers
+        if m.xact_id in verbs
     ]
 
 

@@ -93,7 +93,7 @@ async def deliveries_page(request: PageRequest) -> Answer:
 def period_of(filters: Mapping[str, str]) -> dict[str, str]:
     """The period of a list as people read it, if its form has a word for it."""
     since = filters.get("since")
-    return {"since": dict(PERIODS)[since].lower()} if since in dict(PERIODS) and since else {}
+    return {"since": word.lower()} if since and (word := dict(PERIODS).get(since)) else {}
 
 
 async def confirm(request: PageRequest) -> Answer:
