@@ -44,7 +44,7 @@ class Writer(Thread):
         super().__init__(daemon=True)
         self.conninfo, self.numbers, self.chances = conninfo, numbers, chances
         self.told: dict[int, str] = {}
-        """What the server said of each order: nothing yet, or that it is prepared, committed or rolled back."""
+        """The server's word on each order: nothing yet, or that it is prepared, committed or rolled back."""
 
     def run(self) -> None:
         try:

@@ -94,7 +94,7 @@ def test_only_the_newest_entries_are_counted_and_the_page_says_so(
 
 
 def drawn(page: httpx.Response) -> dict[str, str | None]:
-    """What the script knows of the drawing, by which it makes the address of a range of bars."""
+    """The numbers of the drawing that the script has, by which it makes the address of a range of bars."""
     [brush] = [attributes for _, attributes in Document(page.text).tags if "data-brush" in attributes]
     return brush
 
