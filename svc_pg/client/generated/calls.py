@@ -377,7 +377,7 @@ class ConsoleEvents:
         self._api = api
 
     def list(self, **query: Unpack[requests.ConsoleEventsListPage]) -> Page[models.ConsoleEvent]:
-        """What happened in the console, newest first: sign-ins, exports, refused calls, tokens, views.
+        """The events of the console, newest first: sign-ins, exports, refused calls, tokens, views.
 
         Needs the permission admin.
         """

@@ -28,7 +28,7 @@ def events_route(database: Database) -> ProductEndpoint:
         handler=listed,
         is_compressed=True,
         required_permission="admin",
-        summary="What happened in the console, newest first: sign-ins, exports, refused calls, tokens, views",
+        summary="The events of the console, newest first: sign-ins, exports, refused calls, tokens, views",
         query=documented(_FILTERS),
         response=Page[ConsoleEvent],
     )
