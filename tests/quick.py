@@ -2,7 +2,8 @@
 
 ``python -m tests.quick REPORT...`` chooses the slow ones anew, by the times in reports of ``pytest --whole
 --junit-xml=REPORT`` and ``pytest tests/e2e --junit-xml=REPORT``: from the quickest on, each test is run as long as
-there is time for it. The quickest one of a module is always run, and so is each that the file does not name yet.
+there is time for it. The quickest one of a module is always run, and so is each that the file does not name yet. A test
+that no report has stays as it is, so a report of the quick tests alone makes some of them slow.
 """
 
 import argparse
@@ -63,7 +64,9 @@ def main() -> None:
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="of pytest --junit-xml")
     parser.add_argument("--minutes", type=float, default=13, help="for the quick tests of a report, on one core")
     given = parser.parse_args()
-    slow = {test for report in given.reports for test in slow_tests(_seconds(report), given.minutes * 60)}
+    timed = [_seconds(report) for report in given.reports]
+    untimed = set(SLOW.read_text().splitlines()).difference(*timed)
+    slow = untimed.union(*(slow_tests(seconds_of, given.minutes * 60) for seconds_of in timed))
     SLOW.write_text("".join(f"{test}\n" for test in sorted(slow)))
     print(f"{len(slow)} slow tests")  # noqa: T201 - what the program is for
 
