@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import quote, unquote
+from uuid import UUID
 
 from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
@@ -65,6 +66,13 @@ class AuthenticatedRequest(ConsoleRequest):
 
     session: Session
     params: Mapping[str, str]
+
+    def uuid(self, *, unknown: "Problem") -> UUID:
+        """The path's ``:id``. Raises ``unknown`` if it is no UUID, because nothing has such an id."""
+        try:
+            return UUID(self.params["id"])
+        except ValueError as error:
+            raise unknown from error
 
 
 @dataclass(frozen=True)

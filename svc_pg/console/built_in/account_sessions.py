@@ -148,14 +148,14 @@ class SessionRoutes:
         return await self._one(request, sessions.query().email(request.session.email))
 
     async def _one(self, request: AuthenticatedRequest, found: SessionQuery) -> ConsoleResponse:
-        wanted = found.id(_id(request.params["id"]))
+        wanted = found.id(request.uuid(unknown=_unknown()))
         async with self.database.connection() as conn:
             for session in await wanted.alist(conn):
                 return ConsoleResponse(200, session)
         raise _unknown()
 
     async def _revoke_own(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        session_id = _id(request.params["id"])
+        session_id = request.uuid(unknown=_unknown())
         async with self.database.acting(request) as conn:
             is_own = await sessions.ais_of(conn, session_id, request.session.email)
             if not is_own or not await sessions.arevoke(conn, session_id):
@@ -164,17 +164,10 @@ class SessionRoutes:
 
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.acting(request) as conn:
-            is_known = await sessions.arevoke(conn, _id(request.params["id"]))
+            is_known = await sessions.arevoke(conn, request.uuid(unknown=_unknown()))
         if not is_known:
             raise _unknown()
         return ConsoleResponse(204)
-
-
-def _id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise _unknown() from error
 
 
 def _unknown() -> Problem:

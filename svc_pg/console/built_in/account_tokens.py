@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
 
 from pydantic import Field
 
@@ -143,25 +142,18 @@ class TokenRoutes:
         return created(request, token.id, token)
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = api_tokens.query().named(str(_id(request)))
+        wanted = api_tokens.query().named(str(request.uuid(unknown=_unknown())))
         async with self.database.connection() as conn:
             for token in await wanted.alist(conn):
                 return ConsoleResponse(200, token)
         raise _unknown()
 
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        token_id = _id(request)
+        token_id = request.uuid(unknown=_unknown())
         async with self.database.acting(request) as conn:
             if not await api_tokens.arevoke(conn, token_id):
                 raise _unknown()
         return ConsoleResponse(204)
-
-
-def _id(request: AuthenticatedRequest) -> UUID:
-    try:
-        return UUID(request.params["id"])
-    except ValueError as error:
-        raise _unknown() from error
 
 
 def _unknown() -> Problem:

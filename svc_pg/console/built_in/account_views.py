@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
-from uuid import UUID
 
 from svc_pg.console import named_views
 from svc_pg.console.audit_log import ConsoleLog
@@ -124,7 +123,7 @@ class ViewRoutes:
         return ConsoleResponse(200, replace(found, data=[self._with_problem(view) for view in found]))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = named_views.query().visible(owner_of(request.session)).id(_id(request))
+        wanted = named_views.query().visible(owner_of(request.session)).id(request.uuid(unknown=_unknown()))
         async with self.database.connection() as conn:
             for view in await wanted.alist(conn):
                 return self._answer(view)
@@ -143,7 +142,8 @@ class ViewRoutes:
         return ConsoleResponse(201, view, {"Location": location})
 
     async def _change(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
-        body, view_id, owner = read_body(request, UpdateViewRequest), _id(request), _owner(whose, request)
+        view_id, owner = request.uuid(unknown=_unknown()), _owner(whose, request)
+        body = read_body(request, UpdateViewRequest)
         with _explaining():
             async with self.database.acting(request) as conn:
                 view = await named_views.alock(conn, view_id, owner=owner)
@@ -158,7 +158,7 @@ class ViewRoutes:
                 return self._answer(view)
 
     async def _delete(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
-        view_id, owner = _id(request), _owner(whose, request)
+        view_id, owner = request.uuid(unknown=_unknown()), _owner(whose, request)
         async with self.database.acting(request) as conn:
             if not await named_views.adelete(conn, view_id, owner=owner):
                 raise _unknown()
@@ -188,13 +188,6 @@ def _owner(whose: Whose, request: AuthenticatedRequest) -> str | None:
     if owner is None:
         raise _unknown()
     return owner
-
-
-def _id(request: AuthenticatedRequest) -> UUID:
-    try:
-        return UUID(request.params["id"])
-    except ValueError as error:
-        raise _unknown() from error
 
 
 def _unknown() -> Problem:

@@ -159,24 +159,17 @@ class PortalRoutes:
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.connection() as conn:
-            found = await afetch(conn, portal_links.get(_id(request)))
+            found = await afetch(conn, portal_links.get(request.uuid(unknown=_unknown())))
         if not found:
             raise _unknown()
         return ConsoleResponse(200, found[0])
 
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        link_id = _id(request)
+        link_id = request.uuid(unknown=_unknown())
         async with self.database.acting(request) as conn:
             if not await portal_links.arevoke(conn, link_id):
                 raise _unknown()
         return ConsoleResponse(204)
-
-
-def _id(request: AuthenticatedRequest) -> UUID:
-    try:
-        return UUID(request.params["id"])
-    except ValueError as error:
-        raise _unknown() from error
 
 
 def _unknown() -> Problem:
