@@ -37,13 +37,21 @@ PAGES: Final = ("limit", "cursor", "before")
 """The parameters of every list."""
 
 
+UNFILLED: Final = "This page is empty until the site is built"
+"""How the line begins that tells so to readers of the repository."""
+
+
 def fill(text: str) -> str:
-    """Replace each line ``<!-- generated: NAME ARGUMENT -->``, or ``.. generated: NAME ARGUMENT``."""
+    """Replace each line ``<!-- generated: NAME ARGUMENT -->``, or ``.. generated: NAME ARGUMENT``.
+
+    A paragraph that begins with UNFILLED goes.
+    """
 
     def part(found: re.Match[str]) -> str:
         name, *arguments = found[1].split()
         return PARTS[name](*arguments)
 
+    text = re.sub(rf"^{UNFILLED}.*?\n\n", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"^(?:<!--|\.\.) generated: ([\w. ]+?)(?: -->)?$", part, text, flags=re.MULTILINE)
 
 

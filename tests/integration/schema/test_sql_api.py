@@ -149,13 +149,3 @@ def test_the_examples_run(database: str) -> None:
                     list(copy)
             else:
                 conn.execute(text.encode())
-
-
-def test_the_copy_of_the_first_page_runs(database: str) -> None:
-    [text] = re.findall(
-        r"^copy \(.*?\) to stdout;", (DOCUMENT.parent / "audit-trail.md").read_text(), re.MULTILINE | re.DOTALL
-    )
-    with psycopg.connect(database) as conn:
-        conn.execute("select svc.capture_log('files', 'DELETE')")
-        with conn.cursor().copy(text.rstrip(";").encode()) as copy:
-            assert b"files" in b"".join(copy)
