@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from svc_pg import Config
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, OnChange, WebhooksConfig
@@ -235,7 +236,11 @@ def test_a_program_on_another_database_loads_no_psycopg() -> None:
 
 
 def test_each_key_has_its_reader(everything: Config) -> None:
-    models = {"audit": AuditConfig, "audit.tables": AuditedTable, "webhooks": WebhooksConfig}
+    models: dict[str, type[BaseModel]] = {
+        "audit": AuditConfig,
+        "audit.tables": AuditedTable,
+        "webhooks": WebhooksConfig,
+    }
     keys = {
         section: [field.alias or name for name, field in model.model_fields.items()]
         for section, model in models.items()
