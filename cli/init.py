@@ -153,12 +153,15 @@ def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[
                 "redact": [
                     {"column": each.column, "redaction": each.redaction, "reason": each.reason} for each in table.redact
                 ],
+                "ignore": [{"column": column, "reason": reason} for column, reason in table.ignore.items()],
+                "personal": list(table.personal),
                 "title": table.title,
                 "unread": table.unread,
             }
             for table in proposal.tables
         ],
         "leftOut": [{"table": str(name), "reason": reason} for name, reason in proposal.left_out.items()],
+        "event": None if proposal.event is None else proposal.event.name,
         "migrations": project.migrations,
         "applications": [
             {

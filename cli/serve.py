@@ -11,10 +11,13 @@ from typing import Annotated, Final
 import typer
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
 
 from svc_pg import Config
 from svc_pg.console import Console, register_tenants, webhooks_app
+from svc_pg.console.pages.site import PATH as PAGES_PATH
 from svc_pg.console.prefix import PREFIX
 from svc_pg.database import addresses
 from svc_pg.database.conninfo import Conninfo
@@ -23,6 +26,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .client_connections import ANSWERED, BoundedProtocol
+from .console_address import HOST_VARIABLE, PORT, PORT_VARIABLE
 from .database import conninfo
 from .installation import require_svc
 from .listening import base_url, listening
@@ -38,9 +42,12 @@ _PATH: Final = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 def serve(
     *,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", envvar="SVC_SERVE_HOST", help="The address to listen on.")
+        str, typer.Option(metavar="ADDRESS", envvar=HOST_VARIABLE, help="The address to listen on.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 8000,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, metavar="N", envvar=PORT_VARIABLE, help="The port; 0 takes a free one."),
+    ] = PORT,
     webhooks_path: Annotated[str, typer.Option(metavar="PATH", help="The path of the webhooks API.")] = (
         "/api/webhooks"
     ),
@@ -77,7 +84,8 @@ def serve(
     has_webhooks = require_svc(database_url, is_written=not read_only)
     _require_log(audit_log, settings)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    site = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
+    routes = [Route(path, _lead_to_console) for path in ("/", PREFIX)]
+    site = Starlette(routes=[*routes, Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
     console.install(site)
     # X-Forwarded-For is read by the console itself, from SVC_CONSOLE_TRUSTED_PROXIES alone
     server = uvicorn.Server(
@@ -100,6 +108,11 @@ def serve(
         api = f", the API of webhooks at {url}{webhooks_path}/" if has_webhooks else ""
         output.words(f"The console is at {url}{PREFIX}/{api}")
         _run(server, listener)
+
+
+async def _lead_to_console(request: Request) -> Response:
+    """The way to the pages, from addresses that are not the console's."""
+    return RedirectResponse(f"{request.scope.get('root_path', '')}{PREFIX}{PAGES_PATH}", 307)
 
 
 def _require_log(audit_log: str | None, settings: Settings) -> None:

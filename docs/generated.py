@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from cli.app import COMMANDS, load
 from svc_pg import Config
+from svc_pg.config.installed_parts import reader_of
 from svc_pg.formats import durations
 
 NAMES: Final = {
@@ -117,11 +118,11 @@ def configuration() -> str:
         described[name] = path
         model = models[name]
         lines.extend([f"## {path}", "", model.get("description", ""), ""])
-        lines.extend(["| Key | Value | Default |", "|---|---|---|"])
+        lines.extend(["| Key | Value | Default | Read by |", "|---|---|---|---|"])
         inner: list[tuple[str, str]] = []
         for key, field in model["properties"].items():
             default = "required" if key in model.get("required", ()) else _default(_written(field))
-            lines.append(_row(f"`{key}`", _type(field), default))
+            lines.append(_row(f"`{key}`", _type(field), default, reader_of(path.strip("[]"), key)))
             inner += [(member, _path(path, key, field)) for member in _models(field)]
         lines.append("")
         for member, section in inner:

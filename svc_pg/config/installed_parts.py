@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from svc_pg.config import Config
 from svc_pg.config.model import validated
@@ -41,6 +41,22 @@ _INSTALLED: Final[Mapping[str, Any]] = {
     "grants": {"send", "read", "admin"},
 }
 """The fields that an install reads. Those of programs stay out: an egress proxy may have a password."""
+READ_BY_PROGRAMS: Final[Mapping[str, Sequence[str]]] = {
+    "audit": ("retention_days", "reconcile"),
+    "audit.tables": ("title", "retention_days"),
+    "webhooks": ("allow_http", "allow_cidrs", "allow_for_customers", "proxy", "retry", "keep_delivered", "keep_failed"),
+}
+"""The keys of sections that workers, the console and commands read from the file when they start."""
+Reader = Literal["install", "programs", "both"]
+
+
+def reader_of(section: str, key: str) -> Reader:
+    """The reader of a key: ``install``, after which it is a fact of the database, programs when they start, or both."""
+    fields = _INSTALLED.get(section)
+    is_installed = not isinstance(fields, set) or key in fields or (section, key) == ("webhooks", "on_change")
+    if key not in READ_BY_PROGRAMS.get(section, ()):
+        return "install"
+    return "both" if is_installed else "programs"
 
 
 def parts_of(config: Config) -> dict[KeyPath, Any]:

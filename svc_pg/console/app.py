@@ -26,6 +26,7 @@ from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
+from svc_pg.console.host_users import ActorNames, HostUsers, SignInUrl
 from svc_pg.console.offered_products import OfferedProducts
 from svc_pg.console.once import Once
 from svc_pg.console.pages.brand import Brand
@@ -33,6 +34,7 @@ from svc_pg.console.pages.page_sessions import customers, people
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
 from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.pages.site import PATH as PAGES_PATH
 from svc_pg.console.pages.site import Site
 from svc_pg.console.portal_opening import OPEN, PortalOpening
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
@@ -61,6 +63,8 @@ class Console:
     ``settings.database_url`` while its ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of
     ``settings.console_smtp_url``. ``session_of`` finds the session of the application's own user who makes a request,
     or gives None; it is asked about requests without a token of the console, and about pages without its cookie.
+    ``actor_names`` finds the names of actors, which pages show in place of their ids to sessions of no tenant, and
+    ``sign_in_url`` the address at which the application's users sign in; both are by default those of ``session_of``.
     ``audit_log`` is the address of another database: the product ``audit`` then reads the log there, instead of
     ``settings.audit_log_url``, and by default that of the console's own database. A console that ``is_read_only``
     writes nothing, so that its database may be a standby: it makes no sessions, and refuses all changes.
@@ -79,6 +83,8 @@ class Console:
         products: Iterable[Product] = (),
         email_sender: EmailSender | None = None,
         session_of: HostSessionOf | None = None,
+        actor_names: ActorNames | None = None,
+        sign_in_url: SignInUrl | None = None,
         audit_log: str | None = None,
         is_read_only: bool = False,
     ) -> None:
@@ -93,6 +99,7 @@ class Console:
         """The calls that the database does not count, here and in ``webhooks_app``."""
         authenticate = self._counted(with_programs(self._sign_in.authenticate, self._database))
         own = host_of(settings, session_of)
+        self._users = HostUsers.of(settings, session_of, actor_names, sign_in_url)
         host = None if own is None else self.calls.counted(own)
         find = with_host(bearer(authenticate), host)
         self.session_of: SessionOf = find
@@ -114,6 +121,7 @@ class Console:
             repeats=self.repeats,
             allowed_origins=self.allowed_origins,
             title="svc-pg console",
+            pages_path=PAGES_PATH,
             is_read_only=is_read_only,
             offered=self._offered.ids,
         )
@@ -175,6 +183,7 @@ class Console:
             is_secure=is_secure,
             path=PORTAL_PATH,
             brand=Brand.of(settings),
+            tenant_name_of=self._tenant_name,
             is_read_only=self.is_read_only,
         )
         console = Site(
@@ -187,10 +196,15 @@ class Console:
             once_of=once_of,
             is_secure=is_secure,
             log=self._log,
+            users=self._users,
             titles=RecordTitles(tables, is_of_any_schema=self._log is not None and not self._log.has_past),
             is_read_only=self.is_read_only,
         )
         return [portal, console]
+
+    async def _tenant_name(self, tenant: str) -> str | None:
+        async with self._database.connection() as conn:
+            return await self.tenants.name_of(conn, tenant)
 
     def register_product(self, product: Product) -> None:
         """Add a product's routes. Raises ConfigError if its id or one of its routes is taken."""

@@ -60,7 +60,7 @@ class Core:
     """Answers requests, and never raises. Routes below ``console_path`` are open to all; a product's need a session.
 
     If it ``is_read_only``, only GET reaches products. ``still_of`` finds the session of a request whose answer goes on.
-    ``offered`` finds the ids of the products that the database has.
+    ``offered`` finds the ids of the products that the database has. ``pages_path`` is that of pages beside the routes.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Core:
         allowed_origins: frozenset[str],
         title: str,
         console_path: str = "/console",
+        pages_path: str | None = None,
         is_read_only: bool = False,
         offered: Offered | None = None,
     ) -> None:
@@ -85,6 +86,7 @@ class Core:
         self._encoders = CapacityLimiter(_ENCODERS)
         self._allowed_origins = allowed_origins
         self._console_path = console_path
+        self._pages_path = pages_path
         self._is_read_only = is_read_only
         self._console_routes: Router[ConsoleHandler] = Router()
         self._product_routes: Router[ProductEndpoint] = Router()
@@ -228,7 +230,13 @@ class Core:
             return product
         methods = {*self._product_routes.methods(request.segments), *self._console_routes.methods(request.segments)}
         allow = {"Allow": ", ".join(sorted({*methods, "OPTIONS"}))} if methods else {}  # 404, as the specification says
-        raise Problem(404, "not_found", "No route has this method and path.", headers=allow)
+        raise Problem(404, "not_found", f"No route has this method and path. {self._signpost(request)}", headers=allow)
+
+    def _signpost(self, request: ConsoleRequest) -> str:
+        """A sentence that names the addresses which somebody may have looked for."""
+        document = f"{request.base_path}{self._console_path}/openapi.json describes all routes"
+        pages = "" if self._pages_path is None else f"The pages are at {request.base_path}{self._pages_path}; "
+        return f"{pages}{document}."
 
     async def _answered(self, endpoint: ProductEndpoint, request: AuthenticatedRequest) -> ConsoleResponse:
         """Call the handler: of a change after the look at the products, of a read before it, which then waits for one

@@ -14,7 +14,7 @@ from typing import Final
 from svc_pg.database.filters import MAX_VALUES, ListFilter
 from svc_pg.formats.unseen import marked
 from svc_pg.questions import times
-from svc_pg.questions.words import TEXT, Vocabulary, takes_several, written_key
+from svc_pg.questions.words import SINCE, TEXT, UNTIL, Vocabulary, takes_several, written_key
 
 MOST_CHARACTERS: Final = 2000
 MOST_TERMS: Final = 60
@@ -61,6 +61,17 @@ def read(text: str, words: Vocabulary, *, now: datetime) -> dict[str, list[str]]
             raise QuestionError(f"This list cannot be searched for words. It knows the keys {_known(words)}.")
         _add(found, words.filters[TEXT], [" ".join(spoken)])
     return found
+
+
+def days_of(text: str, words: Vocabulary) -> list[str]:
+    """The words ``today`` and ``yesterday`` by which a question names its times. Raises QuestionError."""
+    said = {
+        value.casefold()
+        for term in terms(text, words)
+        if words.has_times and (term.filter is None or term.filter.option in (SINCE, UNTIL))
+        for value in term.values
+    }
+    return [day for day in times.DAYS if day in said]
 
 
 def check_size(text: str) -> None:

@@ -1,7 +1,7 @@
 """Times in a question: ``today``, ``yesterday``, a date, and a duration before now such as ``1h``. Days are UTC's."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -11,6 +11,8 @@ from svc_pg.questions.words import SINCE, UNTIL
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DURATION: Final = re.compile(r"[0-9][0-9a-z]{1,40}")
 _DAY: Final = timedelta(days=1)
+DAYS: Final = ("today", "yesterday")
+"""The words that stand for another date each day."""
 
 
 def period(word: str, now: datetime) -> dict[str, str] | None:
@@ -30,22 +32,38 @@ def period(word: str, now: datetime) -> dict[str, str] | None:
 
 def point(value: str, now: datetime) -> str:
     """The value of ``since:`` and ``until:`` with the date that ``today`` or ``yesterday`` stand for."""
-    today = now.astimezone(UTC).date()
-    days = {"today": today, "yesterday": today - _DAY}
-    return days[value.casefold()].isoformat() if value.casefold() in days else value
+    return _dates(now).get(value.casefold(), value)
 
 
-def period_word(filters: Mapping[str, Sequence[str]]) -> str | None:
-    """The one word for the times of filters, which ``period`` reads as the same; None if there is none."""
+def words_by_date(words: Collection[str], now: datetime) -> dict[str, str]:
+    """The words of ``DAYS`` that are among ``words``, by the dates that they stand for now."""
+    return {day: word for word, day in _dates(now).items() if word in words}
+
+
+def period_word(filters: Mapping[str, Sequence[str]], days: Mapping[str, str]) -> str | None:
+    """The one word for the times of filters, which ``period`` reads as the same; None if there is none.
+
+    ``days`` are the words of dates that were asked for by a word, as ``words_by_date`` gives them.
+    """
     match filters.get(SINCE, ()), filters.get(UNTIL, ()):
         case [since], [until] if _DATE.fullmatch(since):
             try:
-                return since if _day(date.fromisoformat(since))[UNTIL] == until else None
+                is_day = _day(date.fromisoformat(since))[UNTIL] == until
             except ValueError:
                 return None
+            word = "yesterday" if days.get(since) == "yesterday" else since
+            return word if is_day else None
+        case [since], [] if days.get(since) == "today":
+            return "today"
         case [since], [] if _is_duration(since):
             return since
     return None
+
+
+def _dates(now: datetime) -> dict[str, str]:
+    """The dates of the words of ``DAYS``."""
+    today = now.astimezone(UTC).date()
+    return dict(zip(DAYS, (today.isoformat(), (today - _DAY).isoformat()), strict=True))
 
 
 def _day(day: date) -> dict[str, str]:
@@ -67,4 +85,4 @@ def _is_duration(word: str) -> bool:
 
 def is_period(word: str) -> bool:
     """True if the word is a time, or a date that there is not."""
-    return word.casefold() in ("today", "yesterday") or _DATE.fullmatch(word) is not None or _is_duration(word)
+    return word.casefold() in DAYS or _DATE.fullmatch(word) is not None or _is_duration(word)

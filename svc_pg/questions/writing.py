@@ -1,6 +1,7 @@
 """Write the filters of a list as a question, which ``reading`` reads as the same filters."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from svc_pg.database.filters import ListFilter
@@ -11,11 +12,16 @@ from svc_pg.questions.words import SINCE, TEXT, UNTIL, Vocabulary, takes_several
 _ESCAPES: Final = str.maketrans({'"': '\\"', "\\": "\\\\"})
 
 
-def written(filters: Mapping[str, Sequence[str]], words: Vocabulary) -> str:
-    """The question of filters, by their names in an address: keys in the order of the list, then times, then words."""
-    period = times.period_word(filters) if words.has_times else None
+def written(
+    filters: Mapping[str, Sequence[str]], words: Vocabulary, days: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The question of filters, by their names in an address: keys in the order of the list, then times, then words.
+
+    Dates that ``days`` has are written as their words.
+    """
+    period = times.period_word(filters, days) if words.has_times else None
     parts = [
-        term_of(wanted, filters[wanted.api])
+        term_of(wanted, _named(wanted, filters[wanted.api], days))
         for wanted in words.filters.values()
         if filters.get(wanted.api)
         and wanted.option != TEXT
@@ -26,6 +32,10 @@ def written(filters: Mapping[str, Sequence[str]], words: Vocabulary) -> str:
     if words.has_words and (texts := filters.get(TEXT)):
         parts.append(_spoken(texts, words))
     return " ".join(parts)
+
+
+def _named(wanted: ListFilter, values: Sequence[str], days: Mapping[str, str]) -> Sequence[str]:
+    return [days.get(value, value) for value in values] if wanted.option in (SINCE, UNTIL) else values
 
 
 def term_of(wanted: ListFilter, values: Sequence[str]) -> str:

@@ -54,6 +54,8 @@ class Reader(Protocol):
     """Reads one database, on a connection that is outside a transaction. Changes nothing."""
 
     default_schema: str
+    has_events: bool
+    """True if changes of its tables can be sent."""
 
     def find(self) -> Found:
         """The tables of the application."""

@@ -72,14 +72,15 @@ def by_name(column: str, *, table: str = "", is_number: bool = False) -> Sensiti
     """The kind that the name of a column tells, in a table of secrets also its name; of a number only those that
     numbers can be.
     """
-    words = _words(column)
+    words = words_of(column)
     found = _in_words(words)
     if found is None and "_".join(words) in _UNNAMED:
-        found = _of_secrets(_words(table))
+        found = _of_secrets(words_of(table))
     return None if is_number and found not in _OF_NUMBERS else found
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case: ``CustomerName`` and ``customer_name`` have the same."""
     return [word.lower() for word in _WORDS.findall(name)]
 
 

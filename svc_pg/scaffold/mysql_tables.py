@@ -22,6 +22,8 @@ def reader_on(conn: Any) -> "MySqlTables":
 class MySqlTables:
     """A ``Reader``."""
 
+    has_events = False
+
     def __init__(self, conn: Any) -> None:
         self.conn = conn
         [(database, version)] = rows(conn, "select database(), version()")

@@ -55,6 +55,7 @@ class PostgresTables:
     """A ``Reader``."""
 
     default_schema = DEFAULT_SCHEMA
+    has_events = True
 
     def __init__(self, conn: Connection[Any]) -> None:
         self.conn = conn

@@ -14,6 +14,8 @@ from svc_pg.errors import SvcError
 from svc_pg.scaffold.candidates import Candidate, Reader, reader_of
 from svc_pg.scaffold.column_names import by_name
 from svc_pg.scaffold.column_values import by_values
+from svc_pg.scaffold.example_event import ExampleEvent, example_event
+from svc_pg.scaffold.personal import personal_columns
 from svc_pg.scaffold.sensitive import Sensitive
 from svc_pg.scaffold.tool_tables import reason_of
 
@@ -22,6 +24,10 @@ SAMPLING_SECONDS: Final = 60
 _KEYLESS: Final = 'no primary key: to record it, name the columns that tell its records apart: key = ["..."]'
 _OUT_OF_TIME: Final = "the time for samples was over"
 _FAILED: Final = "its values could not be read in time, or not without a right"
+_MIGRATIONS_OF_DJANGO: Final = "django_migrations"
+_USER_OF_DJANGO: Final = ("password", "last_login")
+"""The columns of each model of users of Django's, which are based on AbstractBaseUser."""
+_LAST_LOGIN: Final = "Django writes it at each sign-in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +43,15 @@ class RedactedColumn:
 class ProposedTable:
     """A table to audit.
 
-    ``unread`` is the reason why its values were not, or not all, looked at. ``title`` is the column by which the
-    console will name its records; None if only their key does.
+    ``ignore`` are columns whose change alone is none to record, each with the reason. ``personal`` are columns that are
+    not redacted, though they tell who a person is. ``unread`` is the reason why its values were not, or not all, looked
+    at. ``title`` is the column by which the console will name its records; None if only their key does.
     """
 
     name: TableName
     redact: Sequence[RedactedColumn]
+    ignore: Mapping[str, str] = field(default_factory=dict)
+    personal: Sequence[str] = ()
     notes: Sequence[str] = ()
     unread: str | None = None
     title: str | None = None
@@ -50,11 +59,12 @@ class ProposedTable:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The tables to audit in a database, in order, and those left out, each with its reason."""
+    """The tables to audit in a database, in order, and those left out, each with its reason; an event as an example."""
 
     tables: Sequence[ProposedTable]
     left_out: Mapping[TableName, str] = field(default_factory=dict)
     default_schema: str = "public"
+    event: ExampleEvent | None = None
 
     @property
     def unread(self) -> Sequence[ProposedTable]:
@@ -73,8 +83,11 @@ def propose(conn: Any, *, clock: Callable[[], float] = monotonic) -> Proposal:
     if not candidates:
         raise _nothing(left_out)
     end = clock() + SAMPLING_SECONDS
-    tables = [_proposed(reader, each, is_in_time=clock() < end) for each in candidates]
-    return Proposal(tables, left_out, reader.default_schema)
+    is_django = any(name.table == _MIGRATIONS_OF_DJANGO for name in left_out)
+    tables = [_proposed(reader, each, is_in_time=clock() < end, is_django=is_django) for each in candidates]
+    redacted = {(table.name, each.column) for table in tables for each in table.redact}
+    event = example_event(candidates, redacted) if reader.has_events else None
+    return Proposal(tables, left_out, reader.default_schema, event)
 
 
 def unnamed(conn: Any, config: Config) -> Sequence[TableName]:
@@ -127,7 +140,7 @@ def _nothing(left_out: Mapping[TableName, str]) -> SvcError:
     )
 
 
-def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool) -> ProposedTable:
+def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool, is_django: bool) -> ProposedTable:
     sample = reader.sample(candidate) if is_in_time else None
     unread = candidate.unread
     if sample is None:
@@ -147,7 +160,22 @@ def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool) -> Prop
             redact[column] = RedactedColumn(column, kind.redaction, reason)
     _add_computed(candidate, redact)
     title = guessed_title({*candidate.table.columns} - redact.keys(), candidate.table.key)
-    return ProposedTable(candidate.name, list(redact.values()), notes, unread, title)
+    personal = personal_columns({*candidate.table.columns} - redact.keys(), table=candidate.name.table)
+    return ProposedTable(
+        candidate.name,
+        list(redact.values()),
+        _ignored(candidate) if is_django else {},
+        [column for column in candidate.table.columns if column in personal],
+        notes,
+        unread,
+        title,
+    )
+
+
+def _ignored(candidate: Candidate) -> dict[str, str]:
+    """The columns that Django changes by itself, before there is a user who could be the actor."""
+    is_user = {*_USER_OF_DJANGO} <= {*candidate.table.columns}
+    return {_USER_OF_DJANGO[1]: _LAST_LOGIN} if is_user else {}
 
 
 def _decided(named: Sensitive | None, seen: Sensitive | None) -> tuple[Sensitive | None, str]:

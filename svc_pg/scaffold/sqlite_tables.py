@@ -21,6 +21,7 @@ class SqliteTables:
     """A ``Reader``."""
 
     default_schema = SCHEMA
+    has_events = False
 
     def __init__(self, conn: Any) -> None:
         self.conn = conn

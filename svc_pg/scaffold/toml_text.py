@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from svc_pg.config.installed_parts import READ_BY_PROGRAMS
 from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
+from svc_pg.scaffold.example_event import ExampleEvent
 from svc_pg.scaffold.proposal import Proposal, ProposedTable
 
 MANY_TABLES: Final = 100
@@ -15,24 +17,34 @@ _HEAD: Final = """\
 # The tables whose changes svc-pg records. svc-pg install makes the database equal to this file.
 # What redact names never reaches the log: "remove" leaves a value out, "mask" puts a marker in its place, "hash" keeps
 # equal values equal, "last4" keeps the end. The console names records by the column after "title:"; to choose another
-# one, write title = "column" below the name. These are proposals: add what is missing, take away what is not needed.
+# one, write title = "column" below the name. What tells who a person is stays readable, for people who read the log:
+# svc-pg erase takes it out of the entries of a record; or add it to redact. These are proposals: add what is missing,
+# take away what is not needed.
+#
+# A key is a fact of the database: run svc-pg install after a change. Programs read these when they start
+# (docs/configuration.md):
 """
+_EVENT_HEAD: Final = """\
+# An example of an event: webhooks send it to receivers when rows of the table change (docs/change-events.md). Take away
+# the first two characters of each line."""
 
 
 def toml_text(proposal: Proposal) -> str:
     """The file. The same proposal gives the same text."""
     has_patterns = len(proposal.tables) > MANY_TABLES
-    parts = [_HEAD]
+    parts = [_HEAD + "".join(map(_program_keys, READ_BY_PROGRAMS))]
     if has_patterns:
         parts += _patterns(proposal)
     parts += [
         _entry(table, proposal.default_schema)
         for table in proposal.tables
-        if not has_patterns or table.redact or table.notes
+        if not has_patterns or table.redact or table.notes or table.ignore
     ]
     if proposal.left_out and not has_patterns:
         lines = [f"# {_shown(_name(name, proposal))}: {_shown(reason)}" for name, reason in proposal.left_out.items()]
         parts.append("\n".join(["# Left out:", *lines]) + "\n")
+    if proposal.event is not None:
+        parts.append(_event(proposal.event))
     return "\n".join(parts)
 
 
@@ -63,6 +75,9 @@ def _entry(table: ProposedTable, default_schema: str) -> str:
     lines += ["[[audit.tables]]", f"name = {quoted(rule_name(table.name, default_schema))}"]
     if table.title:
         lines[-1] += f"    # title: {_shown(table.title)}"
+    if table.personal:
+        lines.append(f"# personal, and recorded as they are: {', '.join(map(_shown, table.personal))}")
+    lines += [f"ignore = [{quoted(column)}]    # {_shown(reason)}" for column, reason in table.ignore.items()]
     if table.unread and table.redact:
         lines.append(f"# proposed by names: {_shown(table.unread)}")
     if table.redact:
@@ -71,6 +86,30 @@ def _entry(table: ProposedTable, default_schema: str) -> str:
         width = max(len(text) for text, _ in written)
         lines += [f"{text:{width}}    # {_shown(reason)}" for text, reason in written]
     return "\n".join(lines) + "\n"
+
+
+def _program_keys(section: str) -> str:
+    return f"#   {', '.join(READ_BY_PROGRAMS[section])} of {section}\n"
+
+
+def _event(event: ExampleEvent) -> str:
+    """The example of an event, commented out."""
+    values = {column: column for column in event.key} | ({} if event.state is None else {event.state: event.state})
+    payload = ", ".join(f"{_key(name)} = {quoted(column)}" for name, column in values.items())
+    if event.state is not None:
+        payload += f', old_{event.state} = "before.{event.state}"'
+    lines = [
+        f"[webhooks.events.{quoted(event.name)}]",
+        f'description = "{event.noun.capitalize()} {event.name.rpartition(".")[2]}"',
+        "",
+        "[[webhooks.on_change]]",
+        f"table = {quoted(str(event.table))}",
+        f'operation = "{"UPDATE" if event.state else "INSERT"}"',
+        *([f"columns = [{quoted(event.state)}]    # only if it changes"] if event.state else []),
+        f"event = {quoted(event.name)}",
+        f"payload = {{ {payload} }}",
+    ]
+    return "\n".join([_EVENT_HEAD, *(f"# {line}".rstrip() for line in lines)]) + "\n"
 
 
 def _patterns(proposal: Proposal) -> Iterator[str]:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import httpx
 import psycopg
+import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
 from svc_pg.console.tokens import new_connection_token
 from tests.integration.actor.django_shop import skip_unsupported
-from tests.support.commands import environment, forked
+from tests.support.commands import environment, forked, svc_pg
 from tests.support.documents import examples, inline
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
@@ -46,7 +47,13 @@ def console_of_staff() -> str:
     return given.replace("from svc_pg.console import Console", "from svc_pg.console import Console, django_users")
 
 
-def make_project(folder: Path, conninfo: str) -> None:
+def documented_middleware() -> str:
+    """The one that takes addresses as actors."""
+    [middleware] = inline("howto/actors.md", "Django's users", start='"shop.middleware')
+    return middleware
+
+
+def make_project(folder: Path, conninfo: str, middleware: str | None = None) -> None:
     """Start a project, and add what the pages show; everything else stays as Django makes it."""
     run = [sys.executable, "-m", "django", "startproject", "shop", str(folder)]
     subprocess.run(run, check=True, capture_output=True, env=environment())
@@ -56,13 +63,12 @@ def make_project(folder: Path, conninfo: str) -> None:
     with (folder / "shop" / "settings.py").open("a", encoding="utf-8") as settings:
         settings.write(f"\nDATABASES = {{'default': {place!r}}}\n")
         settings.write("INSTALLED_APPS += ['svc_pg.integrations.django', 'customers']\n")
-        [middleware] = inline("howto/actors.md", "Django's users", start='"shop.middleware')
-        settings.write(f"MIDDLEWARE += [{middleware}]\nSVC_CONFIG = 'svc-pg.toml'\n")
+        settings.write(f"MIDDLEWARE += [{middleware or documented_middleware()}]\nSVC_CONFIG = 'svc-pg.toml'\n")
     with (folder / "shop" / "asgi.py").open("a", encoding="utf-8") as asgi:
         asgi.write(console_of_staff())
-    [middleware] = examples("howto/actors.md", "Django's users")
-    assert middleware.startswith("# shop/middleware.py\n")
-    (folder / "shop" / "middleware.py").write_text(middleware, encoding="utf-8")
+    [of_address] = examples("howto/actors.md", "Django's users")
+    assert of_address.startswith("# shop/middleware.py\n")
+    (folder / "shop" / "middleware.py").write_text(of_address, encoding="utf-8")
     [admin] = examples("applications.md", "The admin of Django")
     customers = folder / "customers"
     customers.mkdir()
@@ -75,6 +81,13 @@ def make_project(folder: Path, conninfo: str) -> None:
 def manage(folder: Path, *arguments: str, **variables: str) -> None:
     done = forked("", ["manage.py", *arguments], MODULES, folder=folder, variables=variables)
     assert done.returncode == 0, done.stderr
+
+
+def make_database(folder: Path) -> None:
+    """The tables, and the superuser mara."""
+    manage(folder, "migrate", "--run-syncdb", "--verbosity=0")
+    named = {"DJANGO_SUPERUSER_USERNAME": "mara", "DJANGO_SUPERUSER_EMAIL": EMAIL, "DJANGO_SUPERUSER_PASSWORD": "x"}
+    manage(folder, "createsuperuser", "--noinput", **named)
 
 
 @contextmanager
@@ -103,11 +116,11 @@ def served(folder: Path, conninfo: str) -> Iterator[httpx.Client]:
             process.wait()
 
 
-def post(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
-    """Send the form of a page as a browser does."""
-    token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', client.get(path).text)[0]
+def post(client: httpx.Client, path: str, *, at: str | None = None, **fields: str) -> httpx.Response:
+    """Send the form of a page, or of the page ``at`` another address, as a browser does."""
+    token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', client.get(at or path).text)[0]
     answer = client.post(path, data={"csrfmiddlewaretoken": token, **fields}, headers={"Referer": str(client.base_url)})
-    assert answer.status_code == 302, answer.text
+    assert answer.is_redirect or at, answer.text
     return answer
 
 
@@ -116,9 +129,7 @@ def test_the_admin_shows_who_changed_what_by_address_and_the_console_lets_its_us
 ) -> None:
     skip_unsupported(empty_database)
     make_project(tmp_path, empty_database)
-    manage(tmp_path, "migrate", "--run-syncdb", "--verbosity=0")
-    named = {"DJANGO_SUPERUSER_USERNAME": "mara", "DJANGO_SUPERUSER_EMAIL": EMAIL, "DJANGO_SUPERUSER_PASSWORD": "x"}
-    manage(tmp_path, "createsuperuser", "--noinput", **named)
+    make_database(tmp_path)
     with psycopg.connect(empty_database) as conn:
         conn.execute("insert into customer (email) values ('a@exmaple.com')")
     with served(tmp_path, empty_database) as client:
@@ -132,3 +143,39 @@ def test_the_admin_shows_who_changed_what_by_address_and_the_console_lets_its_us
         assert EMAIL in client.get("/admin/svc_pg/entry/").text
         found = client.get("/.well-known/svc/account/session").json()
         assert (found["email"], found["permissions"]) == (EMAIL, ["read", "write", "admin"])
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_signing_in_is_not_refused_if_each_change_needs_an_actor_and_is_that_of_the_user(
+    empty_database: str, tmp_path: Path, *, is_recorded: bool
+) -> None:
+    """Also if ``last_login`` is recorded, which init proposes to ignore: Django sets it before the next request."""
+    skip_unsupported(empty_database)
+    middleware = documented_middleware() if is_recorded else '"svc_pg.integrations.django.actor_middleware"'
+    make_project(tmp_path, empty_database, middleware)
+    make_database(tmp_path)
+    file = tmp_path / "svc-pg.toml"
+    file.unlink()
+    done = svc_pg("init", "--yes", folder=tmp_path, variables={"DATABASE_URL": empty_database})
+    assert done.returncode == 0, done.stderr
+    proposed = file.read_text(encoding="utf-8")
+    ignored = 'ignore = ["last_login"]    # Django writes it at each sign-in\n'
+    assert proposed.count(ignored) == 1
+    chosen = proposed.replace(ignored, "") if is_recorded else proposed
+    file.write_text(f'[audit]\nunattributed = "refuse"\n\n{chosen}', encoding="utf-8")
+    done = svc_pg("install", folder=tmp_path, variables={"DATABASE_URL": empty_database})
+    assert done.returncode == 0, done.stderr
+    with served(tmp_path, empty_database) as client:
+        post(client, "/admin/login/", username="mara", password="x")
+        post(client, "/admin/customers/customer/add/", email="a@example.com")
+        post(client, "/admin/logout/", at="/admin/customers/customer/")
+        post(client, "/admin/login/", username="mara", password="x")
+        page = client.get("/.well-known/svc/ui/audit").text
+    with psycopg.connect(empty_database) as conn:
+        found = conn.execute("select table_name, operation::text, actor_id from svc.audit_logs order by id").fetchall()
+    who = EMAIL if is_recorded else "1"
+    at_sign_in = [("public.auth_user", "UPDATE", who)] if is_recorded else []
+    assert found == [*at_sign_in, ("public.customer", "INSERT", who), *at_sign_in]
+    assert is_recorded or "<bdi>mara (1)</bdi>" in page
+    status = svc_pg("status", folder=tmp_path, variables={"DATABASE_URL": empty_database})
+    assert "without an actor" not in status.stdout + status.stderr

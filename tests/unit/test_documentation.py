@@ -74,7 +74,7 @@ def test_the_generated_references_have_every_command_and_option_and_every_key() 
     keys = generated.configuration()
     assert "## [[audit.tables.enrich]]" in keys
     assert '## [webhooks.events."NAME"]' in keys
-    assert '| `level` | `"row"`, `"statement"` | `row` |' in keys
+    assert '| `level` | `"row"`, `"statement"` | `row` | install |' in keys
 
 
 def test_the_operations_of_the_api_stand_on_their_page() -> None:

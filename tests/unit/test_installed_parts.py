@@ -9,10 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from svc_pg import Config
-from svc_pg.config import AuditedTable, EventDefinition, OnChange
-from svc_pg.config.installed_parts import Difference, config_of, document_of, json_of, parts_in, parts_of
+from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, OnChange, WebhooksConfig
+from svc_pg.config.installed_parts import (
+    READ_BY_PROGRAMS,
+    Difference,
+    config_of,
+    document_of,
+    json_of,
+    parts_in,
+    parts_of,
+    reader_of,
+)
 from svc_pg.errors import ConfigError
 from svc_pg.schema.configuration_change import ConfigurationChange
 from svc_pg.schema.export.migration_texts import alembic_text, django_text
@@ -223,3 +233,29 @@ def test_a_program_on_another_database_loads_no_psycopg() -> None:
     program = "import sys, svc_pg.schema; print('psycopg' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_each_key_has_its_reader(everything: Config) -> None:
+    models: dict[str, type[BaseModel]] = {
+        "audit": AuditConfig,
+        "audit.tables": AuditedTable,
+        "webhooks": WebhooksConfig,
+    }
+    keys = {
+        section: [field.alias or name for name, field in model.model_fields.items()]
+        for section, model in models.items()
+    }
+    assert {name: {*named} - {*keys[name]} for name, named in READ_BY_PROGRAMS.items()} == {
+        name: set() for name in models
+    }
+    found = {(section, key): reader_of(section, key) for section in models for key in keys[section]}
+    assert [path for path, reader in found.items() if reader == "programs"] == [
+        ("audit", "reconcile"),
+        *(("webhooks", key) for key in ("allow_http", "allow_cidrs", "allow_for_customers", "proxy")),
+        *(("webhooks", key) for key in ("keep_delivered", "keep_failed")),
+    ]
+    given, kept = everything.webhooks, config_of(parts_of(everything), source="the parts").webhooks
+    lost = {key for key in WebhooksConfig.model_fields if getattr(kept, key) != getattr(given, key)}
+    assert lost == {"allow_http", "proxy", "keep_failed"}, "what programs alone read is in no revision"
+    assert {reader_of("webhooks", key) for key in lost} == {"programs"}
+    assert [reader_of("audit.tables.enrich", "when"), reader_of("", "products")] == ["install", "install"]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from svc_pg import Config
 from svc_pg.capture.patterns import resolve
 from svc_pg.database.table_names import TableName
+from svc_pg.scaffold.example_event import ExampleEvent
 from svc_pg.scaffold.proposal import Proposal, ProposedTable, RedactedColumn
 from svc_pg.scaffold.toml_text import MANY_TABLES, toml_text
 
@@ -31,9 +32,10 @@ def loaded(text: str) -> Config:
 def proposal_of(names: list[TableName], left_out: list[TableName], columns: list[str]) -> Proposal:
     redact = [RedactedColumn(column, "hash", f"named like {column}") for column in columns]
     title = columns[0] if columns else None
-    return Proposal(
-        [ProposedTable(name, redact, columns, title=title) for name in names], dict.fromkeys(left_out, "a\nreason = 1")
-    )
+    ignore = dict.fromkeys(columns[:1], "a\nreason = 1")
+    tables = [ProposedTable(name, redact, ignore, columns, columns, title=title) for name in names]
+    event = ExampleEvent(names[0], "order", columns or ["id"], "status")
+    return Proposal(tables, dict.fromkeys(left_out, "a\nreason = 1"), event=event)
 
 
 @given(st.lists(st.tuples(HOSTILE, HOSTILE), min_size=2, max_size=5, unique=True), st.lists(HOSTILE, unique=True))
@@ -63,17 +65,52 @@ def test_a_proposal_reads_as_a_person_would_write_it() -> None:
     mail = RedactedColumn("e mail", "hash", "named like a mail address")
     tables = [
         ProposedTable(TableName("public", "customer"), [card, mail], title="name"),
-        ProposedTable(TableName("public", "item"), []),
+        ProposedTable(
+            TableName("public", "item"),
+            [],
+            {"last_login": "Django writes it at each sign-in"},
+            ["first_name", "last_name"],
+        ),
     ]
-    text = toml_text(Proposal(tables, {TableName("public", "alembic_version"): "Alembic's own"}))
+    event = ExampleEvent(TableName("public", "orders"), "order", ["id"])
+    text = toml_text(Proposal(tables, {TableName("public", "alembic_version"): "Alembic's own"}, event=event))
     assert text.partition("\n\n")[2] == (
         '[[audit.tables]]\nname = "public.customer"    # title: name\n\n[audit.tables.redact]\n'
         'card = "last4"       # values look like payment cards\n'
         '"e mail" = "hash"    # named like a mail address\n\n'
-        '[[audit.tables]]\nname = "public.item"\n\n'
-        "# Left out:\n# public.alembic_version: Alembic's own\n"
+        '[[audit.tables]]\nname = "public.item"\n'
+        "# personal, and recorded as they are: first_name, last_name\n"
+        'ignore = ["last_login"]    # Django writes it at each sign-in\n\n'
+        "# Left out:\n# public.alembic_version: Alembic's own\n\n"
+        "# An example of an event: webhooks send it to receivers when rows of the table change (docs/change-events.md)."
+        " Take away\n# the first two characters of each line.\n"
+        '# [webhooks.events."order.created"]\n# description = "Order created"\n#\n# [[webhooks.on_change]]\n'
+        '# table = "public.orders"\n# operation = "INSERT"\n# event = "order.created"\n# payload = { id = "id" }\n'
     )
-    assert tomllib.loads(text)["audit"]["tables"][1] == {"name": "public.item"}
+    assert tomllib.loads(text)["audit"]["tables"][1] == {"name": "public.item", "ignore": ["last_login"]}
+
+
+def test_the_head_names_the_keys_that_no_install_needs() -> None:
+    head = toml_text(Proposal([])).partition("\n\n")[0]
+    assert "#   retention_days, reconcile of audit\n" in head
+    assert "keep_delivered, keep_failed of webhooks" in head
+    assert [line for line in head.splitlines() if len(line) > 120] == []
+
+
+@given(
+    st.tuples(HOSTILE, HOSTILE), st.lists(HOSTILE, min_size=1, max_size=3, unique=True), st.none() | st.just("state")
+)
+def test_the_example_of_an_event_is_a_configuration_without_its_comment_signs(
+    name: tuple[str, str], key: list[str], state: str | None
+) -> None:
+    text = toml_text(Proposal([], event=ExampleEvent(TableName(*name), "order", key, state)))
+    assert loaded(text) == Config()
+    example = text.partition("each line.\n")[2]
+    config = loaded("\n".join(line.removeprefix("# ").removeprefix("#") for line in example.splitlines()))
+    [rule] = config.webhooks.change_events
+    assert TableName.parse(rule.table) == TableName(*name)
+    assert rule.columns == (None if state is None else [state])
+    assert [*config.webhooks.events] == [rule.event]
 
 
 def test_elsewhere_the_default_schema_is_not_written() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from svc_pg.scaffold.column_names import by_name
 from svc_pg.scaffold.column_values import by_values
+from svc_pg.scaffold.personal import is_personal, personal_columns
 from svc_pg.scaffold.sensitive import Sensitive
 
 
@@ -135,3 +136,30 @@ def test_a_few_numbers_with_a_check_digit_are_no_cards() -> None:
     assert by_values(["4111111111111111"] * 5, is_number=True) is None
     cards = ["4111111111111111", "5500000000000004", "4012888888881881"]
     assert by_values(cards, is_number=True) is Sensitive.card
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("orders", ["customer_name", "CustomerName", "billing_address", "shipping_address_line1", "contactName"]),
+        ("auth_user", ["first_name", "last_name"]),
+        ("employee", ["FirstName", "LastName", "BirthDate", "name", "address", "nickname", "date_of_birth"]),
+        ("customers", ["name", "full_name", "street", "address"]),
+        ("policies", ["policy_holder_name", "insured_name", "dob"]),
+    ],
+)
+def test_a_column_that_tells_who_a_person_is_is_personal(table: str, columns: list[str]) -> None:
+    assert personal_columns(columns, table=table) == columns
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        *(("products", name) for name in ("name", "product_name", "brand_name", "address", "ip_address", "")),
+        *(("orders", name) for name in ("name", "customer_id", "file_name", "table_name", "mail_address", "last_seen")),
+        *(("server", name) for name in ("hostname", "bind_address", "domain_name", "column_names", "first", "_")),
+        *(("user_settings", name) for name in ("name", "value", "username_field", "named", "renames")),
+    ],
+)
+def test_a_name_of_a_thing_is_not_personal(table: str, column: str) -> None:
+    assert not is_personal(column, table=table)

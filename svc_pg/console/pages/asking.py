@@ -8,7 +8,8 @@ from svc_pg.console.pages import calendar
 from svc_pg.console.pages.answers import SeeOther
 from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.console.requests import Problem
-from svc_pg.questions.reading import MOST_CHARACTERS, QuestionError, read
+from svc_pg.questions import times
+from svc_pg.questions.reading import MOST_CHARACTERS, QuestionError, days_of, read
 from svc_pg.questions.words import SINCE, UNTIL, Vocabulary
 from svc_pg.questions.writing import written
 
@@ -16,8 +17,10 @@ QUESTION: Final = "q"
 """The parameter of an address that has a question as text."""
 FROM: Final = "from"
 TO: Final = "to"
-ASKED: Final = (QUESTION, FROM, TO)
-"""The parameters that become filters: a question, and the times that were chosen in a calendar."""
+DAYS: Final = "days"
+"""The parameter with the words of the question for days, so that a view which keeps the question keeps them."""
+ASKED: Final = (QUESTION, FROM, TO, DAYS)
+"""The parameters that become filters, a question and the times that were chosen in a calendar, and its words beside."""
 FROM_START: Final = dict.fromkeys((*PAGES, "around"))
 """The parameters that a changed filter takes out of the address: those of a position in the list."""
 SAID: Final = frozenset({"invalid_parameter", "invalid_value", "database_timeout"})
@@ -41,9 +44,13 @@ class Bar:
 
 
 def bar(request: PageRequest, words: Vocabulary, filters: Filters) -> Bar:
-    """The bar with the question of the address: as it was typed if it was refused, else its ``filters``."""
+    """The bar with the question of the address: as it was typed if it was refused, else its ``filters``.
+
+    A date is written as the word that asked for it, until the day is over.
+    """
     text = request.query.get(QUESTION)
-    shown = written(filters, words) if text is None else text[:MOST_CHARACTERS].replace("\0", "")
+    days = times.words_by_date(request.query.get(DAYS, "").split(","), request.now)
+    shown = written(filters, words, days) if text is None else text[:MOST_CHARACTERS].replace("\0", "")
     others = [(name, value) for name, values in filters.items() if name not in (SINCE, UNTIL) for value in values]
     begins, ends = (
         calendar.field(filters.get(name, ())) if typed is None else typed[: calendar.LONGEST]
@@ -65,19 +72,20 @@ def answered(request: PageRequest, words: Vocabulary, filters: Filters) -> SeeOt
         return None
     try:
         found = read(text, words, now=request.now)
+        days = ",".join(days_of(text, words))
     except QuestionError as error:
         raise Problem(422, "invalid_parameter", str(error), parameter=QUESTION) from error
     for name in found:
         if name in filters:
             detail = f"The address has the filter {name} and the question has it too. Keep one of them."
             raise Problem(422, "invalid_parameter", detail, parameter=name)
-    return SeeOther(request.same_page(**{QUESTION: None}, **FROM_START, **found))
+    return SeeOther(request.same_page(**{QUESTION: None, DAYS: days or None}, **FROM_START, **found))
 
 
 def _of_calendar(request: PageRequest) -> SeeOther:
     """The way to the address with the chosen times in place of others; an empty field is an open end."""
     try:
-        times = calendar.period(request.query.get(FROM, ""), request.query.get(TO, ""))
+        chosen = calendar.period(request.query.get(FROM, ""), request.query.get(TO, ""))
     except ValueError as error:
         raise Problem(422, "invalid_parameter", str(error), parameter=FROM) from error
-    return SeeOther(request.same_page(**{FROM: None, TO: None}, **FROM_START, **times))
+    return SeeOther(request.same_page(**{FROM: None, TO: None, DAYS: None}, **FROM_START, **chosen))

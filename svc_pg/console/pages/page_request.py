@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
+from svc_pg.console.host_users import HostUsers
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.api import Api
@@ -65,6 +66,8 @@ class PageRequest:
     """True if the console refuses all changes."""
     titles: RecordTitles = field(default_factory=RecordTitles)
     """The columns that name the records of a table."""
+    users: HostUsers = field(default_factory=HostUsers)
+    """The users of the application."""
     has_reads: Callable[[str], Awaitable[bool]] = no_reads
     """True of a table whose reads are recorded."""
     nav_items: Sequence[NavItem] = ()
@@ -72,6 +75,8 @@ class PageRequest:
     alarms: Mapping[str, int] = field(default_factory=dict)
     """The number of things that need somebody, by the first segment of the page that has them."""
     session: Session | None = None
+    tenant_name: str | None = None
+    """The name of the session's tenant, if it is known."""
     params: Mapping[str, str] = field(default_factory=dict)
     form: QueryParams = field(default_factory=QueryParams)
     page: str | None = None
@@ -154,6 +159,11 @@ class PageRequest:
     def to(self) -> Addresses:
         """The addresses of pages by their subject."""
         return Addresses(self.url)
+
+    @property
+    def names_actors(self) -> bool:
+        """True if pages show names of actors: to nobody of one tenant, who may know the ids of others alone."""
+        return self.users.actor_names is not None and self.session is not None and self.session.tenant is None
 
     def relative(self, then: datetime) -> str:
         """A time for people, relative to now."""

@@ -52,15 +52,23 @@ def render(template: str, request: PageRequest, values: Mapping[str, object]) ->
     Texts of others stand in elements ``bdi``, whose content gets marks here; or, where no element can, as in a title,
     they come through the filter ``isolated``.
     """
-    made = ENVIRONMENT.get_template(f"{template}.html").render(
-        values,
-        request=request,
-        url=request.url,
-        asset=lambda name: request.url("static", name, query={"v": assets.version(name)}),
-        when=lambda value: _When(value, request.now),
-    )
+    made = ENVIRONMENT.get_template(f"{template}.html").render(values, **_context(request))
     made = _BDI.sub(lambda found: found[1] + marked(found[2]), made)
     return made.encode(errors="replace")  # half of a surrogate pair must not cost the page
+
+
+def lookalike(request: PageRequest) -> str:
+    """The mark beside a name that mixes letters of several scripts."""
+    return ENVIRONMENT.get_template("lookalike.html").render(_context(request))
+
+
+def _context(request: PageRequest) -> dict[str, object]:
+    return {
+        "request": request,
+        "url": request.url,
+        "asset": lambda name: request.url("static", name, query={"v": assets.version(name)}),
+        "when": lambda value: _When(value, request.now),
+    }
 
 
 class _When:

@@ -1,7 +1,7 @@
 """The site: find the page of a request, know who asks, make the page, and show problems as pages."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -18,8 +18,10 @@ from svc_pg.console.audit_log.read_recording import question_of
 from svc_pg.console.compression import accepts_gzip
 from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
+from svc_pg.console.host_users import HostUsers
 from svc_pg.console.offered_products import OfferedProducts
 from svc_pg.console.pages import assets
+from svc_pg.console.pages.actor_names import actors_in, with_names
 from svc_pg.console.pages.alarms import Alarms
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.api import Api
@@ -39,6 +41,7 @@ from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
 from svc_pg.console.sealing import Sealer
 from svc_pg.console.stream_guard import until_ended
+from svc_pg.console.tokens import Session
 
 PATH: Final = "/ui"
 """The path of the pages below the console's prefix."""
@@ -56,6 +59,9 @@ _HEADERS: Final = {
 }
 _RENDERERS: Final = 4  # threads that take turns on the interpreter
 
+TenantNameOf = Callable[[str], Awaitable[str | None]]
+"""Finds the name of a tenant; None if it has none."""
+
 logger = logging.getLogger("svc_pg.console")
 
 
@@ -70,7 +76,8 @@ class Site:
 
     The navigation leads to ``offered`` products. ``session_of`` finds the session of a request, ``once_of`` begins the
     transaction of a form. Without a ``log`` there are no pages of the audit log. If it ``is_read_only``, it has no
-    forms that change something. The ``titles`` name records on its pages.
+    forms that change something. The ``titles`` name records on its pages, the ``users`` of the application actors. With
+    a ``tenant_name_of``, the head has the name of the session's tenant.
     """
 
     def __init__(
@@ -86,8 +93,10 @@ class Site:
         is_secure: bool,
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
+        tenant_name_of: TenantNameOf | None = None,
         log: ConsoleLog | None = None,
         titles: RecordTitles | None = None,
+        users: HostUsers | None = None,
         is_read_only: bool = False,
     ) -> None:
         self._core = core
@@ -99,8 +108,10 @@ class Site:
         self._is_secure = is_secure
         self._path = tuple(path)
         self._brand = brand
+        self._tenant_name_of = tenant_name_of
         self._log = log
         self._titles = titles or RecordTitles()
+        self._users = users or HostUsers()
         self._is_read_only = is_read_only
         self._alarms = Alarms()
         self._headers = _HEADERS if brand is None else _HEADERS | _framed(brand.frame_ancestors)
@@ -144,6 +155,7 @@ class Site:
             has_past=self._log is not None and self._log.has_past,
             is_read_only=self._is_read_only,
             titles=self._titles,
+            users=self._users,
             has_reads=no_reads if self._log is None else self._log.has_reads,
             nav_items=[item for item in self._nav_items if item.product in (None, *offered)],
         )
@@ -182,6 +194,7 @@ class Site:
                 request = replace(request, session=session, api=replace(request.api, session=session))
                 if not found.target.is_stream:
                     await until_sent.enter_async_context(self._turns.of(session.session_id))
+                    request = replace(request, tenant_name=await self._tenant_name(session, http))
             if self._is_read_only and found.target.is_change:
                 request = replace(request, page=None)  # which has no form
                 raise read_only()
@@ -208,6 +221,12 @@ class Site:
             _log(problem, http)
             return await self._encoded(problem_page(problem, request), request)
 
+    async def _tenant_name(self, session: Session, http: ConsoleRequest) -> str | None:
+        """The name of the session's tenant, for the head of a page."""
+        if self._tenant_name_of is None or session.tenant is None or http.method != "GET":
+            return None
+        return await self._tenant_name_of(session.tenant)
+
     async def _viewed(self, request: PageRequest, page: PageRoute) -> Answer:
         """The answer of a page, when it is recorded which records it shows."""
         if self._log is None or request.session is None:
@@ -224,6 +243,8 @@ class Site:
         match answer:
             case Html():
                 content = await run_sync(render, answer.template, request, answer.values, limiter=self._renderers)
+                if request.names_actors:
+                    content = with_names(content, await self._users.names_of(actors_in(content)), request)
                 headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
                 status = answer.status
                 if request.refusal is not None and status == HTTPStatus.OK:

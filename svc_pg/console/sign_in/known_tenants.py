@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from psycopg import AsyncConnection, Connection, DataError
+from psycopg import AsyncConnection, Connection, DataError, Error
 from psycopg.rows import scalar_row
 
 from svc_pg.console.requests import Problem, explained
-from svc_pg.console.sign_in.tenant_table import Tenants, TenantTable
+from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants, TenantTable
 from svc_pg.database.query import Query, afetch, fetch, fetch_one, scalar
 from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import refuse_tenant
@@ -51,6 +51,14 @@ class KnownTenants:
     def are_in(self, table: TenantTable) -> None:
         """From now on, tenants are the rows of this table."""
         self._tenants, self._name = Tenants(table), table.name
+
+    async def name_of(self, conn: AsyncConnection[Any], tenant: str) -> str | None:
+        """The name of the tenant; None if it has none, or the table cannot be read."""
+        try:
+            found = await (self._tenants or Tenants(SVC_TENANTS)).called_by_id(conn, tenant)
+        except Error:  # without a right to the application's table, for example
+            return None
+        return next((each.name for each in found), None)
 
     async def refuse_unknown(self, conn: AsyncConnection[Any], tenant: str) -> None:
         """Raise Problem 404 if the tenant is unknown; else nobody removes it before the end of the transaction.

@@ -135,14 +135,15 @@ class Tenants:
 
         Beside them the number of those looked at for letters: up to ``MOST_LOOKED_AT``.
         """
-        exact = await self._called_by_id(conn, text)
+        exact = await self.called_by_id(conn, text)
         cursor = conn.cursor(row_factory=tuple_row)
         await cursor.execute(self._text(_LOOKED_THROUGH), (MOST_LOOKED_AT, text, shown))
         rows = await cursor.fetchall()
         named = sorted((Tenant(*row[1:]) for row in rows if row[1] is not None), key=lambda each: (each.name, each.id))
         return [*exact, *(each for each in named if each not in exact)][:shown], rows[0][0]
 
-    async def _called_by_id(self, conn: AsyncConnection[Any], text: str) -> Sequence[Tenant]:
+    async def called_by_id(self, conn: AsyncConnection[Any], text: str) -> Sequence[Tenant]:
+        """The tenant with this id if it has a name, also of a text that no id can be."""
         try:
             async with conn.transaction():
                 found = await self.find(conn, text)

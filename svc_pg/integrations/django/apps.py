@@ -1,5 +1,7 @@
 """The Django application ``svc_pg``. It has no migrations: ``svc-pg install`` makes the tables that it reads."""
 
+from collections.abc import Collection, Mapping
+
 from django.apps import AppConfig
 
 
@@ -20,3 +22,9 @@ class SvcPgConfig(AppConfig):
 
         migrating.connect(self)
         connection_created.connect(watch_connection, dispatch_uid="svc_pg.unwatched")
+
+    def names_of(self, actors: Collection[str]) -> Mapping[str, str]:
+        """The names of actors, for the console's pages beside this project."""
+        from svc_pg.integrations.django import records
+
+        return records.names_of(actors)

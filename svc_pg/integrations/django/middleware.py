@@ -2,8 +2,9 @@
 
 Add ``"svc_pg.integrations.django.actor_middleware"`` to MIDDLEWARE, below AuthenticationMiddleware: the actor is the
 primary key of the authenticated ``request.user``, else the one that ``SVC_ACTOR_EXTRACTOR`` (an extractor or its dotted
-path) finds. ``SVC_ACTOR_RECORDS_REQUEST = True`` adds ``request_id`` and ``ip`` to the context. Processes without
-requests call ``audit_connections()`` in an AppConfig's ``ready`` and use ``audit.acting``.
+path) finds; a user who signs in is the actor from then on. ``SVC_ACTOR_RECORDS_REQUEST = True`` adds ``request_id`` and
+``ip`` to the context. Processes without requests call ``audit_connections()`` in an AppConfig's ``ready`` and use
+``audit.acting``.
 
 Works with ATOMIC_REQUESTS, ``atomic()`` and its savepoints. On PostgreSQL in autocommit, Django's default, a statement
 and its actor are sent together, as one implicit transaction in one round trip; ``iterator()`` gets a transaction block.
@@ -26,6 +27,7 @@ from psycopg import ServerCursor
 
 from svc_pg.audit.context import Actor, acting_as, current_actor
 from svc_pg.integrations import mysql, psycopg, sqlite
+from svc_pg.integrations.django.signing_in import follow_sign_ins, name_at_sign_in
 from svc_pg.integrations.extractors import (
     ACTOR_VARIABLE,
     Extractor,
@@ -42,6 +44,7 @@ from svc_pg.integrations.extractors import (
 def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Run each request, with the streaming of its response, as the actor that it comes from."""
     audit_connections()
+    follow_sign_ins()
     extractor = getattr(settings, "SVC_ACTOR_EXTRACTOR", None)
     if isinstance(extractor, str):
         extractor = import_string(extractor)
@@ -52,16 +55,18 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
             found = await sync_to_async(_find)(request, extractor)
             if isawaitable(found):
                 found = await found
-            actor = to_actor(found, context_of(request))
-            with acting_as(actor):
-                return streamed(await get_response(request), actor)
+            context = context_of(request)
+            with acting_as(to_actor(found, context)):
+                name_at_sign_in(request, lambda user: to_actor(str(user.pk), context))
+                return streamed(await get_response(request))
 
         return handle_async
 
     def handle(request: HttpRequest) -> HttpResponseBase:
-        actor = to_actor(_find(request, extractor), context_of(request))
-        with acting_as(actor):
-            return streamed(get_response(request), actor)
+        context = context_of(request)
+        with acting_as(to_actor(_find(request, extractor), context)):
+            name_at_sign_in(request, lambda user: to_actor(str(user.pk), context))
+            return streamed(get_response(request))
 
     return handle
 
@@ -119,8 +124,9 @@ def context_of(request: HttpRequest) -> dict[str, object] | None:
     return request_context(environ_headers(request.META), request.META.get("REMOTE_ADDR"))
 
 
-def streamed(response: HttpResponseBase, actor: Actor | None) -> HttpResponseBase:
-    """The response, with its parts produced as the actor."""
+def streamed(response: HttpResponseBase) -> HttpResponseBase:
+    """The response, with its parts produced as the actor of this block."""
+    actor = current_actor()
     if isinstance(response, StreamingHttpResponse) and not isinstance(response, FileResponse):
         parts: Any = response.streaming_content
         response.streaming_content = _parts_async(parts, actor) if response.is_async else _parts(parts, actor)

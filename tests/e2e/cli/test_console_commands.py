@@ -165,6 +165,8 @@ def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path
     with serving(db, tmp_path) as (server, url):
         base_url = f"{url}/.well-known/svc"
         assert httpx.get(f"{base_url}/console/health").json() == {"status": "ok"}
+        for path in ("/", "/.well-known/svc"):
+            assert httpx.get(f"{url}{path}").headers["location"] == "/.well-known/svc/ui", "where people look first"
         init = httpx.post(f"{base_url}/console/session/init", json={})
         assert init.status_code == 200
         bearer = {"Authorization": f"Bearer {init.json()['sessionToken']}"}
@@ -217,6 +219,8 @@ def test_a_variable_too_names_the_address_of_serve(db: str, tmp_path: Path) -> N
     }
     done = svc_pg("serve", "--database-url", db, folder=tmp_path, variables=variables)
     assert (done.returncode, "cannot listen on 192.0.2.1" in done.stderr) == (1, True)
+    done = svc_pg("serve", "--database-url", db, folder=tmp_path, variables=variables | {"SVC_SERVE_PORT": "70000"})
+    assert (done.returncode, "SVC_SERVE_PORT" in done.stderr) == (2, True)
     done = svc_pg("serve", "--host", "", "--database-url", db, folder=tmp_path, variables=variables)
     assert (done.returncode, "the address to listen on is empty" in done.stderr) == (1, True)
 
@@ -358,6 +362,12 @@ def test_portal_link_prints_a_link_of_a_tenant(run: Run, db: str) -> None:
     assert local.stdout.startswith("http://127.0.0.1:8000/.well-known/svc/ui/portal/enter?token=")
     assert "A link to 127.0.0.1 opens on this machine alone. Set SVC_CONSOLE_PUBLIC_URL" in local.stderr
     assert local.stderr.endswith(" Or pass --url.\n")
+    assert "note: 8000 is a guess" in local.stderr
+    served = run("webhooks", "portal-link", "--tenant", "acme", SVC_SERVE_PORT="8001", SVC_SERVE_HOST="::1")
+    assert served.stdout.startswith("http://[::1]:8001/.well-known/svc/ui/portal/enter?token=")
+    assert "guess" not in served.stderr
+    wrong = run("webhooks", "portal-link", "--tenant", "acme", SVC_SERVE_PORT="80x")
+    assert (wrong.returncode, "'80x' is no port" in wrong.stderr) == (2, True)
     unknown = run("webhooks", "portal-link", "--tenant", "acmee")
     assert (unknown.returncode, "no tenant has the id acmee" in unknown.stderr) == (1, True)
     assert run("console", "token", "add", "of-acmee", "--tenant", "acmee").returncode == 1

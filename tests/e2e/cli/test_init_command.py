@@ -294,3 +294,26 @@ def test_no_database_and_a_broken_configuration_are_errors(shop: Shop) -> None:
     shop.file.unlink()
     shop.file.symlink_to("nowhere")
     assert shop.run("init", "--yes").stderr.startswith("error: svc-pg.toml: cannot be read")
+
+
+def test_the_example_of_an_event_is_installed_without_its_comment_signs(
+    shop: Shop, conn: psycopg.Connection[Any]
+) -> None:
+    conn.execute(
+        "create table order_items (id int primary key);"
+        " create table shop_orders (id int generated always as identity primary key, customer_name text, status text);"
+        " create table invoices (id int primary key)"
+    )
+    assert shop.run("init", "--yes").returncode == 0
+    text = shop.file.read_text(encoding="utf-8")
+    assert "# personal, and recorded as they are: customer_name\n" in text
+    proposed, mark, example = text.partition("each line.\n")
+    assert mark
+    lines = [line[2:] for line in example.splitlines()]
+    shop.file.write_text("\n".join([proposed + mark, *lines]), encoding="utf-8")
+    done = shop.run("install")
+    assert done.returncode == 0, done.stderr
+    conn.execute("insert into shop_orders (customer_name, status) values ('Ann', 'open')")
+    conn.execute("update shop_orders set status = 'paid'")
+    [(name, payload)] = conn.execute("select event_name, payload from svc.webhook_messages").fetchall()
+    assert (name, payload) == ("order.changed", {"id": 1, "status": "paid", "old_status": "open"})

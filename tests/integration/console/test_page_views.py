@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -295,3 +296,20 @@ def test_the_page_of_views_finds_by_list_and_name(reader: Browser) -> None:
     assert "No view matches" in reader.get("/views?text=nothing").text
     assert reader.get("/views?of=tenants").status_code == 422
     assert "view" in reader.get("/search/suggestions?q=Of+mess").text
+
+
+@pytest.mark.parametrize("question", ["actor:mara yesterday", "since:yesterday", "today"])
+def test_a_view_of_the_bars_question_keeps_the_word_for_a_day(reader: Browser, installed: str, question: str) -> None:
+    """So opening it tomorrow asks for the day of tomorrow."""
+    while True:  # once more if midnight passes meanwhile
+        today = datetime.now(UTC).date()
+        asked = reader.get(f"/audit?q={quote(question)}")
+        if datetime.now(UTC).date() == today:
+            break
+    since = today if question == "today" else today - timedelta(days=1)
+    assert parse_qs(urlsplit(str(asked.url)).query)["since"] == [since.isoformat()]
+    assert in_bar(asked) == question
+    keep(reader, "audit", "Mine", in_bar(asked))
+    assert kept(installed)[0][3] == question
+    moved = str(asked.url).partition("/ui")[2].replace(since.isoformat(), "2026-01-05")
+    assert "2026-01-05" in in_bar(reader.get(moved)), "an address means the same on every day"

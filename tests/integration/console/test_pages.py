@@ -1,5 +1,6 @@
 """The frame of all pages: policy, static files, problems as pages, prefixes, navigation."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -125,7 +126,12 @@ def test_the_address_of_the_console_leads_browsers_to_the_pages(client: httpx.Cl
     page = client.get("/", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.headers["content-security-policy"]) == (303, POLICY)
     assert page.headers["location"].startswith(f"{BASE}/")
-    assert client.get("/", headers={"Accept": "*/*"}).headers["content-type"] == "application/problem+json"
+    for path in ("/", "/console", "/audit/", "/webhooks"):
+        answer = client.get(path, headers={"Accept": "*/*"})
+        assert answer.headers["content-type"] == "application/problem+json", "the specification has no such route"
+        pages, document = re.findall(r"/\.well-known\S+?(?=[;. ] |; | describes)", answer.json()["detail"])
+        assert client.get(pages.removeprefix("/.well-known/svc")).status_code == 303
+        assert client.get(document.removeprefix("/.well-known/svc")).json()["openapi"]
 
 
 async def _failing(_request: PageRequest) -> Answer:

@@ -383,6 +383,20 @@ def test_every_page_that_the_portal_offers_is_within_it_answers_and_names_nobody
     assert len(seen) > 15
 
 
+def test_the_head_of_the_portal_has_the_name_of_the_tenant_if_it_is_known(client: httpx.Client, database: str) -> None:
+    customer = entered(client)
+    assert '<span class="cut" title="acme"><bdi>acme</bdi></span>' in customer.get("home").text
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme <b>& Co'), ('globex', 'Globex')")
+        try:
+            for page in ("home", "endpoints", "nothing"):
+                text = customer.get(page).text
+                assert '<span class="cut" title="acme"><bdi>Acme &lt;b&gt;&amp; Co</bdi></span>' in text
+                assert "Globex" not in text
+        finally:
+            conn.execute("delete from svc.tenants")
+
+
 def test_the_portal_offers_no_views(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute(
@@ -445,7 +459,8 @@ def test_no_address_of_the_portal_or_of_the_console_leads_a_customer_to_another_
         "%2e%2e/sessions",
     ):
         assert customer.get(path).status_code in (303, 404), path
-        assert "globex" not in customer.get(path).text
+        text = re.sub(r'<p class="on-paper s">.*?</p>', "", customer.get(path).text)  # the address that was typed
+        assert "globex" not in text
     # the portal's session is none of the console's, whatever carries it
     for name in ("svc_console", "svc_portal"):
         answer = client.get("/ui/endpoints", headers={"Cookie": f"{name}={token}"})

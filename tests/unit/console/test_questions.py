@@ -1,6 +1,6 @@
 """Questions as text: read as filters, written as text again, and refused in plain words."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
 from svc_pg.database.filters import MAX_VALUES, filters_of
-from svc_pg.questions.reading import MOST_TERMS, QuestionError, read
+from svc_pg.questions import times
+from svc_pg.questions.reading import MOST_TERMS, QuestionError, days_of, read
 from svc_pg.questions.words import Vocabulary, vocabulary
 from svc_pg.questions.writing import written
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
@@ -225,3 +226,29 @@ def test_filters_of_an_address_are_the_same_after_the_text(words: Vocabulary, da
         most = 3 if each.kind == "texts" else 1
         filters[each.api] = data.draw(st.lists(values, min_size=1, max_size=most, unique=True))
     assert read(written(filters, words), words, now=NOW) == filters
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("yesterday", ["yesterday"]),
+        ("actor:mara TODAY", ["today"]),
+        ("since:yesterday until:today", ["today", "yesterday"]),
+        ("2026-11-27", []),
+        ("1h", []),
+        ('actor:today "yesterday" tent', []),
+    ],
+)
+def test_a_word_for_a_day_is_written_as_it_was_asked_until_the_day_is_over(text: str, days: list[str]) -> None:
+    assert days_of(text, WORDS) == days
+    again = written(asked(text), WORDS, times.words_by_date(days, NOW))
+    assert asked(again) == asked(text)
+    assert days_of(again, WORDS) == days or text.startswith("since:"), "two times that are one day are its word"
+    tomorrow = NOW + timedelta(days=1)
+    later = written(asked(text), WORDS, times.words_by_date(days, tomorrow))
+    assert read(later, WORDS, now=tomorrow) == asked(text), "an address means the same tomorrow"
+
+
+def test_a_date_that_was_written_as_one_stays_one() -> None:
+    assert written(asked("2026-11-27"), WORDS) == "2026-11-27"
+    assert written(asked("2026-11-28"), WORDS, times.words_by_date(["today", "yesterday"], NOW)) == "2026-11-28"

@@ -137,6 +137,8 @@ async def _form(request: PageRequest, *, wanted: str, email: str = "", problem: 
         "problem": None if problem is None else _text(problem),
         "is_approving": "auto_approve" in capabilities.auth_methods,
         "over": request.query.get("over", ""),
+        "elsewhere": await request.users.sign_in_address(wanted or request.url()),
+        "is_elsewhere_alone": request.users.is_alone or not capabilities.auth_methods,
     }
     return Html("sign_in", values, 200 if problem is None else problem.status)
 

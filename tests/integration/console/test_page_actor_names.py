@@ -1,0 +1,153 @@
+"""Pages show the names of the application's users in place of their ids, and lead to where these sign in."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from threading import Event
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from svc_pg import Config, audit
+from svc_pg.console import Console, Session, host_users
+from svc_pg.formats.look_alikes import MIXED
+from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, signed_in
+from tests.integration.console.serving import serving_installed, settings
+from tests.integration.console.signing_in import Mailbox, magic_settings
+from tests.support.postgres import new_database
+from tests.support.tables import add_entry
+
+NAMES = {"7": "mara (7)", "8": "\u0430nn (8)", **{f"h{number}": text for number, text in enumerate(HOSTILE)}}
+UNNAMED = '"><b>nobody</b>'
+PAGES = ("/audit", "/audit?view=rows", "/audit/records/crm.contact/7")
+
+
+@pytest.fixture(scope="module")
+def conninfo(postgres: str, template: str) -> Iterator[str]:
+    with new_database(postgres, template=template) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            for actor in (*NAMES, UNNAMED):
+                with conn.transaction(), audit.actor(conn, actor, tenant="acme"):
+                    add_entry(conn, "crm.contact", "UPDATE", record_id="7", before={"a": 1}, after={"a": 2})
+            add_entry(conn, "crm.contact", "UPDATE", record_id="7", before={"a": 1}, after={"a": 2})
+        yield conninfo
+
+
+class Application:
+    """Knows the names of its users, and notes which it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def actor_names(self, actors: Collection[str]) -> Mapping[str, str]:
+        self.asked.append([*actors])
+        return NAMES
+
+    def __call__(self, request: Any) -> Session | None:
+        tenant = request.cookies.get("tenant")
+        ends_at = datetime.now(UTC) + timedelta(minutes=1)
+        return tenant and Session("theirs", "bob@shop.example", ("read",), ends_at, tenant=tenant)
+
+    def sign_in_url(self, back: str) -> str:
+        return f"/login/?next={back}"
+
+
+@contextmanager
+def served(conninfo: str, **options: Any) -> Iterator[httpx.Client]:
+    with serving_installed(Console(settings(database_url=conninfo), config=Config(), **options)) as client:
+        yield client
+
+
+def actors_on(page: httpx.Response) -> set[str]:
+    return {
+        unescape(re.sub("<[^>]*>", "", text)) for text in re.findall(r"<bdi[^>]*>(.*?)</bdi>", page.text, re.DOTALL)
+    }
+
+
+def test_each_page_asks_once_and_shows_the_names_as_texts(conninfo: str) -> None:
+    application = Application()
+    with served(conninfo, session_of=application) as client:
+        reader = signed_in(client, "read")
+        for address in PAGES:
+            application.asked.clear()
+            page = reader.get(address)
+            assert_strict(page.text)
+            assert "data-actor" not in page.text
+            [asked] = application.asked
+            assert {*asked} == {*NAMES, UNNAMED}, address
+            assert "mara (7)" in actors_on(page)
+            assert UNNAMED in actors_on(page), "an actor without a name keeps the id"
+            assert MIXED in page.text, "a name may look like another"
+        page = reader.get("/audit?view=rows&actor=7")
+        assert {"mara (7)"} <= actors_on(page), "filters go by the id"
+        assert "mara%20(7)" not in page.text
+
+
+def test_a_session_of_one_tenant_is_told_no_names(conninfo: str) -> None:
+    application = Application()
+    with served(conninfo, session_of=application) as client:
+        browser = Browser(client)
+        browser.cookies["tenant"] = "acme"
+        page = browser.get("/audit?view=rows")
+        assert page.status_code == 200
+        assert "7" in actors_on(page)
+        assert "mara (7)" not in page.text
+    assert application.asked == []
+
+
+def test_names_that_are_late_broken_or_of_another_kind_leave_the_ids(
+    conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_users, "NAMES_SECONDS", 0.2)
+    ended = Event()
+
+    def late(_actors: Collection[str]) -> Mapping[str, str]:
+        ended.wait(30)
+        return NAMES
+
+    def broken(_actors: Collection[str]) -> Mapping[str, str]:
+        raise RuntimeError
+
+    async def other(_actors: Collection[str]) -> Any:
+        return {"7": None, "8": "  ", UNNAMED: "Nora"}
+
+    try:
+        for names in (late, broken, other):
+            with served(conninfo, actor_names=names) as client:
+                page = signed_in(client, "read").get("/audit?view=rows")
+                assert page.status_code == 200
+                assert {"7", "8"} <= {text.strip() for text in actors_on(page)}
+                assert ("Nora" in page.text) == (names is other)
+    finally:
+        ended.set()
+
+
+def test_no_more_names_are_asked_for_than_the_bound(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_users, "MAX_NAMED", 3)
+    application = Application()
+    with served(conninfo, actor_names=application.actor_names) as client:
+        assert signed_in(client, "read").get("/audit?view=rows").status_code == 200
+    assert [len(asked) for asked in application.asked] == [3]
+
+
+def test_the_page_sign_in_leads_to_where_the_users_of_the_application_sign_in(conninfo: str) -> None:
+    application = Application()
+    both = magic_settings(conninfo, console_allowed_emails={"ann@corp.example": "read"})
+    with serving_installed(Console(both, session_of=application, email_sender=Mailbox())) as client:
+        page = Browser(client).get("/audit?view=rows")
+        assert_strict(page.text)
+        [link] = re.findall(r'href="(/login/[^"]*)"', page.text)
+        assert unescape(link) == "/login/?next=/.well-known/svc/ui/audit?view=rows"
+        assert 'name="email"' in page.text, "the settings let somebody sign in here too"
+        away = Browser(client).get("/sign-in?next=https://evil.example/")
+        assert re.findall(r'href="(/login/[^"]*)"', away.text) == ["/login/?next=/.well-known/svc/ui"]
+    for alone, sender in ((magic_settings(conninfo, console_allowed_emails={}), Mailbox()), (both, None)):
+        with serving_installed(Console(alone, session_of=application, email_sender=sender)) as client:
+            page = Browser(client).get("/audit")
+        assert ("Sign in to the application" in page.text, 'name="email"' in page.text) == (True, False)
+    with served(conninfo, sign_in_url=lambda _back: "javascript:alert(1)") as client:
+        assert "Sign in to the application" not in Browser(client).get("/audit").text
