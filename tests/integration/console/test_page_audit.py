@@ -156,7 +156,7 @@ def test_pages_lead_on_and_back_and_a_search_goes_stretch_by_stretch(
     first = reader.get(newer)
     assert [link for link in links(first) if "before=" in link] == []
     found = reader.get("/audit?text=phone&view=rows")
-    assert "Created note</bdi></a>" in found.text
+    assert "<bdi>note</bdi> <bdi>asked by phone</bdi></a>" in found.text
     assert "Email changed</bdi></a>" not in found.text
     monkeypatch.setattr("svc_pg.audit.read.search.MAX_ENTRIES", 2)
     assert "Nothing found up to here" in reader.get("/audit?text=phone&view=rows").text

@@ -14,7 +14,7 @@ from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
 from svc_pg.console.pages.asking import FROM_START
-from svc_pg.console.pages.audit import changes, record_names, related, selection
+from svc_pg.console.pages.audit import changes, record_names, related, selection, sentences
 from svc_pg.console.pages.audit.histogram import Histogram, histogram
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
@@ -74,6 +74,7 @@ async def log_page(request: PageRequest) -> Answer:
         "of_actors": shown.of_actors,
         "deliveries": shown.deliveries,
         "names": record_names,
+        "sentences": sentences,
         "facets": facets,
         "by_time": by_time,
         "most_counted": MAX_ENTRIES,
@@ -110,7 +111,7 @@ def _has_rows(request: PageRequest, position: Mapping[str, str]) -> bool:
 
 
 async def _rows(request: PageRequest, query: Query) -> _Shown:
-    wanted = {"limit": str(ROWS), "fields": changes.LIST, **query}
+    wanted = {"limit": str(ROWS), "fields": changes.WITH_VALUES, **query}
     page = await request.api.get(Page[Entry], "audit", "entries", query=wanted)
     return _Shown(page, page.data)
 
