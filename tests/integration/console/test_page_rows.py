@@ -95,13 +95,12 @@ def test_a_row_names_its_record_and_shows_neither_times_nor_what_is_redacted(rea
 
 def test_a_name_stands_wherever_a_record_does(reader: Browser, installed: str) -> None:
     with psycopg.connect(installed) as conn:
-        [(entry, xact)] = conn.execute(
-            "select id::text, xact_id::text from svc.audit_logs where table_name = 'public.product' and operation = 'UPDATE'"
-        ).fetchall()
-        [(other,)] = conn.execute(
-            "select id::text from svc.audit_logs where table_name = 'public.orders' and operation = 'UPDATE'"
+        updates = conn.execute(
+            "select table_name, id::text, xact_id::text from svc.audit_logs where operation = 'UPDATE'"
         ).fetchall()
         [(delivery,)] = conn.execute("select id::text from svc.webhook_deliveries").fetchall()
+    found = {table: (entry, xact) for table, entry, xact in updates}
+    (entry, xact), (other, _) = found["public.product"], found["public.orders"]
     record = "/audit/records/public.product/6"
     for address in (
         "/overview?window=24h",
