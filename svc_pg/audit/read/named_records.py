@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-_NAMED: Final = re.compile(r"(?P<table>\S+?)(?:\s+|/|#|:)(?P<record>\S.*)", re.DOTALL)
+_NAMED: Final = re.compile(r"(?P<table>\S+?)(?:\s+#?|/|#|:)(?P<record>\S.*)", re.DOTALL)
 
 
 def split_name(text: str) -> tuple[str, str] | None:

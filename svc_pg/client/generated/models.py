@@ -2164,8 +2164,9 @@ class Message(Answer):
     created_at: datetime
     """The time at which the transaction began that sent it."""
     summary: str
-    """The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at most;
-    empty if it has none of them early, or if it is large.
+    """The values of the payload at the keys by which its event is searched, or else its first members that are a text,
+    a number or a boolean: for people, in 80 characters at most; empty if the first 2,000 characters have none, or if it
+    is large.
     """
 
 
@@ -2204,8 +2205,9 @@ class MessageWithDeliveries(Answer):
     created_at: datetime
     """The time at which the transaction began that sent it."""
     summary: str
-    """The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at most;
-    empty if it has none of them early, or if it is large.
+    """The values of the payload at the keys by which its event is searched, or else its first members that are a text,
+    a number or a boolean: for people, in 80 characters at most; empty if the first 2,000 characters have none, or if it
+    is large.
     """
     payload: Any
     """The payload as it was sent."""

@@ -13,12 +13,14 @@ from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit.changes import OPERATIONS, short, twins, who
+from svc_pg.console.pages.audit.changes import OPERATIONS, WITH_VALUES, short, twins, who
+from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.formatting import duration
 from svc_pg.console.pages.integrity import coverage_counts, facts_of, integrity_of, system_status
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
 from svc_pg.database.pagination import Page
@@ -127,24 +129,19 @@ async def _traffic(request: PageRequest, period: Period, **times: str) -> Traffi
 
 async def _changes(request: PageRequest, window: str) -> Sequence[Entry]:
     """The entries that a rule called important, without their snapshots: the most severe first, of each the newest."""
-    fields = "tableName,operation,recordId,actorId,dbUser,label,description,severity,changedFields"
     found: list[Entry] = []
     for severity in ("critical", "high", "medium"):
         if left := _ROWS - len(found):
-            query = {"severity": severity, "since": window, "limit": str(left), "fields": fields}
+            query = {"severity": severity, "since": window, "limit": str(left), "fields": WITH_VALUES}
             found += await request.api.get(Page[Entry], "audit", "entries", query=query)
     return found
 
 
-def _title(entry: Entry) -> str:
-    """The label or the description that a rule gave, or the operation and the record."""
-    return (
-        entry.label
-        or entry.description
-        or " ".join(
-            part for part in (OPERATIONS[entry.operation].word, short(entry.table_name), entry.record_id) if part
-        )
-    )
+def _title(entry: Entry, titles: RecordTitles) -> str:
+    """The label or the description that a rule gave, or the operation, and the record by its name or else its key."""
+    known = entry.label or entry.description or OPERATIONS[entry.operation].word
+    record = name_of(entry, titles) or entry.record_id
+    return " ".join(part for part in (known, short(entry.table_name), record) if part)
 
 
 async def _events(request: PageRequest) -> Page[ConsoleEvent] | None:

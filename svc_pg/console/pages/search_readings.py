@@ -27,6 +27,7 @@ from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
 from svc_pg.formats.plurals import counted
+from svc_pg.questions import times
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.events.event_types import EventType
@@ -90,6 +91,16 @@ async def _transactions(request: PageRequest, text: str) -> AsyncIterator[Findin
     """The changes of the transaction with this number."""
     if NUMBER.fullmatch(text) and (about := await _changed(request, transaction=text)):
         yield Finding("Transaction", "log", f"Transaction {text}", request.to.entries(transaction=text), about)
+
+
+async def _times(request: PageRequest, text: str) -> AsyncIterator[Finding]:
+    """The changes of a day, or since a time ago, as the bar of the log takes it."""
+    try:
+        named = None if NUMBER.fullmatch(text) else times.period(text, request.now)
+    except ValueError:
+        return
+    if named and (about := await _changed(request, **named)):
+        yield Finding("Time", "wait", text, request.to.entries(**named), about)
 
 
 async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[Finding]:
@@ -225,6 +236,7 @@ READINGS: Final[Sequence[Reading]] = (
     _entries,
     _tables_and_records,
     _transactions,
+    _times,
     _values,
     _ids_of_requests,
     _endpoints,

@@ -27,7 +27,8 @@ from svc_pg.webhooks.payload_search import SearchedValue
 _COLUMNS: Final[LiteralString] = """
 m.id::text, m.event_name, m.tenant, m.idempotency_key, m.key, m.sequence, m.trace_context, m.copy_of::text,
 m.xact_id::text, m.created_at,
-case when pg_catalog.pg_column_size(m.payload) <= 32768 then left(m.payload::text, 1000) else '' end as beginning
+case when pg_catalog.pg_column_size(m.payload) <= 32768 then left(m.payload::text, 2000) else '' end as beginning,
+(select t.search from svc.webhook_event_types t where t.name = m.event_name) as searched
 """
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_messages m"  # noqa: S608 - constants
 _EACH: Final = " cross join lateral (select * from svc.webhook_messages each where each.id = s.found offset 0) m"
@@ -57,16 +58,17 @@ class Message:
     summary: Annotated[
         str,
         Doc(
-            "The first members of the payload that are a text, a number or a boolean, for people, in 80 characters at"
-            " most; empty if it has none of them early, or if it is large.",
+            "The values of the payload at the keys by which its event is searched, or else its first members that are a"
+            " text, a number or a boolean: for people, in 80 characters at most; empty if the first 2,000 characters"
+            " have none, or if it is large.",
             "id 7, total 49.90",
         ),
     ]
 
     @classmethod
-    def read(cls, *, beginning: str, **columns: Any) -> Self:
-        """The message of a row, which has the beginning of the payload."""
-        return cls(**columns, summary=summary_of(beginning))
+    def read(cls, *, beginning: str, searched: Sequence[str] | None, **columns: Any) -> Self:
+        """The message of a row, which has the beginning of the payload and the keys by which its event is searched."""
+        return cls(**columns, summary=summary_of(beginning, searched or ()))
 
 
 @dataclass(frozen=True, slots=True)

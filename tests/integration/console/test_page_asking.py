@@ -51,6 +51,11 @@ def reader(client: httpx.Client) -> Browser:
     return signed_in(client, "read")
 
 
+@pytest.fixture
+def writer(client: httpx.Client) -> Browser:
+    return signed_in(client, "write")
+
+
 def ask(reader: Browser, question: str, rest: str = "") -> httpx.Response:
     return reader.ask("GET", f"/audit?q={quote(question)}{rest}")
 
@@ -73,10 +78,23 @@ def test_a_question_leads_to_the_address_with_its_filters_which_shows_it_again(r
     assert parse_qs(urlsplit(answer.headers["location"]).query) == {**FILTERS, "view": ["rows"]}
     page = reader.ask("GET", answer.headers["location"])
     assert page.status_code == 200
-    assert in_bar(page) == 'table:public.orders actor:mara severity:critical 1h "tent"'
+    assert in_bar(page) == 'table:public.orders actor:mara severity:critical show:rows 1h "tent"'
     assert len(links_to_entries(page)) == 1
     again = ask(reader, in_bar(page))
-    assert parse_qs(urlsplit(again.headers["location"]).query) == FILTERS
+    assert parse_qs(urlsplit(again.headers["location"]).query) == {**FILTERS, "view": ["rows"]}
+    again = ask(reader, in_bar(page).replace("show:rows", "show:transactions"))
+    assert '"tent"' in in_bar(reader.ask("GET", again.headers["location"]))
+    assert "show:" not in in_bar(reader.ask("GET", again.headers["location"]))
+
+
+def test_what_stands_on_the_page_keeps_the_rows_and_a_file_has_them_not_in_its_question(writer: Browser) -> None:
+    page = writer.get("/audit?actor=mara&severity=critical&view=rows")
+    here = [link for link in Document(page.text).values("href") if re.search(r"/audit\?", link)]
+    [switch] = [link for link in here if "actor=mara" in link and "view" not in link and "format" not in link]
+    assert len(here) > 3
+    assert parse_qs(urlsplit(switch).query) == {"actor": ["mara"], "severity": ["critical"]}
+    exported = writer.get("/audit/export?actor=mara&format=csv")
+    assert 'filename="audit-log-actor-mara.csv"' in exported.headers["content-disposition"]
 
 
 def test_facets_and_fields_show_their_question_in_the_bar(reader: Browser) -> None:

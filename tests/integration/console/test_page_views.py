@@ -98,6 +98,20 @@ def test_a_kept_question_stands_beside_the_bar_of_its_list_and_opens_as_its_addr
     assert [chips(other) for other in others] == [[], [], []]
 
 
+def test_a_view_of_the_log_keeps_the_switch_to_rows(reader: Browser, installed: str) -> None:
+    asked = reader.get("/audit?actor=mara&view=rows")
+    assert hidden(reader, "/audit?actor=mara&view=rows")["of"] == "audit"
+    assert in_bar(asked) == "actor:mara show:rows"
+    page = keep(reader, "audit", "Mara's rows", in_bar(asked))
+    assert parse_qs(urlsplit(str(page.url)).query) == {"actor": ["mara"], "view": ["rows"]}
+    assert chips(page) == [("Mara's rows", True)]
+    assert chips(reader.get("/audit?actor=mara")) == [("Mara's rows", False)]
+    opened = reader.get(f"/views/{the_id(installed)}")
+    assert "<h2>Entries</h2>" in opened.text
+    [(_, is_current)] = chips(reader.get("/audit?actor=mara&view=rows&cursor="))
+    assert is_current
+
+
 def test_a_view_is_renamed_takes_over_the_present_question_and_is_deleted(reader: Browser, installed: str) -> None:
     keep(reader, "deliveries", "Failed", "status:failed")
     at = f"/views/{the_id(installed)}/edit"

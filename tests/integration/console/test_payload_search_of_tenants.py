@@ -177,3 +177,9 @@ def test_a_search_that_takes_too_long_is_503_to_be_tried_again(
         other.execute("lock table svc.webhook_search_values")
         answer = client.get(f"/webhooks/{path}", params={"payload": OWN}, headers=bearer("read"))
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "database_timeout", "5")
+
+
+def test_messages_and_deliveries_are_told_apart_by_the_values_that_are_searched(client: httpx.Client) -> None:
+    writer = signed_in(client, "write")
+    for page in ("/messages", "/deliveries"):
+        assert '<bdi class="about">number 1045</bdi>' in writer.get(page).text

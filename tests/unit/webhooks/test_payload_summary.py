@@ -39,11 +39,32 @@ def test_a_payload_is_summed_up_by_its_first_scalars(beginning: str, shown: str)
     assert summary_of(beginning) == shown
 
 
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (["number"], "number A-1045"),
+        (["total", "number"], "total 49.90, number A-1045"),
+        (["customer.name", "number"], "customer.name Ann, number A-1045"),
+        (["customer.age", "paid"], "customer.age 41, paid true"),
+        (["missing", "number"], "number A-1045"),
+        (["missing", "customer", "lines.0", "none", "number.x"], "type order, number A-1045, total 49.90, paid true"),
+        ([], "type order, number A-1045, total 49.90, paid true"),
+    ],
+)
+def test_the_keys_by_which_an_event_is_searched_come_first(keys: list[str], shown: str) -> None:
+    payload = (
+        '{"type": "order", "number": "A-1045", "total": 49.90, "customer": {"name": "Ann", "age": 41}, "lines": ["x"],'
+        ' "none": null, "paid": true}'
+    )
+    assert summary_of(payload, keys) == shown
+
+
 @given(value=ANY, end=st.integers(0, 200), is_ascii=st.booleans())
 def test_a_summary_is_short_and_printable_wherever_the_text_ends(value: object, end: int, *, is_ascii: bool) -> None:
-    shown = summary_of(json.dumps(value, ensure_ascii=is_ascii)[:end])
-    assert len(shown) <= 80
-    assert all(each.isprintable() for each in shown)
+    beginning = json.dumps(value, ensure_ascii=is_ascii)[:end]
+    for shown in (summary_of(beginning), summary_of(beginning, ["a", "", "b.c", "0"])):
+        assert len(shown) <= 80
+        assert all(each.isprintable() for each in shown)
 
 
 @given(text=st.text(max_size=60))

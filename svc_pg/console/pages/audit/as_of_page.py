@@ -10,6 +10,7 @@ from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
+from svc_pg.console.pages.audit.record_names import name_of_record
 from svc_pg.console.pages.differences.difference import Difference, difference, value_of
 from svc_pg.console.pages.differences.json_paths import is_same
 from svc_pg.console.pages.differences.values import Value, alone
@@ -85,6 +86,7 @@ async def as_of_page(request: PageRequest) -> Answer:
     values = {
         "table": table,
         "record_id": record_id,
+        "called": await name_of_record(request, table, record_id),
         "time": time,
         "beside": beside.time,
         "is_now": is_now,

@@ -17,7 +17,9 @@ LIST: Final = (
     "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId,"
     "partition"
 )
-"""The fields of an entry that a row of a list needs."""
+"""The fields of an entry that a line about it needs."""
+WITH_VALUES: Final = f"{LIST},beforeData,afterData"
+"""The same with the snapshots, from which a row has the name of its record and its values."""
 
 _NAMED: Final = 2
 _TITLE: Final = 200
@@ -69,6 +71,21 @@ def title(entry: Entry) -> str:
     """A change in a few words: the label or the description that a rule gave, or the fields that changed."""
     text = entry.label or entry.description or f"{OPERATIONS[entry.operation].word} {_fields(entry)}"
     return text if len(text) <= _TITLE else text[:_TITLE] + "…"
+
+
+def row_title(entry: Entry, *, has_values: bool) -> str:
+    """The title in a row that names the record, and perhaps values, beside it."""
+    if entry.label or entry.description:
+        return title(entry)
+    match entry.operation:
+        case "UPDATE":
+            return OPERATIONS["UPDATE"].word if has_values else title(entry)
+        case "INSERT" | "DELETE" | "SNAPSHOT" | "GONE" | "READ":
+            return OPERATIONS[entry.operation].word
+        case "TRUNCATE" | "DDL":
+            return title(entry)
+        case _:
+            assert_never(entry.operation)
 
 
 def _fields(entry: Entry) -> str:

@@ -6,9 +6,8 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.pages.answers import Answer, Html, saved
-from svc_pg.console.pages.audit import changes, related
+from svc_pg.console.pages.audit import changes, record_names, related
 from svc_pg.console.pages.audit.proof_page import entry_file
-from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.integrity import proof_of
 from svc_pg.console.pages.page_request import PageRequest
@@ -30,10 +29,13 @@ async def entry_page(request: PageRequest) -> Answer:
         "one": entry,  # base.html has a macro of the name entry
         "newer": newer,
         "older": older,
-        "of_transaction": (await related.entries_of(request, [entry])).get(entry.xact_id or ""),
+        "of_transaction": (await related.entries_of(request, [entry], fields=changes.WITH_VALUES)).get(
+            entry.xact_id or ""
+        ),
         "deliveries": (await related.deliveries_of(request, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
-        "called": name_of(entry, request.titles),
+        "names": record_names,
+        "called": record_names.name_of(entry, request.titles),
         "work": Work(),
         "longest": _SHOWN,
         "patch": _patch(entry) if entry.operation == "UPDATE" else None,

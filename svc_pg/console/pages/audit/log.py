@@ -10,11 +10,12 @@ from svc_pg.audit.read import stats
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
+from svc_pg.console.list_questions import SHAPES
 from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
 from svc_pg.console.pages.asking import FROM_START
-from svc_pg.console.pages.audit import changes, record_names, related, selection
+from svc_pg.console.pages.audit import changes, record_names, related, selection, sentences
 from svc_pg.console.pages.audit.histogram import Histogram, histogram
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
@@ -24,8 +25,7 @@ from svc_pg.database.pagination import Page
 
 POSITIONS: Final = (*PAGES, "around")
 VIEW: Final = "view"
-"""The parameter of an address that asks for rows, one an entry, and not for transactions."""
-_ROWS_VIEW: Final = "rows"
+"""The parameter of an address that asks for rows, one an entry, and not for transactions; ``show:`` in a question."""
 _TRANSACTIONS: Final = 20
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
@@ -52,12 +52,13 @@ async def log_page(request: PageRequest) -> Answer:
     filters, words = selection.used(request), selection.words_of(request)
     position = {name: request.query[name] for name in POSITIONS if request.query.get(name)}
     has_rows = _has_rows(request, position)
+    asked = filters | ({VIEW: ["rows"]} if request.has_past and request.query.get(VIEW) == "rows" else {})
     problem: Problem | None = None
     shown = _Shown(Page([], None))
     facets: Facets | None = None
     by_time: Histogram | None = None
     try:
-        if (leads_to := asking.answered(request, words, filters)) is not None:
+        if (leads_to := asking.answered(request, words, asked)) is not None:
             return leads_to
         shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
         which = selection.without_search(filters)
@@ -74,6 +75,7 @@ async def log_page(request: PageRequest) -> Answer:
         "of_actors": shown.of_actors,
         "deliveries": shown.deliveries,
         "names": record_names,
+        "sentences": sentences,
         "facets": facets,
         "by_time": by_time,
         "most_counted": MAX_ENTRIES,
@@ -84,14 +86,14 @@ async def log_page(request: PageRequest) -> Answer:
         "is_search": selection.is_search(filters),
         "most_searched": selection.most_searched(filters),
         "problem": problem,
-        "bar": asking.bar(request, words, filters),
-        "views": await views.views_of(request, "audit", words, filters),
+        "bar": asking.bar(request, words, asked),
+        "views": await views.views_of(request, "audit", words, asked),
         "periods": _PERIODS,
         "changes": changes,
-        "cleared": request.to.entries(),
+        "cleared": request.to.entries(**{VIEW: asked.get(VIEW, [])}),
         "around": position.get("around"),
         "as_transactions": request.same_page(**FROM_START, **{VIEW: None}),
-        "as_rows": request.same_page(**FROM_START, **{VIEW: _ROWS_VIEW}),
+        "as_rows": request.same_page(**FROM_START, **{VIEW: "rows"}),
         "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
         "newest": request.same_page(**FROM_START),
         "follow": None if selection.unfollowed(filters) else request.url("tail", query=filters),
@@ -105,12 +107,12 @@ async def log_page(request: PageRequest) -> Answer:
 
 def _has_rows(request: PageRequest, position: Mapping[str, str]) -> bool:
     """True if the page shows entries one by one: an entry among others, and a log without transactions."""
-    is_wanted = request.choice(VIEW, (_ROWS_VIEW, "transactions"), "transactions") == _ROWS_VIEW
+    is_wanted = request.choice(VIEW, SHAPES, "transactions") == "rows"
     return is_wanted or not request.has_past or not position.keys().isdisjoint(("around", "before"))
 
 
 async def _rows(request: PageRequest, query: Query) -> _Shown:
-    wanted = {"limit": str(ROWS), "fields": changes.LIST, **query}
+    wanted = {"limit": str(ROWS), "fields": changes.WITH_VALUES, **query}
     page = await request.api.get(Page[Entry], "audit", "entries", query=wanted)
     return _Shown(page, page.data)
 

@@ -12,7 +12,7 @@ from svc_pg.audit.certificates import Certificate, CertifiedEntry
 from svc_pg.audit.log.entry import FIELDS, Entry
 from svc_pg.console.built_in.audit_certificates import SealPublicKey, SealPublicKeys
 from svc_pg.console.pages.answers import Answer, Html, saved
-from svc_pg.console.pages.audit import changes, proof_drawing
+from svc_pg.console.pages.audit import changes, proof_drawing, record_names
 from svc_pg.console.pages.audit.proof_drawing import Node, QrCode
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.integrity import proof_of
@@ -135,6 +135,7 @@ async def _common(request: PageRequest, certificate: Certificate, rows: Sequence
     return {
         "certificate": certificate,
         "changes": changes,
+        "names": record_names,
         "work": Work(most=MOST_IN_A_LIST),
         "known": {key.key_id: key for key in known},
         "keys": _keys(used, known),

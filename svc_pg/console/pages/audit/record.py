@@ -9,8 +9,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.read_list import RecordRead
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit import changes, related
-from svc_pg.console.pages.audit.record_names import name_of
+from svc_pg.console.pages.audit import changes, record_names, related
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.integrity import proof_of, silences_of
 from svc_pg.console.pages.page_request import PAGES, PageRequest
@@ -37,7 +36,7 @@ async def record_page(request: PageRequest) -> Answer:
         "table": table,
         "record_id": record_id,
         "page": page,
-        "called": name_of(page.data[0], request.titles) if page.data else None,
+        "called": record_names.name_of(page.data[0], request.titles) if page.data else None,
         "newest": page.data[0] if page.data and not position else None,
         "proof": await proof_of(request, page.data[0].id) if page.data and not position else None,
         "facets": facets,
@@ -45,6 +44,7 @@ async def record_page(request: PageRequest) -> Answer:
         "entries_of": await related.entries_of(request, page),
         "deliveries_of": await related.deliveries_of(request, page),
         "changes": changes,
+        "names": record_names,
         "work": Work(most=MOST_IN_A_LIST),
         "filters": filters,
         "silences": await silences_of(request, table),

@@ -5,9 +5,13 @@ from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry, is_erased
 from svc_pg.console.pages.audit.changes import readable
+from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.record_titles import RecordTitles
+from svc_pg.console.requests import Problem
+from svc_pg.database.pagination import Page
 
 LONGEST: Final = 80
+_NAMING: Final = "recordId,redactedFields,beforeData,afterData"
 
 
 def name_of(entry: Entry, titles: RecordTitles) -> str | None:
@@ -18,7 +22,7 @@ def name_of(entry: Entry, titles: RecordTitles) -> str | None:
 
 def naming(entry: Entry, titles: RecordTitles) -> tuple[str, str] | None:
     """The column that names the record, and its value."""
-    if is_erased(entry):
+    if not has_values(entry) or is_erased(entry):
         return None
     values = members(entry.after_data) or members(entry.before_data)
     hidden = set(entry.redacted_fields or [])
@@ -29,6 +33,21 @@ def naming(entry: Entry, titles: RecordTitles) -> tuple[str, str] | None:
             if text and text != entry.record_id and len(text) <= LONGEST:
                 return column, text
     return None
+
+
+async def name_of_record(request: PageRequest, table: str, record_id: str) -> str | None:
+    """The name that a record has in its newest entry."""
+    query = {"resource": table, "record": record_id, "limit": "1", "fields": _NAMING}
+    try:
+        found = await request.api.get(Page[Entry], "audit", "entries", query=query)
+    except Problem:  # the page says itself what cannot be asked
+        return None
+    return next((name_of(entry, request.titles) for entry in found), None)
+
+
+def has_values(entry: Entry) -> bool:
+    """True if the entry was read with its snapshots."""
+    return hasattr(entry, "after_data")
 
 
 def members(snapshot: Any) -> Mapping[str, Any]:

@@ -26,8 +26,10 @@ class NamedDelivery:
     endpoint: str | None
 
 
-async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Page[Entry]]:
-    """The entries around each of ``entries`` that its transaction wrote, without their snapshots.
+async def entries_of(
+    request: PageRequest, entries: Iterable[Entry], *, fields: str = changes.LIST
+) -> Mapping[str, Page[Entry]]:
+    """The entries around each of ``entries`` that its transaction wrote, with these fields.
 
     The page is full only in the middle of a long transaction; its cursors tell that there are more.
     """
@@ -39,7 +41,7 @@ async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[
         query = {
             "transaction": entry.xact_id,
             "around": entry.id,
-            "fields": changes.LIST,
+            "fields": fields,
             "limit": str(_MOST_ENTRIES),
         }
         found[entry.xact_id] = await request.api.get(Page[Entry], "audit", "entries", query=query)

@@ -8,6 +8,7 @@ from svc_pg.audit.related.answer import RelatedChange, RelatedHistory, RelatedRe
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.as_of_page import AskedTime, asked_time
+from svc_pg.console.pages.audit.record_names import name_of_record
 from svc_pg.console.pages.audit.tracks_page import Actor, Mark, actor_of, labels_of, track_value, x_of
 from svc_pg.console.pages.differences.values import Value
 from svc_pg.console.pages.page_request import PageRequest
@@ -79,7 +80,12 @@ class Step:
 async def related_page(request: PageRequest) -> Answer:
     """The newest changes, and the states after the first of them and now, or at the times of the address."""
     table, record_id = request.params["table"], request.params["id"]
-    values: dict[str, object] = {"table": table, "record_id": record_id, "changes": changes}
+    values: dict[str, object] = {
+        "table": table,
+        "record_id": record_id,
+        "called": await name_of_record(request, table, record_id),
+        "changes": changes,
+    }
     asked = asked_time(request, TIME), asked_time(request, WITH)
     refused = asked[0].problem or asked[1].problem
     try:

@@ -1,5 +1,6 @@
 """A transaction for people: one sentence, and its changes with their values."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,17 +10,20 @@ from svc_pg.audit.log.entry import Entry, Operation, is_erased
 from svc_pg.audit.log.value_texts import sides
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction, weight
 from svc_pg.console.pages.audit import changes
-from svc_pg.console.pages.audit.record_names import members, naming
+from svc_pg.console.pages.audit.record_names import has_values, members, naming
 from svc_pg.console.pages.differences.values import Value, alone
 from svc_pg.console.pages.record_titles import RecordTitles
 
 _LONGEST: Final = 40
 _FIELDS: Final = 4
 _FACTS: Final = 8
+_IN_ROW: Final = 2
 _NAMES: Final = 3
 _UNTOLD: Final = ("_id", "_at")
 """The ends of columns that say little to people: keys of other records, and times, which the entry has."""
 
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+"""The beginning of a point in time, as snapshots have it."""
 _OF_TABLES: Final = ("TRUNCATE", "DDL")
 """The operations that change no single record."""
 
@@ -92,6 +96,13 @@ def sentence(transaction: LoggedTransaction, titles: RecordTitles) -> Sentence:
     )
 
 
+def facts_of_row(entry: Entry, titles: RecordTitles) -> tuple[Sequence[Fact], int]:
+    """Values of one change for its row in a list, and the number of further fields that it changed."""
+    names = _telling(entry, titles) if has_values(entry) else []
+    more = len(names[_IN_ROW:]) if entry.operation == "UPDATE" else 0
+    return _facts(entry, names[:_IN_ROW]), more
+
+
 def _all_alike(transaction: LoggedTransaction) -> Rows | None:
     """The rows of the whole transaction, if they are several, of one table and of one operation."""
     [kind, *others] = transaction.changes
@@ -115,30 +126,32 @@ def _others(transaction: LoggedTransaction, told: Collection[str]) -> list[Rows]
 def _facts_of(entries: Sequence[Entry], titles: RecordTitles, *, is_of_rows: bool) -> tuple[list[Fact], int]:
     """Some facts of each change, most of the first; and the number of fields that the first has besides."""
     first, *others = entries
-    of_first = _facts(first, titles)
+    names = _telling(first, titles)
     most = 1 if is_of_rows else _FIELDS
-    found = of_first[:most]
+    found = _facts(first, names[:most])
     for entry in others:
         if entry.operation == "UPDATE" and len(found) < _FACTS:
-            found.extend(_facts(entry, titles)[:1])
+            found.extend(_facts(entry, _telling(entry, titles)[:1]))
     is_update = first.operation == "UPDATE"
-    return found, max(0, len(of_first) - most) if is_update and not is_of_rows else 0
+    return found, len(names[most:]) if is_update and not is_of_rows else 0
 
 
-def _facts(entry: Entry, titles: RecordTitles) -> list[Fact]:
-    """The fields of a change, those first that tell most."""
+def _telling(entry: Entry, titles: RecordTitles) -> list[str]:
+    """The fields of a change that are worth a place, those first that tell most."""
     if is_erased(entry) or entry.operation in _OF_TABLES:
         return []
-    before, after = members(entry.before_data), members(entry.after_data)
     if entry.changed_fields is not None:
-        names = sorted(entry.changed_fields, key=lambda name: name.endswith(_UNTOLD))
-    else:
-        named = naming(entry, titles)
-        names = [
-            name
-            for name, value in (after or before).items()
-            if (named is None or named[0] != name) and _is_telling(entry, name, value)
-        ]
+        return sorted(entry.changed_fields, key=lambda name: name.endswith(_UNTOLD))
+    named = naming(entry, titles)
+    row = members(entry.after_data) or members(entry.before_data)
+    return [
+        name for name, value in row.items() if (named is None or named[0] != name) and _is_telling(entry, name, value)
+    ]
+
+
+def _facts(entry: Entry, names: Sequence[str]) -> list[Fact]:
+    """These fields of a change with their values."""
+    before, after = members(entry.before_data), members(entry.after_data)
     hidden = set(entry.redacted_fields or [])
     return [
         Fact(entry, name, *_pair(before.get(name), after.get(name)), is_disguised=bool(hidden & {name, "*"}))
@@ -151,7 +164,7 @@ def _is_telling(entry: Entry, name: str, value: Any) -> bool:
     if value is None or isinstance(value, dict | list) or name.endswith(_UNTOLD):
         return False
     text = str(value)
-    return bool(text) and len(text) <= _LONGEST and text != entry.record_id
+    return bool(text) and len(text) <= _LONGEST and text != entry.record_id and not _TIME.match(text)
 
 
 def _pair(before: Any, after: Any) -> tuple[Value | None, Value | None]:

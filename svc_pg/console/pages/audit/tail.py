@@ -4,7 +4,7 @@ from typing import Final
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.audit import changes, selection
+from svc_pg.console.pages.audit import changes, record_names, selection, sentences
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
@@ -28,12 +28,12 @@ async def tail_page(request: PageRequest) -> Answer:
     if not start:
         page = await request.api.get(Page[Entry], "audit", "entries", query={"after": "now"})
         return SeeOther(request.url("tail", query={**followed, "after": page.next_cursor or ""}))
-    shown_fields = {**followed, "fields": changes.LIST}
-    since = await request.api.get(
-        Page[Entry], "audit", "entries", query={**shown_fields, "after": start, "limit": str(_READ)}
-    )
-    recent = await request.api.get(Page[Entry], "audit", "entries", query={**shown_fields, "limit": str(_ROWS)})
-    by_id = {entry.id: entry for entry in (*recent, *since)}
+    # snapshots may end a page early, which then is not all that came since
+    query = {**followed, "fields": changes.LIST, "after": start, "limit": str(_READ)}
+    since = await request.api.get(Page[Entry], "audit", "entries", query=query)
+    query = {**followed, "fields": changes.WITH_VALUES, "limit": str(_ROWS)}
+    recent = await request.api.get(Page[Entry], "audit", "entries", query=query)
+    by_id = {entry.id: entry for entry in (*since, *recent)}
     newest = sorted(by_id.values(), key=lambda entry: (entry.timestamp, int(entry.id)), reverse=True)
     rows = newest[:_ROWS]
     kept = {entry.id for entry in rows}
@@ -47,5 +47,7 @@ async def tail_page(request: PageRequest) -> Answer:
         "log": request.to.entries(**followed),
         "chips": selection.chips(request),
         "changes": changes,
+        "names": record_names,
+        "sentences": sentences,
     }
     return Html("tail", values)

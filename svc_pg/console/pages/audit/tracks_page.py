@@ -9,6 +9,7 @@ from typing import Final
 from svc_pg.audit.past.tracks import RecordTracks, Tick, Track, TrackActor, TrackChange, TrackValue
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
+from svc_pg.console.pages.audit.record_names import name_of_record
 from svc_pg.console.pages.differences.difference import value_of
 from svc_pg.console.pages.differences.values import Value, begun
 from svc_pg.console.pages.page_request import PAGES, PageRequest
@@ -89,7 +90,12 @@ class Step:
 async def tracks_page(request: PageRequest) -> Answer:
     """The tracks, and what differs between two changes: by default the first and the last of the page."""
     table, record_id = request.params["table"], request.params["id"]
-    values: dict[str, object] = {"table": table, "record_id": record_id, "changes": changes}
+    values: dict[str, object] = {
+        "table": table,
+        "record_id": record_id,
+        "called": await name_of_record(request, table, record_id),
+        "changes": changes,
+    }
     try:
         tracks = await _tracks(request)
     except Problem as problem:

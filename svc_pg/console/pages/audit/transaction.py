@@ -10,7 +10,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit import changes, record_names, related
+from svc_pg.console.pages.audit import changes, record_names, related, sentences
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.page_request import PageRequest
@@ -28,6 +28,7 @@ class Around:
 
     table: str
     record_id: str
+    name: str | None
     operations: Sequence[Operation]
     before: str
     after: str
@@ -39,9 +40,7 @@ async def transaction_page(request: PageRequest) -> Answer:
     """The entries of a transaction, the oldest first."""
     xact_id = request.params["id"]
     filters = {"transaction": xact_id}
-    page = await entries_of(
-        request, request.list_query(**filters, order="oldest", fields=f"{changes.LIST},beforeData,afterData")
-    )
+    page = await entries_of(request, request.list_query(**filters, order="oldest", fields=changes.WITH_VALUES))
     facets = await request.api.get(Facets, "audit", "facets", query=filters)
     deliveries = await related.deliveries_of(request, page.data[:1])
     values = {
@@ -55,6 +54,7 @@ async def transaction_page(request: PageRequest) -> Answer:
         "can_be_reverted": changes.can_be_reverted(request, page.data),
         "changes": changes,
         "names": record_names,
+        "sentences": sentences,
         "around": _around(request, page.data),
         "work": Work(most=MOST_IN_A_LIST),
     }
@@ -77,6 +77,7 @@ def _around(request: PageRequest, entries: Sequence[Entry]) -> list[Around]:
             Around(
                 table,
                 record,
+                record_names.name_of(own[-1], request.titles),
                 [each.operation for each in own],
                 to.record_at(table, record, before),
                 to.record_at(table, record, after),

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
+from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
@@ -96,13 +97,25 @@ async def _why(request: PageRequest, delivery: DeliveryDetail) -> Sequence[Deliv
     return await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery.id, "why")
 
 
-async def _causes(request: PageRequest, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
-    """Entries of the transaction that sent the delivery, each with its title."""
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """An entry of the transaction that sent a delivery, and the name of its record, or else its key."""
+
+    entry: Entry
+    title: str
+    record: str
+
+
+async def _causes(request: PageRequest, delivery: DeliveryDetail) -> Sequence[Cause]:
+    """The first entries of the transaction that sent the delivery."""
     if delivery.xact_id is None or not request.has("audit") or not request.is_log_here:
         return []
-    query = {"transaction": delivery.xact_id, "limit": str(_CAUSES + 1), "order": "oldest", "fields": changes.LIST}
+    query = {"transaction": delivery.xact_id, "limit": str(_CAUSES + 1), "order": "oldest"}
+    query["fields"] = changes.WITH_VALUES
     found = await request.api.get(Page[Entry], "audit", "entries", query=query)
-    return [(entry, changes.title(entry)) for entry in found]
+    return [
+        Cause(entry, changes.title(entry), name_of(entry, request.titles) or entry.record_id or "") for entry in found
+    ]
 
 
 def marks(attempts: Sequence[DeliveryAttempt]) -> Sequence[Mark]:
