@@ -104,6 +104,23 @@ def delete_without_end(conn: Connection) -> None:
     conn.execute("delete from svc.audit_logs where timestamp = 'infinity'")
 
 
+_MADE_ANEW: Final = """
+create temp table kept as select * from svc.audit_logs
+ where tableoid = (select tableoid from svc.audit_logs where id = 3);
+do $$
+begin
+    execute format('drop table %s', (select tableoid::regclass from svc.audit_logs where id = 3));
+end
+$$;
+select svc.audit_ensure_partitions();
+insert into svc.audit_logs select * from kept where id <> 4;
+"""
+_RESTORED: Final = """
+delete from svc.audit_logs where xact_id >= (select until_xact_id from svc.audit_seals where number = 3);
+delete from svc.audit_seal_leaves where seal > 3;
+delete from svc.audit_seals where number > 3;
+"""
+"""The log is again as its third seal left it, before that of ``copies_of``."""
 FORGERIES: Final = [
     Forgery("intact", "", []),
     Forgery("intact-with-copies", "", [], has_copies=True),
@@ -148,6 +165,20 @@ FORGERIES: Final = [
     ),
     Forgery(
         "re-dated-without-end", "update svc.audit_logs set timestamp = 'infinity' where id = 3", [("redated", "3")]
+    ),
+    Forgery(
+        "moved-to-another-partition",
+        "update svc.audit_logs set timestamp = '2001-01-01' where id = 3",
+        [("redated", "3")],
+    ),
+    Forgery("partition-made-anew", _MADE_ANEW, [("deleted", "4")]),
+    Forgery("old-dump-restored", _RESTORED, [("seal_missing", None)], has_copies=True),
+    Forgery(
+        "verification-forged",
+        "insert into svc.audit_logs (id, xact_id, table_name, table_oid, operation, label, after_data)"
+        " select 99, xact_id, 'svc.audit_logs', 0, 'SNAPSHOT', 'audit log verified', '{\"findings\": []}'"
+        "   from svc.audit_logs where id = 3",
+        [("inserted", "99")],
     ),
     Forgery("renumbered", "update svc.audit_logs set id = 55 where id = 3", [("renumbered", "3")]),
     Forgery(
@@ -221,6 +252,9 @@ def copies_of(conn: Connection, forgery: Forgery) -> list[Seal]:
     """The copies that are kept outside, before the forgery."""
     if not forgery.has_copies:
         return []
+    if forgery.name == "old-dump-restored":
+        conn.execute("insert into customer (id, name) values ('9', 'Ada')")
+        audit.seal(conn, key=KEY)
     seals = [*reversed(audit.seals(conn))]
     if forgery.name != "copies-changed":
         return seals

@@ -40,15 +40,19 @@ def measured_objects(rules: TableRules, *, unattributed: Unattributed, log: Comp
 
 
 def snapshot_values(rules: TableRules) -> dict[str, object]:
-    """The values of the templates of a backfill, whose transaction must hold a lock of the table."""
+    """The values of the templates of a backfill, whose transaction must hold a lock of the table.
+
+    Under the lock no column is newer than the rules.
+    """
+    newer = SQL("jsonb '{}'")
     return {
         "table": tuple(rules.table.name),
         "table_name": str(rules.table.name),
         "is_partitioned": rules.table.is_partitioned,
         "image": _image(rules, locked_image(rules.table, SQL('"svc row"'))),
         "record_id": record_id(rules, AFTER),
-        "after": _recorded(rules, AFTER, _newer(rules)),
-        "redacted": _redacted_fields(rules, _newer(rules)),
+        "after": _recorded(rules, AFTER, newer),
+        "redacted": _redacted_fields(rules, newer),
         "recorded": recorded(rules, "INSERT"),
     }
 
