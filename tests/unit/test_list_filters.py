@@ -28,6 +28,7 @@ MANNERS: Final = {
     "from",  # an end of a comparison, as "to"
     "newest",  # how many are counted
     "q",  # filters as one text
+    "days",  # the words of the bar for since and until
     *(re.sub("([A-Z])", r"_\1", name).lower() for name in OF_LIST),  # of the list to which a change leads back
 }
 """Parameters of the call and of the rows' look: none of them selects rows."""
