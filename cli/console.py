@@ -8,11 +8,11 @@ from uuid import UUID
 import typer
 from psycopg import Connection
 
-from svc_pg.console.client_addresses import browser
-from svc_pg.console.prefix import PREFIX
+from svc_pg.console.http.tokens import new_connection_token
 from svc_pg.console.sign_in import known_tenants, portal_links, shell_links
 from svc_pg.console.sign_in import sessions as stored
-from svc_pg.console.tokens import new_connection_token
+from svc_pg.console.transport.client_addresses import browser
+from svc_pg.console.transport.prefix import PREFIX
 from svc_pg.database.query import fetch, fetch_one
 from svc_pg.errors import NotFoundError
 from svc_pg.formats.plurals import counted

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import typer
 
-from svc_pg.console import named_views
-from svc_pg.console.named_views import NamedView, ViewedList
+from svc_pg.console.views import named_views
+from svc_pg.console.views.named_views import NamedView, ViewedList
 from svc_pg.errors import NotFoundError
 
 from . import output

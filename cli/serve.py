@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from svc_pg import Config
 from svc_pg.console import Console, register_tenants, webhooks_app
 from svc_pg.console.pages.site import PATH as PAGES_PATH
-from svc_pg.console.prefix import PREFIX
+from svc_pg.console.transport.prefix import PREFIX
 from svc_pg.database import addresses
 from svc_pg.database.conninfo import Conninfo
 from svc_pg.errors import SvcError

@@ -23,8 +23,9 @@ from pydantic import SecretStr
 import svc_pg
 from svc_pg import Config, Settings, audit, schema, webhooks
 from svc_pg.config import EventDefinition
-from svc_pg.console import Console, offered_products
+from svc_pg.console import Console
 from svc_pg.console.pages import cookies
+from svc_pg.console.status import offered_products
 from svc_pg.database.query import scalar
 from svc_pg.webhooks.http import exchange
 from tests.support.hooks import KEYS_TEXT, is_asleep, working

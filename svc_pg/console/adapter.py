@@ -17,11 +17,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from svc_pg.console.client_addresses import client_address
-from svc_pg.console.compression import PART_BYTES, compressed
 from svc_pg.console.core import Core
-from svc_pg.console.prefix import mounted_path
-from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
+from svc_pg.console.http.requests import ConsoleRequest, EncodedResponse, Problem
+from svc_pg.console.transport.client_addresses import client_address
+from svc_pg.console.transport.compression import PART_BYTES, compressed
+from svc_pg.console.transport.prefix import mounted_path
 
 SEND_SECONDS: Final = 30
 """The time that a client may take for each part of an answer."""

@@ -12,23 +12,23 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from svc_pg.config import AuditedTable, Config
-from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.audit_log.address import log_at
 from svc_pg.console.audit_log.read_recording import recording
-from svc_pg.console.bearer import Authenticate, SessionOf, bearer
+from svc_pg.console.built_in import discovery
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.tenant_routes import tenant_product
 from svc_pg.console.built_in.webhooks import webhooks_product
-from svc_pg.console.call_limits import CallLimits
-from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
-from svc_pg.console.database import Database
-from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
-from svc_pg.console.host_users import ActorNames, HostUsers, SignInUrl
-from svc_pg.console.offered_products import OfferedProducts
-from svc_pg.console.once import Once
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.bearer import Authenticate, SessionOf, bearer
+from svc_pg.console.http.once import Once
+from svc_pg.console.http.products import Product
+from svc_pg.console.http.repeated_calls import RepeatedCalls
+from svc_pg.console.http.requests import AuthenticatedRequest
+from svc_pg.console.http.sealing import Sealer
+from svc_pg.console.http.tenant_cursors import TenantCursors
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.page_sessions import customers, people
 from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
@@ -36,23 +36,24 @@ from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.console.pages.site import PATH as PAGES_PATH
 from svc_pg.console.pages.site import Site
-from svc_pg.console.portal_opening import OPEN, PortalOpening
-from svc_pg.console.prefix import PREFIX, PrefixMiddleware
-from svc_pg.console.products import Product
-from svc_pg.console.readiness import READY, Readiness
-from svc_pg.console.repeated_calls import RepeatedCalls
-from svc_pg.console.requests import AuthenticatedRequest
-from svc_pg.console.sealing import Sealer
-from svc_pg.console.security_log import Refusals
+from svc_pg.console.sessions.call_limits import CallLimits
+from svc_pg.console.sessions.host_sessions import HostSessionOf, host_of, with_host
+from svc_pg.console.sessions.host_users import ActorNames, HostUsers, SignInUrl
+from svc_pg.console.sessions.security_log import Refusals
+from svc_pg.console.sessions.token_sessions import with_programs
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
+from svc_pg.console.sign_in.portal_opening import OPEN, PortalOpening
 from svc_pg.console.sign_in.sign_in_routes import refuse_change
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, TenantTable
-from svc_pg.console.tenant_cursors import TenantCursors
-from svc_pg.console.token_sessions import with_programs
-from svc_pg.console.wrapping import Wrapped
+from svc_pg.console.status.offered_products import OfferedProducts
+from svc_pg.console.status.readiness import READY, Readiness
+from svc_pg.console.transport import cors
+from svc_pg.console.transport.concurrency_limit import Turns
+from svc_pg.console.transport.prefix import PREFIX, PrefixMiddleware
+from svc_pg.console.transport.wrapping import Wrapped
 from svc_pg.settings import Settings, signing_keys
 
 

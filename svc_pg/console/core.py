@@ -12,18 +12,15 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
-from svc_pg.console import cors, quotas
-from svc_pg.console.api_document import OPENAPI, ApiDocument, Offered
-from svc_pg.console.bearer import CHALLENGE, SessionOf
-from svc_pg.console.body import parse_json, read_content
-from svc_pg.console.calling import call as called
-from svc_pg.console.concurrency_limit import Turns
-from svc_pg.console.documentation import UNDOCUMENTED, Documentation
-from svc_pg.console.openapi import API_DATE, Route, product_routes
-from svc_pg.console.page_links import linked
-from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
-from svc_pg.console.repeated_calls import RepeatedCalls
-from svc_pg.console.requests import (
+from svc_pg.console.http import quotas
+from svc_pg.console.http.bearer import CHALLENGE, SessionOf
+from svc_pg.console.http.body import parse_json, read_content
+from svc_pg.console.http.calling import call as called
+from svc_pg.console.http.documentation import UNDOCUMENTED, Documentation
+from svc_pg.console.http.page_links import linked
+from svc_pg.console.http.products import RESERVED_IDS, Product, ProductEndpoint, permits
+from svc_pg.console.http.repeated_calls import RepeatedCalls
+from svc_pg.console.http.requests import (
     AuthenticatedRequest,
     Compression,
     ConsoleRequest,
@@ -33,10 +30,14 @@ from svc_pg.console.requests import (
     explained,
     read_only,
 )
-from svc_pg.console.responses import encoded, started
-from svc_pg.console.routing import Match, Router
-from svc_pg.console.stream_guard import until_ended
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.responses import encoded, started
+from svc_pg.console.http.routing import Match, Router
+from svc_pg.console.http.tokens import Session
+from svc_pg.console.openapi.api_document import OPENAPI, ApiDocument, Offered
+from svc_pg.console.openapi.document import API_DATE, Route, product_routes
+from svc_pg.console.transport import cors
+from svc_pg.console.transport.concurrency_limit import Turns
+from svc_pg.console.transport.stream_guard import until_ended
 from svc_pg.errors import ConfigError, audit_not_installed
 from svc_pg.settings import Permission
 

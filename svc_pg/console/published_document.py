@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import JsonValue, SecretStr
 
 from svc_pg.console.app import Console, register_tenants
-from svc_pg.console.tokens import new_connection_token
+from svc_pg.console.http.tokens import new_connection_token
 from svc_pg.settings import Permission, Settings
 
 _ALLOWED: Final[Mapping[str, Permission]] = {"*@corp.example": "read"}

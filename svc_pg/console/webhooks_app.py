@@ -4,9 +4,9 @@ from starlette.types import ASGIApp
 
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.app import Console
-from svc_pg.console.bearer import SessionOf
 from svc_pg.console.core import Core
-from svc_pg.console.host_sessions import refusing_other_sites
+from svc_pg.console.http.bearer import SessionOf
+from svc_pg.console.sessions.host_sessions import refusing_other_sites
 
 
 def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> ASGIApp:

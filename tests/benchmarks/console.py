@@ -26,7 +26,8 @@ import uvicorn
 from pydantic import SecretStr
 
 from svc_pg import Config, schema
-from svc_pg.console import Console, tokens
+from svc_pg.console import Console
+from svc_pg.console.http import tokens
 from svc_pg.settings import Permission, Settings
 from tests.benchmarks import command, saved
 from tests.support.postgres import new_database, server

@@ -14,7 +14,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
-from svc_pg.console.tokens import new_connection_token
+from svc_pg.console.http.tokens import new_connection_token
 from tests.integration.actor.django_shop import skip_unsupported
 from tests.support.commands import environment, forked, svc_pg
 from tests.support.documents import examples, inline

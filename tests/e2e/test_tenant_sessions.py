@@ -17,8 +17,9 @@ from pydantic import SecretStr
 
 from svc_pg import audit, webhooks
 from svc_pg.audit.read import search
-from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
-from svc_pg.console.quotas import Limit
+from svc_pg.console import Console, ConsoleRequest, Session, register_tenants
+from svc_pg.console.http.quotas import Limit
+from svc_pg.console.sessions import call_limits
 from svc_pg.database.pagination import decode, encode
 from svc_pg.database.query import fetch_one
 from svc_pg.errors import QueryError

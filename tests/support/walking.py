@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 
+from svc_pg.console.http.routing import Router
 from svc_pg.console.pages.page_route import PageRoute
-from svc_pg.console.routing import Router
 
 Look = Callable[[str], str]
 """Opens an address and returns the HTML of its page."""

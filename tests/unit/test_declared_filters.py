@@ -9,8 +9,8 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
-from svc_pg.console import event_log
-from svc_pg.console.event_log import EventFilter
+from svc_pg.console.sessions import event_log
+from svc_pg.console.sessions.event_log import EventFilter
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import LifeFilter
 from svc_pg.database.filters import ListFilter, applied, filters_of

@@ -20,7 +20,7 @@ SAID_ELSEWHERE: Final = {
     "svc_pg.seals.database.changed_fields:MOST_TRIED",  # how many forged entries a verification looks at twice
     "svc_pg.other_databases.capture.mysql.expressions:MAX_IDENTIFIER",  # MySQL's own
     "svc_pg.testing.http_server:MAX_BYTES",
-    "svc_pg.console.body:MAX_ERRORS",
+    "svc_pg.console.http.body:MAX_ERRORS",
     "svc_pg.console.sign_in.portal_links:LONGEST",  # docs/portal.md
     "svc_pg.console.sign_in.api_tokens:LONGEST",
 }

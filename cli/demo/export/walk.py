@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
 
+from svc_pg.console.http.routing import Router
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.page_route import PageRoute
 from svc_pg.console.pages.routes import ROUTES
-from svc_pg.console.routing import Router
 from svc_pg.errors import SvcError
 
 from ..client import Response, request

@@ -15,8 +15,8 @@ from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.audit.reads.reading import Reading
-from svc_pg.console.requests import AuthenticatedRequest
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.requests import AuthenticatedRequest
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.pagination import Listing, Page
 
 

@@ -8,7 +8,7 @@ from svc_pg.config import Config
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.audit_log.other_databases import OtherDatabaseLog
 from svc_pg.console.audit_log.postgres import PostgresLog
-from svc_pg.console.database import Database
+from svc_pg.console.database.pool import Database
 from svc_pg.database import addresses
 from svc_pg.database.addresses import MySqlServer
 from svc_pg.database.conninfo import Conninfo

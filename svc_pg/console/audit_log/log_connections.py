@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
-from svc_pg.console.requests import Problem, unavailable
+from svc_pg.console.http.requests import Problem, unavailable
 from svc_pg.database.addresses import MySqlServer, SqliteFile
 from svc_pg.database.dbapi import error_number
 from svc_pg.database.mysql_tls import unverified

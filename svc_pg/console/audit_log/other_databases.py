@@ -25,9 +25,9 @@ from svc_pg.audit.reads.reading import Reading
 from svc_pg.config import Config
 from svc_pg.console.audit_log.log_connections import Address, new_connection, problem_of
 from svc_pg.console.audit_log.table_list import page_of_tables
-from svc_pg.console.parameters import PAGE_BYTES
-from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.parameters import PAGE_BYTES
+from svc_pg.console.http.requests import AuthenticatedRequest, Problem, explained, unavailable
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.pagination import Filter, Listing, Page
 from svc_pg.errors import ConfigError, ConflictError, InstallError, NotFoundError

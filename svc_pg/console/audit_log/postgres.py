@@ -27,10 +27,10 @@ from svc_pg.console.audit_log.newest import NEWEST
 from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.audit_log.read_recording import KnownMarks, noted, write_reads
 from svc_pg.console.audit_log.shared_transaction import shared_transaction, sharing
-from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE_BYTES
-from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
-from svc_pg.console.tokens import Session
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.parameters import PAGE_BYTES
+from svc_pg.console.http.requests import AuthenticatedRequest, Problem, explained
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.pagination import Listing, Page
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import ConflictError

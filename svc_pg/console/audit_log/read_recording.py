@@ -12,10 +12,10 @@ from psycopg import AsyncConnection
 from svc_pg.audit.reads.reading import collected, collecting, of_entries
 from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
 from svc_pg.console.audit_log import ConsoleLog
-from svc_pg.console.calling import call
-from svc_pg.console.database import actor_of
-from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences, unavailable
+from svc_pg.console.database.pool import actor_of
+from svc_pg.console.http.calling import call
+from svc_pg.console.http.products import Product, ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences, unavailable
 from svc_pg.errors import ReadNotRecordedError
 
 MARKS_SECONDS: Final = 15

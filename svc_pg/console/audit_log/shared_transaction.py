@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 
-from svc_pg.console.database import Database
+from svc_pg.console.database.pool import Database
 
 
 class SharedTransaction:

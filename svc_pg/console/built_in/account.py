@@ -2,6 +2,7 @@
 
 from svc_pg.config import Config
 from svc_pg.console.audit_log import ConsoleLog
+from svc_pg.console.audit_log.live_updates import Changes
 from svc_pg.console.built_in.account_changes import changes_route
 from svc_pg.console.built_in.account_data_changes import data_changes_route
 from svc_pg.console.built_in.account_events import events_route
@@ -10,9 +11,8 @@ from svc_pg.console.built_in.account_suggestions import SuggestionRoutes
 from svc_pg.console.built_in.account_system import system_route
 from svc_pg.console.built_in.account_tokens import TokenRoutes
 from svc_pg.console.built_in.account_views import ViewRoutes
-from svc_pg.console.database import Database
-from svc_pg.console.live_updates import Changes
-from svc_pg.console.products import Product
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.products import Product
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 
 

@@ -1,8 +1,8 @@
 """The route of the product ``account`` that tells that something has changed."""
 
-from svc_pg.console.live_updates import LONGEST_SECONDS, TOPICS, Changes
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.audit_log.live_updates import LONGEST_SECONDS, TOPICS, Changes
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 
 EVENT_STREAM = "text/event-stream"
 

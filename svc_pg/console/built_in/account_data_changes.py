@@ -10,12 +10,12 @@ from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.console.audit_log.postgres import PostgresLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, Filters
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import text
-from svc_pg.console.json_schema import Partial
-from svc_pg.console.parameters import FilterParameter, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.openapi.json_schema import Partial
 from svc_pg.database.pagination import Page
 from svc_pg.database.storable_texts import check_texts
 

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from svc_pg.console import event_log
-from svc_pg.console.database import Database
-from svc_pg.console.event_log import ConsoleEvent, EventFilter
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.sessions import event_log
+from svc_pg.console.sessions.event_log import ConsoleEvent, EventFilter
 from svc_pg.database.pagination import Page
 
 _FILTERS: Final = {**declared(EventFilter), **PAGE}

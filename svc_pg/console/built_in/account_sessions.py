@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import in_path
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import in_path
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.http.tokens import Session
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import LifeFilter
 from svc_pg.console.sign_in.sessions import SESSION_ID, SessionQuery, SessionRecord
-from svc_pg.console.tokens import Session
 from svc_pg.database.pagination import Page
 
 _FILTERS: Final = {**declared(LifeFilter), **PAGE}

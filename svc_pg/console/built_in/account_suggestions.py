@@ -8,13 +8,13 @@ from typing import Final
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.suggestion_looks import SuggestionLooks
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import FilterParameter, bounded, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import FilterParameter, bounded, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.known_tenants import KnownTenants
-from svc_pg.console.suggestions import MOST_CHARACTERS, Suggestion, Suggestions, command
+from svc_pg.console.views.suggestions import MOST_CHARACTERS, Suggestion, Suggestions, command
 from svc_pg.errors import QueryError
 
 _MOST_HERE: Final = 2_000

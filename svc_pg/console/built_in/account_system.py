@@ -1,12 +1,12 @@
 """The route of the product ``account`` for the state of the system."""
 
 from svc_pg.config import Config
-from svc_pg.console import system_status
-from svc_pg.console.database import Database
-from svc_pg.console.drift import DriftReader
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.console.system_status import SystemStatus
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.status import system_status
+from svc_pg.console.status.drift import DriftReader
+from svc_pg.console.status.system_status import SystemStatus
 from svc_pg.database.query import afetch_one
 from svc_pg.status.webhooks_installed import webhooks_installed
 

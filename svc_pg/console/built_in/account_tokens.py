@@ -7,17 +7,17 @@ from typing import Final
 
 from pydantic import Field
 
-from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import in_path
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import RequestBody, read_body
+from svc_pg.console.http.documentation import in_path
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.sessions.token_sessions import ACTOR_PREFIX
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.console.sign_in.api_tokens import LIFETIME, LONGEST, TOKEN_ID, ApiToken, CreatedToken
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.lifetimes import LifeFilter
-from svc_pg.console.token_sessions import ACTOR_PREFIX
 from svc_pg.database.pagination import Page
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.errors import ConflictError, QueryError

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
-from svc_pg.console import named_views
 from svc_pg.console.audit_log import ConsoleLog
-from svc_pg.console.body import read_body
 from svc_pg.console.built_in.view_bodies import CreateViewRequest, UpdateViewRequest
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import in_path
-from svc_pg.console.list_questions import keys_of, problem_of
-from svc_pg.console.named_views import VIEW_ID, NamedView, ViewedList, ViewFilter, owner_of
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
-from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.documentation import in_path
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
+from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, tag
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences
+from svc_pg.console.views import named_views
+from svc_pg.console.views.list_questions import keys_of, problem_of
+from svc_pg.console.views.named_views import VIEW_ID, NamedView, ViewedList, ViewFilter, owner_of
 from svc_pg.database.pagination import Page
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.settings import Permission

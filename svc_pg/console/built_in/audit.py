@@ -16,9 +16,9 @@ from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.built_in.audit_tracks import TrackRoutes
 from svc_pg.console.built_in.audit_transactions import TransactionRoutes
 from svc_pg.console.built_in.audit_values import ValueRoutes
-from svc_pg.console.database import Database
-from svc_pg.console.products import Product
-from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.products import Product
+from svc_pg.console.http.tenant_cursors import TenantCursors
 from svc_pg.settings import Settings
 
 

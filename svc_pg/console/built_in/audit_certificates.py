@@ -17,8 +17,8 @@ from svc_pg.audit.certificates import (
 from svc_pg.audit.read.audit_query import query
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, entry_number, unknown_entry
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import EncryptionKeyError, NotFoundError, SvcError
 from svc_pg.formats.doc import Doc
 from svc_pg.seals.keys import PublicKeys

@@ -9,7 +9,6 @@ from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.diff import FieldDiff, diff
 from svc_pg.audit.past.revert import arevert
 from svc_pg.console.audit_log import ConsoleLog
-from svc_pg.console.body import pointer
 from svc_pg.console.built_in.audit_lookup import (
     OF_ENTRY,
     OF_TRANSACTION,
@@ -18,10 +17,11 @@ from svc_pg.console.built_in.audit_lookup import (
     unknown_transaction,
     visible_entry,
 )
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
+from svc_pg.console.http.body import pointer
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
 from svc_pg.formats.doc import Doc

@@ -8,10 +8,10 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.stats import BUCKETS, MAX_NEWEST, AuditStats, Bucket
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
-from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, truth
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.documentation import one_of
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, one_among, truth
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 
 
 @dataclass(frozen=True, slots=True)

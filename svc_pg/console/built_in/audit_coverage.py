@@ -9,9 +9,9 @@ from svc_pg.audit.read.coverage_filters import CoverageFilter
 from svc_pg.audit.read.covered_tables import CoverageCounts, CoveredTable
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import ConsoleLog
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 
 _WHICH: Final = declared(CoverageFilter)

@@ -10,13 +10,13 @@ from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, OF_RECORD, page_of, searchable, unknown_entry, visible_entry
 from svc_pg.console.built_in.endpoint_urls import entries_for
-from svc_pg.console.documentation import text
-from svc_pg.console.json_schema import Partial
-from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
-from svc_pg.console.tenant_cursors import TenantCursors
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, refuse
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
+from svc_pg.console.http.tenant_cursors import TenantCursors
+from svc_pg.console.http.tokens import Session
+from svc_pg.console.openapi.json_schema import Partial
 from svc_pg.database.pagination import Page
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
 

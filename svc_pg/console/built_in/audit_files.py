@@ -13,12 +13,12 @@ from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
 from svc_pg.console.built_in.audit_lookup import page_of
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, refuse, truth
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.console.security_log import record_export
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import one_of, text
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, one_among, refuse, truth
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.sessions.security_log import record_export
 from svc_pg.errors import QueryError
 from svc_pg.formats import durations
 

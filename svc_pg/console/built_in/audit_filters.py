@@ -10,9 +10,9 @@ from pydantic.alias_generators import to_camel
 from svc_pg.audit.log.entry import ALWAYS, FIELDS, Order
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter, TimeFilter
 from svc_pg.audit.read.audit_query import AuditQuery, query
-from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import PAGE, FilterParameter, declared
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.documentation import one_of, text
+from svc_pg.console.http.parameters import PAGE, FilterParameter, declared
+from svc_pg.console.http.tokens import Session
 
 Filters = Mapping[str, FilterParameter[AuditQuery]]
 

@@ -8,11 +8,11 @@ from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.audit_log.read_recording import noted
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
-from svc_pg.console.documentation import in_path
-from svc_pg.console.parameters import refuse
-from svc_pg.console.products import permits
-from svc_pg.console.requests import Problem, explained
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.documentation import in_path
+from svc_pg.console.http.parameters import refuse
+from svc_pg.console.http.products import permits
+from svc_pg.console.http.requests import Problem, explained
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
 

@@ -16,11 +16,19 @@ from svc_pg.audit.past.silences import Silence, asilences
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
-from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time, refuse
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
-from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.console.http.documentation import one_of, text
+from svc_pg.console.http.parameters import (
+    PAGE,
+    PAGE_BYTES,
+    FilterParameter,
+    documented,
+    filtered,
+    point_in_time,
+    refuse,
+)
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.http.tenant_cursors import TenantCursors
 from svc_pg.database.pagination import Page
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, NotFoundError, QueryError, UnknownTableError

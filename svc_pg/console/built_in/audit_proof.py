@@ -9,9 +9,9 @@ from svc_pg.audit.keep.holds import Hold, HoldFilter, Holds, holds
 from svc_pg.audit.proofs import aprove
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_ENTRY, entry_number, unknown_entry
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import RawJson, afetch
 from svc_pg.errors import ConflictError, NotFoundError

@@ -8,10 +8,10 @@ from svc_pg.audit.read.read_list import Reads, RecordRead, reads
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.audit_past import past_problems
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.tenant_cursors import TenantCursors
 from svc_pg.database.pagination import Page
 
 _PAGE: Final[dict[str, FilterParameter[Reads]]] = {name: PAGE[name] for name in ("limit", "cursor")}

@@ -11,8 +11,8 @@ from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import visible
 from svc_pg.console.built_in.audit_lookup import OF_RECORD
 from svc_pg.console.built_in.audit_past import past_problems
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import (
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import (
     PAGE,
     PAGE_BYTES,
     FilterParameter,
@@ -21,9 +21,9 @@ from svc_pg.console.parameters import (
     point_in_time,
     whole_number,
 )
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.tenant_cursors import TenantCursors
 
 
 def _state_at(asked: Related, time: str) -> Related:

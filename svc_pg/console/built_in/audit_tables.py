@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from svc_pg.audit.read.tables import CapturedTable, query
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import ConsoleLog
-from svc_pg.console.parameters import PAGE, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.parameters import PAGE, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 
 

@@ -13,10 +13,10 @@ from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_lookup import OF_RECORD
 from svc_pg.console.built_in.audit_past import past_problems
 from svc_pg.console.built_in.endpoint_urls import states_for
-from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered, whole_number
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.console.http.parameters import PAGE, FilterParameter, documented, filtered, whole_number
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.tenant_cursors import TenantCursors
 
 _DEFAULT: Final = 24
 _MOST_SKIPPED: Final = 10_000

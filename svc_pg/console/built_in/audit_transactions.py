@@ -16,11 +16,11 @@ from svc_pg.console.built_in.transaction_pages import (
     LoggedTransaction,
     TransactionQuery,
 )
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import FilterParameter, documented, filtered, whole_number
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
-from svc_pg.console.tenant_cursors import TenantCursors
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, whole_number
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.http.tenant_cursors import TenantCursors
 from svc_pg.database.pagination import Page
 
 _LISTED: Final[dict[str, FilterParameter[TransactionQuery]]] = {

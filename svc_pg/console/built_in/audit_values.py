@@ -7,9 +7,9 @@ from typing import Final
 from svc_pg.audit.read.known_values import NAMED, KnownValues
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import visible
-from svc_pg.console.parameters import ValueQuestion
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.parameters import ValueQuestion
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 
 _QUESTION: Final = ValueQuestion(NAMED, letters="letters that the values have, in whatever case", example="ma")
 

@@ -9,8 +9,8 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.audit.past.record_history import RecordState
-from svc_pg.console.products import permits
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.products import permits
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint

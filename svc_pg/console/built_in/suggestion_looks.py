@@ -10,18 +10,18 @@ import psycopg
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.tables import query as tables
 from svc_pg.config import AuditConfig
-from svc_pg.console import named_views
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import visible
 from svc_pg.console.built_in.audit_lookup import visible_entry
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, SuggestedEndpoint, events_of, suggested_endpoints
-from svc_pg.console.database import Database
-from svc_pg.console.named_views import owner_of
-from svc_pg.console.products import permits
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.products import permits
+from svc_pg.console.http.tokens import Session
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.tenant_table import MOST_LOOKED_AT, Tenant
-from svc_pg.console.suggestions import Command, Suggestion, SuggestionKind, cut, exported, page
-from svc_pg.console.tokens import Session
+from svc_pg.console.views import named_views
+from svc_pg.console.views.named_views import owner_of
+from svc_pg.console.views.suggestions import Command, Suggestion, SuggestionKind, cut, exported, page
 from svc_pg.database.query import afetch_one
 from svc_pg.status.webhooks_installed import webhooks_installed
 

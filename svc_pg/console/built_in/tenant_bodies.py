@@ -5,8 +5,8 @@ from unicodedata import category
 
 from pydantic import AfterValidator, Field, field_validator
 
-from svc_pg.console.body import RequestBody
 from svc_pg.console.built_in.webhook_bodies import Text
+from svc_pg.console.http.body import RequestBody
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 
 

@@ -6,9 +6,9 @@ from typing import Any, Final, cast
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
-from svc_pg.console.quotas import PINGS, note_counted
-from svc_pg.console.requests import AuthenticatedRequest, Problem, rate_limited
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.quotas import PINGS, note_counted
+from svc_pg.console.http.requests import AuthenticatedRequest, Problem, rate_limited
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint

@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
 
-from svc_pg.console.body import read_body
 from svc_pg.console.built_in.tenant_bodies import CreateTenantRequest, UpdateTenantRequest
 from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, UnlistedTenants, unlisted, use_of
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import in_path, text
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
-from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
-from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.documentation import in_path, text
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, tag
+from svc_pg.console.http.products import Product, ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in.known_tenants import aend_access
 from svc_pg.console.sign_in.tenant_table import TENANT_ID, Tenant, Tenants, TenantTable
 from svc_pg.database.pagination import Listing, Page

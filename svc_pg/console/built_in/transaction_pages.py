@@ -10,7 +10,7 @@ from svc_pg.audit.log.conditions import OfOtherTransactions
 from svc_pg.audit.log.entry import OPERATION, SEVERITIES, TABLE, XACT, Entry, Operation, position
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.console.built_in.audit_filters import Asked
-from svc_pg.console.parameters import PAGE_BYTES
+from svc_pg.console.http.parameters import PAGE_BYTES
 from svc_pg.database.pagination import Page, encode
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc

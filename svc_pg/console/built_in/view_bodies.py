@@ -5,8 +5,8 @@ from unicodedata import category
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from svc_pg.console.body import RequestBody, without_defaults
-from svc_pg.console.named_views import LONGEST_NAME, ViewedList
+from svc_pg.console.http.body import RequestBody, without_defaults
+from svc_pg.console.views.named_views import LONGEST_NAME, ViewedList
 from svc_pg.questions.reading import MOST_CHARACTERS
 
 _BREAKS = frozenset({"Cc", "Zl", "Zp"})

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, ConfigDict, Field, create_model
 
-from svc_pg.console.body import RequestBody, without_defaults
-from svc_pg.console.parameters import NUMBER, point_in_time
+from svc_pg.console.http.body import RequestBody, without_defaults
+from svc_pg.console.http.parameters import NUMBER, point_in_time
 from svc_pg.database.filters import Kind, ListFilter, filters_of
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter, ReplayFilter

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Final
 from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
 
-from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_bodies import ChangeDeliveriesRequest, DryRun, chosen
 from svc_pg.console.built_in.webhook_resources import as_problems, restricted
-from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
-from svc_pg.console.parameters import declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.database.pool import STATEMENT_TIMEOUT_SECONDS, Database
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.parameters import declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.database.filters import applied
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats.doc import Doc

@@ -14,10 +14,10 @@ from svc_pg.console.built_in.webhook_resources import (
     restricted,
     rows_or_problem,
 )
-from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_reasons
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from svc_pg.console.built_in.endpoint_urls import without_query
 from svc_pg.console.built_in.webhook_resources import OF_DELIVERY, UNKNOWN_DELIVERY, rows_or_problem
-from svc_pg.console.database import Database
-from svc_pg.console.products import ProductEndpoint, permits
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.products import ProductEndpoint, permits
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.webhooks.deliveries import delivery_request
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.secrets import KeyRing

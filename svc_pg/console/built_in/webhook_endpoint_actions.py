@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from svc_pg.console.body import read_body
 from svc_pg.console.built_in.tenant_limits import refuse_pings
 from svc_pg.console.built_in.webhook_bodies import (
     DisableEndpointRequest,
@@ -23,10 +22,11 @@ from svc_pg.console.built_in.webhook_resources import (
     refuse_foreign,
     required,
 )
-from svc_pg.console.database import Database
-from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.query import Query, Row, afetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, ReplayFilter

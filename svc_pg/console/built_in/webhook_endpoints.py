@@ -6,7 +6,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Annotated, Final
 
-from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.tenant_limits import of_customer, refuse_another, refuse_excess
 from svc_pg.console.built_in.webhook_bodies import ENDPOINT_EXAMPLE, CreateEndpointRequest, UpdateEndpointRequest
@@ -22,12 +21,13 @@ from svc_pg.console.built_in.webhook_resources import (
     rows_or_problem,
     tenant_for,
 )
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
-from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
+from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.console.sign_in.known_tenants import KnownTenants, ais_new
 from svc_pg.console.sign_in.lifetimes import IS_NEW_TENANT
 from svc_pg.database.pagination import Page

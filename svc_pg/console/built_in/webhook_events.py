@@ -7,13 +7,13 @@ from typing import Annotated, Final, LiteralString
 
 from psycopg.errors import UntranslatableCharacter
 
-from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_bodies import SendEventRequest
 from svc_pg.console.built_in.webhook_resources import as_problems
-from svc_pg.console.database import Database
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.repeated_calls import REFUSED_KEY, idempotency_key, key_of
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.repeated_calls import REFUSED_KEY, idempotency_key, key_of
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import PayloadError

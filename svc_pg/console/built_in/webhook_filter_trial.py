@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.console.built_in.webhook_resources import as_problems
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, refuse
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.tried_filters import MOST_EVENTS, TriedMessage, atry_filter
 

@@ -11,10 +11,10 @@ from svc_pg.console.built_in.webhook_resources import (
     refuse_foreign,
     restricted,
 )
-from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Page
 from svc_pg.database.query import afetch, afetch_one
 from svc_pg.formats.doc import Doc

@@ -9,18 +9,18 @@ from uuid import UUID
 
 from pydantic import Field
 
-from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.webhook_bodies import Text
 from svc_pg.console.built_in.webhook_resources import as_problems
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import in_path
-from svc_pg.console.prefix import PREFIX
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.body import RequestBody, read_body
+from svc_pg.console.http.documentation import in_path
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.console.sign_in.lifetimes import IS_NEW_TENANT
 from svc_pg.console.sign_in.portal_links import LIFETIME, LINK_ID, LONGEST, PendingPortalLink, PortalLink
+from svc_pg.console.transport.prefix import PREFIX
 from svc_pg.database.query import afetch, afetch_one
 from svc_pg.database.storable_texts import MAX_TENANT_CHARACTERS
 from svc_pg.formats.doc import Doc

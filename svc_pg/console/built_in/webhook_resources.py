@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 from psycopg import AsyncConnection
 from pydantic.alias_generators import to_camel
 
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import in_path
-from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
-from svc_pg.console.tokens import Session
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import in_path
+from svc_pg.console.http.requests import AuthenticatedRequest, Problem, explained
+from svc_pg.console.http.tokens import Session
 from svc_pg.database.query import Query, afetch, afetch_one
 from svc_pg.errors import (
     ConflictError,

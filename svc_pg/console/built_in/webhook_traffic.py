@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from svc_pg.console.built_in.webhook_resources import UNKNOWN_ENDPOINT, as_problems, refuse_others
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import one_of, text
-from svc_pg.console.parameters import (
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import one_of, text
+from svc_pg.console.http.parameters import (
     FilterParameter,
     documented,
     filtered,
@@ -16,8 +16,8 @@ from svc_pg.console.parameters import (
     refuse,
     whole_number,
 )
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import PointInTime
 from svc_pg.database.query import afetch_one
 from svc_pg.formats.doc import Doc

@@ -6,11 +6,11 @@ from typing import Annotated, Final
 
 from svc_pg.audit.log import numbers
 from svc_pg.audit.log.entry import XACT
-from svc_pg.console.database import Database
-from svc_pg.console.documentation import text
-from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.documentation import text
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, refuse
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.query import afetch
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries.caused_deliveries import MOST_TRANSACTIONS, caused_by

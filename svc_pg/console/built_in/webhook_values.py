@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final, Literal, get_args
 from psycopg import AsyncConnection
 
 from svc_pg.console.built_in.suggested_endpoints import LOOKED_AT, events_of, suggested_endpoints
-from svc_pg.console.database import Database
-from svc_pg.console.parameters import ValueQuestion
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.console.suggestions import cut
-from svc_pg.console.tokens import Session
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.parameters import ValueQuestion
+from svc_pg.console.http.products import ProductEndpoint
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.http.tokens import Session
+from svc_pg.console.views.suggestions import cut
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement

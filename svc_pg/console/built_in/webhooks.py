@@ -13,8 +13,8 @@ from svc_pg.console.built_in.webhook_portal import PortalRoutes
 from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
 from svc_pg.console.built_in.webhook_transactions import TransactionDeliveryRoutes
 from svc_pg.console.built_in.webhook_values import WebhookValueRoutes
-from svc_pg.console.database import Database
-from svc_pg.console.products import Product
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.products import Product
 from svc_pg.console.sign_in.known_tenants import KnownTenants
 from svc_pg.settings import Settings
 from svc_pg.webhooks.http.guard import Guard

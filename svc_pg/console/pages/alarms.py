@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.integrity import integrity
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth
 

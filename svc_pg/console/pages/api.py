@@ -8,9 +8,9 @@ from urllib.parse import quote, urlencode
 from starlette.datastructures import Headers, QueryParams
 
 from svc_pg.console.core import Core
-from svc_pg.console.products import Method
-from svc_pg.console.requests import ConsoleRequest
-from svc_pg.console.tokens import Session
+from svc_pg.console.http.products import Method
+from svc_pg.console.http.requests import ConsoleRequest
+from svc_pg.console.http.tokens import Session
 from svc_pg.formats.json_writer import encode
 
 Shape = TypeVar("Shape")

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import calendar
 from svc_pg.console.pages.answers import SeeOther
 from svc_pg.console.pages.page_request import PAGES, PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.questions import times
 from svc_pg.questions.reading import MOST_CHARACTERS, QuestionError, days_of, read
 from svc_pg.questions.words import SINCE, UNTIL, Vocabulary

@@ -6,8 +6,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
-from svc_pg.console.compression import gzip_member
-from svc_pg.console.requests import Problem
+from svc_pg.console.http.requests import Problem
+from svc_pg.console.transport.compression import gzip_member
 
 _MEDIA_TYPES: Final = {
     "css": "text/css; charset=utf-8",

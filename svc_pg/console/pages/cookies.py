@@ -7,7 +7,7 @@ Product routes ignore them all.
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.console.requests import ConsoleRequest, Problem
+from svc_pg.console.http.requests import ConsoleRequest, Problem
 
 SESSION: Final = "svc_console"
 SIGN_IN: Final = "svc_console_sign_in"

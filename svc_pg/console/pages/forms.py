@@ -5,8 +5,8 @@ from typing import Final
 
 from starlette.datastructures import Headers, QueryParams
 
-from svc_pg.console.body import received
-from svc_pg.console.requests import Problem
+from svc_pg.console.http.body import received
+from svc_pg.console.http.requests import Problem
 
 MAX_BYTES: Final = 256 * 1024
 _MAX_FIELDS: Final = 2000

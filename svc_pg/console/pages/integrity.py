@@ -9,9 +9,9 @@ from typing import Final
 from svc_pg.audit.past.silences import Silence
 from svc_pg.audit.read.covered_tables import CoverageCounts
 from svc_pg.console.built_in.audit_proof import EntrySeal
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
-from svc_pg.console.system_status import SystemStatus
+from svc_pg.console.status.system_status import SystemStatus
 from svc_pg.database.pagination import Page
 from svc_pg.formats.plurals import counted
 from svc_pg.status.last_verification import LastVerification

@@ -9,7 +9,6 @@ from typing import Any, Final
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.webhook_traffic import QueueState
-from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
@@ -23,6 +22,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
+from svc_pg.console.sessions.event_log import ConsoleEvent
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.traffic.traffic_queries import Step, Traffic
 

@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.http.requests import ConsoleRequest
 
 LONGEST: Final = 4000
 

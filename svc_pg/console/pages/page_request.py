@@ -10,7 +10,10 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.console.host_users import HostUsers
+from svc_pg.console.http.products import PERMISSIONS, permits
+from svc_pg.console.http.requests import ConsoleRequest, Problem
+from svc_pg.console.http.sealing import Sealer
+from svc_pg.console.http.tokens import Session
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.api import Api
@@ -19,10 +22,7 @@ from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import NavItem, grouped
 from svc_pg.console.pages.page_addresses import Addresses
 from svc_pg.console.pages.record_titles import RecordTitles
-from svc_pg.console.products import PERMISSIONS, permits
-from svc_pg.console.requests import ConsoleRequest, Problem
-from svc_pg.console.sealing import Sealer
-from svc_pg.console.tokens import Session
+from svc_pg.console.sessions.host_users import HostUsers
 from svc_pg.formats.human_times import relative
 from svc_pg.settings import Permission
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from starlette.datastructures import QueryParams
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.navigation import NavItem
 from svc_pg.console.pages.page_request import REFUSED, View
-from svc_pg.console.requests import Problem
 
 
 @dataclass(frozen=True, slots=True)

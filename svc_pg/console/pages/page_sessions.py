@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
-from svc_pg.console.bearer import Authenticate
-from svc_pg.console.host_sessions import HostSessionOf, ask
+from svc_pg.console.http.bearer import Authenticate
+from svc_pg.console.http.requests import Problem
+from svc_pg.console.http.tokens import Session, TokenError, signed_email
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
-from svc_pg.console.tokens import Session, TokenError, signed_email
+from svc_pg.console.sessions.host_sessions import HostSessionOf, ask
 
 logger: Final = logging.getLogger("svc_pg.console")
 

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.suggestions import MOST_CHARACTERS, Suggestion, SuggestionKind, Suggestions
+from svc_pg.console.views.suggestions import MOST_CHARACTERS, Suggestion, SuggestionKind, Suggestions
 
 DO: Final = "Do"
 HERE: Final = "here"

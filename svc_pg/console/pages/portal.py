@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.brand import Brand
@@ -12,8 +13,7 @@ from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoints import endpoint_rows
-from svc_pg.console.portal_opening import OpenedPortalSession
-from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in.portal_opening import OpenedPortalSession
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint

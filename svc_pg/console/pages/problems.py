@@ -3,10 +3,10 @@
 from http import HTTPStatus
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.refusals import page_of, sent_back
-from svc_pg.console.requests import Problem
 from svc_pg.settings import Permission
 
 _HEADINGS: Final = {

@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.datastructures import QueryParams
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.own_addresses import referring
 from svc_pg.console.pages.page_request import REFUSED, PageRequest
-from svc_pg.console.requests import Problem
 
 SECONDS: Final = 600
 _PURPOSE: Final = "refusal"

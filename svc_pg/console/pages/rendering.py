@@ -8,11 +8,11 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
-from svc_pg.console.client_addresses import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.differences import characters
 from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.transport.client_addresses import browser
 from svc_pg.formats.human_times import exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
 from svc_pg.formats.plurals import counted

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import palette
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import Finding, More, Reading
 from svc_pg.console.pages.search_readings import NUMBER, READINGS, WITHOUT_AUDIT, contents, facts
-from svc_pg.console.requests import Problem
-from svc_pg.console.suggestions import command
+from svc_pg.console.views.suggestions import command
 
 MOST_CHARACTERS: Final = 500
 

@@ -17,13 +17,13 @@ from svc_pg.audit.read.known_values import KnownValues
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
+from svc_pg.console.http.parameters import MOST_CHARACTERS
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import Finding, More, Reading
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.views import some_views
-from svc_pg.console.parameters import MOST_CHARACTERS
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
 from svc_pg.formats.plurals import counted

@@ -7,10 +7,10 @@ from typing import Final, Protocol, cast
 
 from pydantic import JsonValue
 
-from svc_pg.console.once import AlreadyMadeError, Once
+from svc_pg.console.http.once import AlreadyMadeError, Once
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.page_request import PageRequest, View
-from svc_pg.console.requests import Problem
 
 _PURPOSE: Final = "answer"
 _SECONDS: Final = 24 * 3600

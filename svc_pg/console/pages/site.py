@@ -15,11 +15,11 @@ from starlette.datastructures import MutableHeaders
 from svc_pg.audit.reads.reading import collecting
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.audit_log.read_recording import question_of
-from svc_pg.console.compression import accepts_gzip
-from svc_pg.console.concurrency_limit import Turns
 from svc_pg.console.core import Core
-from svc_pg.console.host_users import HostUsers
-from svc_pg.console.offered_products import OfferedProducts
+from svc_pg.console.http.requests import ConsoleRequest, EncodedResponse, Problem, read_only
+from svc_pg.console.http.routing import Match, Router
+from svc_pg.console.http.sealing import Sealer
+from svc_pg.console.http.tokens import Session
 from svc_pg.console.pages import assets
 from svc_pg.console.pages.actor_names import actors_in, with_names
 from svc_pg.console.pages.alarms import Alarms
@@ -36,12 +36,12 @@ from svc_pg.console.pages.record_titles import RecordTitles
 from svc_pg.console.pages.refusals import SentBackError, carried, sent_back, with_refusal
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.sent_forms import OnceOf, answered
-from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem, read_only
-from svc_pg.console.routing import Match, Router
-from svc_pg.console.same_origin import require_same_origin
-from svc_pg.console.sealing import Sealer
-from svc_pg.console.stream_guard import until_ended
-from svc_pg.console.tokens import Session
+from svc_pg.console.sessions.host_users import HostUsers
+from svc_pg.console.status.offered_products import OfferedProducts
+from svc_pg.console.transport.compression import accepts_gzip
+from svc_pg.console.transport.concurrency_limit import Turns
+from svc_pg.console.transport.same_origin import require_same_origin
+from svc_pg.console.transport.stream_guard import until_ended
 
 PATH: Final = "/ui"
 """The path of the pages below the console's prefix."""

@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.own_addresses import referring
 from svc_pg.console.pages.page_request import THEMES, PageRequest
-from svc_pg.console.requests import Problem
 
 _KEPT_SECONDS: Final = 365 * 24 * 3600
 

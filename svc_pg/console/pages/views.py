@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.console.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE, NamedView, ViewedList, ViewFilter
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.asking import QUESTION, Filters
 from svc_pg.console.pages.list_filters import used, words_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
+from svc_pg.console.views.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE, NamedView, ViewedList, ViewFilter
 from svc_pg.database.pagination import Page
 from svc_pg.questions.reading import MOST_CHARACTERS, QuestionError, read
 from svc_pg.questions.words import Vocabulary

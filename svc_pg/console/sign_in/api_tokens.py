@@ -13,8 +13,9 @@ from uuid import UUID, uuid4
 from psycopg import AsyncConnection, Connection, errors
 from psycopg.rows import scalar_row
 
-from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.quotas import CALLS, note_counted
+from svc_pg.console.http.products import PERMISSIONS
+from svc_pg.console.http.quotas import CALLS, note_counted
+from svc_pg.console.http.tokens import PROGRAM_PREFIX, TokenError, token_hash
 from svc_pg.console.sign_in.lifetimes import (
     ENDS_AT,
     IS_NEW_TENANT,
@@ -29,7 +30,6 @@ from svc_pg.console.sign_in.lifetimes import (
     conditions,
     newest,
 )
-from svc_pg.console.tokens import PROGRAM_PREFIX, TokenError, token_hash
 from svc_pg.database.pagination import Listing
 from svc_pg.database.query import Query, afetch, afetch_one, fetch_one, scalar
 from svc_pg.database.storable_texts import refuse_tenant

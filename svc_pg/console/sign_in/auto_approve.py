@@ -6,13 +6,14 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Final
 
-from svc_pg.console import cors, tokens
-from svc_pg.console.client_addresses import is_loopback
-from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.http import tokens
+from svc_pg.console.http.products import PERMISSIONS
+from svc_pg.console.http.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.http.tokens import Session, SignInMethod
 from svc_pg.console.sign_in.permissions import least
 from svc_pg.console.sign_in.sign_in_routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
-from svc_pg.console.tokens import Session, SignInMethod
+from svc_pg.console.transport import cors
+from svc_pg.console.transport.client_addresses import is_loopback
 from svc_pg.settings import Settings
 
 _LOOPBACK_HOST: Final = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection, DataError, Error
 from psycopg.rows import scalar_row
 
-from svc_pg.console.requests import Problem, explained
+from svc_pg.console.http.requests import Problem, explained
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants, TenantTable
 from svc_pg.database.query import Query, afetch, fetch, fetch_one, scalar
 from svc_pg.database.statements import statement

@@ -11,12 +11,12 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from svc_pg.audit.actors import aactor
-from svc_pg.console import tokens
-from svc_pg.console.body import read_body
-from svc_pg.console.client_addresses import browser, user_agent
-from svc_pg.console.database import Database
-from svc_pg.console.quotas import CALLS, CODES, POLLS, SIGN_INS, note, note_counted
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, rate_limited
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http import tokens
+from svc_pg.console.http.body import read_body
+from svc_pg.console.http.quotas import CALLS, CODES, POLLS, SIGN_INS, note, note_counted
+from svc_pg.console.http.requests import ConsoleRequest, ConsoleResponse, Problem, rate_limited
+from svc_pg.console.http.tokens import Session, SignInMethod, TokenError
 from svc_pg.console.sign_in import codes, devices, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
 from svc_pg.console.sign_in.permissions import included, least, permission_of
@@ -40,7 +40,7 @@ from svc_pg.console.sign_in.sign_in_routes import (
     refuse,
     session_id_of,
 )
-from svc_pg.console.tokens import Session, SignInMethod, TokenError
+from svc_pg.console.transport.client_addresses import browser, user_agent
 from svc_pg.database.query import afetch
 from svc_pg.settings import Settings
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
-from svc_pg.console.background import Background
+from svc_pg.console.http.background import Background
 from svc_pg.console.sign_in import codes
 from svc_pg.settings.addresses import SmtpServer
 

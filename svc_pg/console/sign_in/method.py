@@ -1,6 +1,6 @@
 """Validate the settings and choose the sign-in method."""
 
-from svc_pg.console.database import Database
+from svc_pg.console.database.pool import Database
 from svc_pg.console.sign_in.auto_approve import AutoApprove
 from svc_pg.console.sign_in.magic_links import MagicLinks
 from svc_pg.console.sign_in.mail import EmailSender, LogSender, SmtpSender

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from svc_pg.console.products import PERMISSIONS
+from svc_pg.console.http.products import PERMISSIONS
 from svc_pg.settings import Permission
 
 

@@ -10,13 +10,13 @@ from uuid import UUID, uuid4
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
-from svc_pg.console.database import Database
-from svc_pg.console.quotas import CALLS
-from svc_pg.console.requests import Problem, rate_limited
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.quotas import CALLS
+from svc_pg.console.http.requests import Problem, rate_limited
+from svc_pg.console.http.tokens import Session, TokenError, token_hash
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.lifetimes import MADE_AT, MADE_BY, REVOKED_AT, REVOKED_BY
 from svc_pg.console.sign_in.permissions import included
-from svc_pg.console.tokens import Session, TokenError, token_hash
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.storable_texts import refuse_tenant
 from svc_pg.errors import QueryError

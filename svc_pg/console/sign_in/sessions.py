@@ -8,7 +8,8 @@ from uuid import UUID
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import scalar_row
 
-from svc_pg.console.quotas import CALLS, note_counted
+from svc_pg.console.http.quotas import CALLS, note_counted
+from svc_pg.console.http.tokens import TokenError, token_hash
 from svc_pg.console.sign_in.lifetimes import (
     LAST_USED_AT,
     MADE_AT,
@@ -20,7 +21,6 @@ from svc_pg.console.sign_in.lifetimes import (
     conditions,
     newest,
 )
-from svc_pg.console.tokens import TokenError, token_hash
 from svc_pg.database.pagination import Listing
 from svc_pg.database.query import Query, afetch, scalar
 from svc_pg.formats.doc import Doc

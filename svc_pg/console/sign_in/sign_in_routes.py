@@ -8,12 +8,12 @@ from uuid import UUID
 
 from pydantic import Field
 
-from svc_pg.console import database
-from svc_pg.console.body import RequestBody
-from svc_pg.console.documentation import Documentation, Parameter, text
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, read_only
+from svc_pg.console.database import pool as database
+from svc_pg.console.http.body import RequestBody
+from svc_pg.console.http.documentation import Documentation, Parameter, text
+from svc_pg.console.http.requests import ConsoleRequest, ConsoleResponse, Problem, read_only
+from svc_pg.console.http.tokens import SignInMethod
 from svc_pg.console.sign_in.links import State
-from svc_pg.console.tokens import SignInMethod
 from svc_pg.formats.doc import Doc
 from svc_pg.settings.addresses import is_email
 

@@ -18,7 +18,9 @@ from pydantic import SecretStr
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, WebhooksConfig
-from svc_pg.console import Console, database, register_tenants, tokens
+from svc_pg.console import Console, register_tenants
+from svc_pg.console.database import pool as database
+from svc_pg.console.http import tokens
 from svc_pg.database.query import fetch_one
 from svc_pg.settings import Permission, Settings
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints

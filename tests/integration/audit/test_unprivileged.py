@@ -17,8 +17,8 @@ from svc_pg.audit.read import tables
 from svc_pg.audit.read.facets import afacets
 from svc_pg.audit.read.stats import astats
 from svc_pg.config.audit import AuditConfig
-from svc_pg.console import system_status
-from svc_pg.console.drift import Drift
+from svc_pg.console.status import system_status
+from svc_pg.console.status.drift import Drift
 from svc_pg.database.query import fetch, scalar
 from svc_pg.database.table_names import TableName
 from svc_pg.settings import Settings

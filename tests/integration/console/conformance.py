@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from svc_pg.console.openapi_problems import CODES, PROBLEM
+from svc_pg.console.openapi.problems import CODES, PROBLEM
 
 RANDOM_IN_A_THREAD = "ignore:Do not use the `random` module inside strategies"
 """For Hypothesis' own warning: the console, served by a thread, may use ``random`` while an example is drawn."""

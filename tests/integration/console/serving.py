@@ -15,7 +15,8 @@ from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Problem, Product, ProductEndpoint, tokens
+from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Problem, Product, ProductEndpoint
+from svc_pg.console.http import tokens
 from svc_pg.settings import Permission, Settings
 from tests.support.http_clients import client_for_threads
 from tests.support.waiting import wait_until

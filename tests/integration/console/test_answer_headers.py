@@ -10,9 +10,9 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.console import Console
-from svc_pg.console.openapi import API_DATE
-from svc_pg.console.page_links import MOST_CHARACTERS
-from svc_pg.console.quotas import MOST_CALLS
+from svc_pg.console.http.page_links import MOST_CHARACTERS
+from svc_pg.console.http.quotas import MOST_CALLS
+from svc_pg.console.openapi.document import API_DATE
 from tests.integration.console.serving import ORIGIN, assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import Prepare

@@ -9,7 +9,8 @@ import pytest
 
 from cli import client_connections
 from cli.client_connections import BoundedProtocol
-from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, adapter, body
+from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, adapter
+from svc_pg.console.http import body
 from tests.integration.console.serving import PREFIX, bearer, serving, settings
 from tests.support.waiting import wait_until
 

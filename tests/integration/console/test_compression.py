@@ -17,9 +17,9 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, register_tenants
-from svc_pg.console.compression import PART_BYTES, compressed
+from svc_pg.console.http.requests import EncodedResponse
 from svc_pg.console.pages.routes import ROUTES
-from svc_pg.console.requests import EncodedResponse
+from svc_pg.console.transport.compression import PART_BYTES, compressed
 from tests.integration.console.browsing import OWN, signed_in, token
 from tests.integration.console.serving import PREFIX, bearer, serving, serving_installed, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config

@@ -7,8 +7,9 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
-from svc_pg.console.quotas import Limit
+from svc_pg.console import Console, ConsoleRequest, Session, register_tenants
+from svc_pg.console.http.quotas import Limit
+from svc_pg.console.sessions import call_limits
 from svc_pg.webhooks.secrets import new_key
 from tests.integration.console.conformance import RANDOM_IN_A_THREAD, assert_conforms, operations
 from tests.integration.console.serving import bearer, serving_installed, settings, shop

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from svc_pg.console import tokens
+from svc_pg.console.http import tokens
 from tests.integration.console.serving import (
     KEY,
     LEAKED,

@@ -19,17 +19,10 @@ from psycopg_pool import AsyncConnectionPool
 from svc_pg import audit
 from svc_pg.audit.exports.export_pages import PART_BYTES, export_pages
 from svc_pg.audit.exports.exporting import export
-from svc_pg.console import (
-    AuthenticatedRequest,
-    Console,
-    ConsoleResponse,
-    Product,
-    ProductEndpoint,
-    adapter,
-    concurrency_limit,
-)
-from svc_pg.console import database as database_module
-from svc_pg.console.parameters import PAGE_BYTES
+from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, adapter
+from svc_pg.console.database import pool as database_module
+from svc_pg.console.http.parameters import PAGE_BYTES
+from svc_pg.console.transport import concurrency_limit
 from tests.integration.console.serving import (
     PREFIX,
     assert_problem,

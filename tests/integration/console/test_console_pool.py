@@ -10,7 +10,8 @@ import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from svc_pg.console import Console, Problem, database
+from svc_pg.console import Console, Problem
+from svc_pg.console.database import pool as database
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_with_pool, settings
 
 CLIENTS = 20

@@ -17,8 +17,9 @@ from django.db import connections
 from django.db.backends.postgresql.features import DatabaseFeatures
 from starlette.requests import Request
 
-from svc_pg.console import Console, ConsoleRequest, Session, call_limits, django_users
-from svc_pg.console.quotas import Limit
+from svc_pg.console import Console, ConsoleRequest, Session, django_users
+from svc_pg.console.http.quotas import Limit
+from svc_pg.console.sessions import call_limits
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Permission
 from tests.integration.actor import django_shop

@@ -15,18 +15,10 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.console import (
-    AuthenticatedRequest,
-    Console,
-    ConsoleResponse,
-    Product,
-    ProductEndpoint,
-    Session,
-    live_updates,
-    stream_guard,
-)
-from svc_pg.console.audit_log import postgres
+from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint, Session
+from svc_pg.console.audit_log import live_updates, postgres
 from svc_pg.console.sign_in import api_tokens
+from svc_pg.console.transport import stream_guard
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
 from tests.support.hooks import endpoint, hooks_config, install

@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from svc_pg.console import Console, tokens
-from svc_pg.console.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE
+from svc_pg.console import Console
+from svc_pg.console.http import tokens
+from svc_pg.console.views.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE
 from svc_pg.questions.reading import MOST_CHARACTERS
 from svc_pg.settings import Permission
 from tests.integration.console.browsing import HOSTILE

@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit
-from svc_pg.console import Console, Session, host_users
+from svc_pg.console import Console, Session
+from svc_pg.console.sessions import host_users
 from svc_pg.formats.look_alikes import MIXED
 from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings

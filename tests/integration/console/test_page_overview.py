@@ -136,7 +136,7 @@ def test_no_period_is_a_day_and_an_unknown_one_is_refused(busy: httpx.Client) ->
 
 def test_the_overview_without_a_database_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its halves are asked for at a time, and fail together."""
-    monkeypatch.setattr("svc_pg.console.database.POOL_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("svc_pg.console.database.pool.POOL_TIMEOUT_SECONDS", 0.2)
     with serving_installed(Console(settings(database_url="host=127.0.0.1 port=9"))) as client:
         client.timeout = httpx.Timeout(30)
         page = signed_in(client, "read").get("/overview")

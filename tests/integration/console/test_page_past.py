@@ -11,7 +11,7 @@ import pytest
 
 from svc_pg import Config, audit
 from svc_pg.console import Console
-from svc_pg.console.requests import Problem
+from svc_pg.console.http.requests import Problem
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.long_record import lengthen

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from svc_pg import Config
 from svc_pg.console import Console
-from svc_pg.console.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE
+from svc_pg.console.views.named_views import LISTS, LONGEST_NAME, MOST_OF_ONE
 from svc_pg.questions.reading import MOST_CHARACTERS
 from tests.integration.console.browsing import HOSTILE, OWN, Browser, assert_strict, hidden, signed_in
 from tests.integration.console.serving import serving_installed, settings

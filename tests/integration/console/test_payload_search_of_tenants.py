@@ -12,7 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import Config, webhooks
-from svc_pg.console import Console, database
+from svc_pg.console import Console
+from svc_pg.console.database import pool as database
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.webhooks.deliveries import delivery_queries
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from svc_pg.console import Console, ProductEndpoint
-from svc_pg.console.openapi import document, product_routes
+from svc_pg.console.openapi.document import document, product_routes
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving, settings
 from tests.support.documents import examples
 from tests.support.tables import audited, create_and_audit, log

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg.console import Console, register_tenants
-from svc_pg.console.quotas import CALLS, CODES, PINGS, POLLS, SIGN_INS, Limit
+from svc_pg.console.http.quotas import CALLS, CODES, PINGS, POLLS, SIGN_INS, Limit
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Device, Mailbox, new_address, new_ip, wrong
 from tests.support.documents import ROOT

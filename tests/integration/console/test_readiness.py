@@ -3,7 +3,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from svc_pg import Config, schema
-from svc_pg.console import Console, database, readiness
+from svc_pg.console import Console
+from svc_pg.console.database import pool as database
+from svc_pg.console.status import readiness
 from tests.integration.console.serving import assert_problem, serving_installed, settings
 
 

@@ -23,8 +23,8 @@ from svc_pg.console import (
     register_tenants,
     webhooks_app,
 )
+from svc_pg.console.http.repeated_calls import REPLAYED
 from svc_pg.console.published_document import published_document
-from svc_pg.console.repeated_calls import REPLAYED
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
 from tests.integration.console.serving import assert_problem, bearer, serving, serving_installed, settings

@@ -15,12 +15,13 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config
-from svc_pg.console import Console, database
+from svc_pg.console import Console
 from svc_pg.console.audit_log import postgres as postgres_log
 from svc_pg.console.audit_log import read_recording
 from svc_pg.console.audit_log.shared_transaction import shared_transaction, sharing
-from svc_pg.console.database import Database
-from svc_pg.console.requests import Problem
+from svc_pg.console.database import pool as database
+from svc_pg.console.database.pool import Database
+from svc_pg.console.http.requests import Problem
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_with_pool, settings
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit

@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from svc_pg import audit
-from svc_pg.console import tokens
+from svc_pg.console.http import tokens
 from tests.integration.console.serving import KEY, assert_problem
 from tests.integration.console.signing_in import Mailbox, move, new_address, rows, serving_magic, sign_in
 

@@ -15,11 +15,11 @@ from svc_pg import Config, audit, schema
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.built_in.account_suggestions import LONGEST_SECONDS
 from svc_pg.console.built_in.suggested_endpoints import suggested_endpoints
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import palette
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in import api_tokens
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants, TenantTable
-from svc_pg.console.suggestions import KINDS, Verb, command, exported
+from svc_pg.console.views.suggestions import KINDS, Verb, command, exported
 from svc_pg.settings import Permission
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings

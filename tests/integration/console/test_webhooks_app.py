@@ -14,7 +14,7 @@ from starlette.types import Message
 
 from svc_pg import schema
 from svc_pg.console import Console, ConsoleRequest, Problem, Session, webhooks_app
-from svc_pg.console.openapi import document, product_routes
+from svc_pg.console.openapi.document import document, product_routes
 from tests.integration.console.conformance import assert_conforms, operations
 from tests.integration.console.serving import assert_problem, bearer, serving, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config

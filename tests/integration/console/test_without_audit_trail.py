@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from svc_pg import Config, Settings, audit, schema, webhooks
-from svc_pg.console import Console, offered_products, register_tenants
+from svc_pg.console import Console, register_tenants
+from svc_pg.console.status import offered_products
 from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import KEYS_TEXT

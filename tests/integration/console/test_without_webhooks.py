@@ -10,10 +10,11 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import Config, schema
-from svc_pg.console import Console, offered_products, register_tenants
-from svc_pg.console.database import Database
-from svc_pg.console.live_updates import TOPICS
-from svc_pg.console.offered_products import OfferedProducts
+from svc_pg.console import Console, register_tenants
+from svc_pg.console.audit_log.live_updates import TOPICS
+from svc_pg.console.database.pool import Database
+from svc_pg.console.status import offered_products
+from svc_pg.console.status.offered_products import OfferedProducts
 from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.postgres import new_database

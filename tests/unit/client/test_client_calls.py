@@ -12,7 +12,7 @@ import pytest
 from svc_pg.client import AsyncClient, CallError, Client, requests
 from svc_pg.client.generated import operations
 from svc_pg.client.operations import MAX_KEY_BYTES, PAGING, Arguments, call_of
-from svc_pg.console.repeated_calls import KEY_BYTES
+from svc_pg.console.http.repeated_calls import KEY_BYTES
 from svc_pg.errors import ConfigError
 from svc_pg.formats.json_writer import write
 

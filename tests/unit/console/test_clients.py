@@ -1,8 +1,8 @@
 import pytest
 from starlette.datastructures import Headers, QueryParams
 
-from svc_pg.console.client_addresses import browser, client_address, is_loopback, user_agent
-from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.http.requests import ConsoleRequest
+from svc_pg.console.transport.client_addresses import browser, client_address, is_loopback, user_agent
 from svc_pg.settings import Settings
 
 PROXIES = Settings.load(console_trusted_proxies=["10.0.0.0/8", "fd00::/8", "127.0.0.1"]).console_trusted_proxies

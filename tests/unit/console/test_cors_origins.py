@@ -1,6 +1,12 @@
 import pytest
 
-from svc_pg.console.cors import EXPOSED_HEADERS, PREFLIGHT_HEADERS, allowed_origins, origin_headers, preflight_headers
+from svc_pg.console.transport.cors import (
+    EXPOSED_HEADERS,
+    PREFLIGHT_HEADERS,
+    allowed_origins,
+    origin_headers,
+    preflight_headers,
+)
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Settings
 

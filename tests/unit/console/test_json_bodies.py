@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 from starlette.datastructures import Headers
 
-from svc_pg.console.body import MAX_DEPTH, parse_json, read_content
-from svc_pg.console.requests import Problem
+from svc_pg.console.http.body import MAX_DEPTH, parse_json, read_content
+from svc_pg.console.http.requests import Problem
 from svc_pg.formats.json_writer import encode
 
 

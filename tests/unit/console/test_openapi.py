@@ -7,11 +7,11 @@ import schemathesis
 from pydantic import Field
 
 from svc_pg.console import AuthenticatedRequest, ConsoleResponse, Page, Parameter, Product, ProductEndpoint, RequestBody
-from svc_pg.console.api_document import ApiDocument
-from svc_pg.console.documentation import Documentation, in_path
-from svc_pg.console.json_schema import Schemas
-from svc_pg.console.openapi import Route, document, product_routes
-from svc_pg.console.parameters import PAGE, FilterParameter, documented
+from svc_pg.console.http.documentation import Documentation, in_path
+from svc_pg.console.http.parameters import PAGE, FilterParameter, documented
+from svc_pg.console.openapi.api_document import ApiDocument
+from svc_pg.console.openapi.document import Route, document, product_routes
+from svc_pg.console.openapi.json_schema import Schemas
 from svc_pg.database.query import RawJson
 from svc_pg.errors import ConfigError
 from svc_pg.formats.doc import Doc

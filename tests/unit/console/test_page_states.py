@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from svc_pg.audit.log.entry import OPERATIONS, SEVERITIES
-from svc_pg.console.event_log import EVENT_NAMES
 from svc_pg.console.pages import states
 from svc_pg.console.pages.audit import changes
+from svc_pg.console.sessions.event_log import EVENT_NAMES
 from svc_pg.webhooks.deliveries import delivery_rows
 from svc_pg.webhooks.endpoints import endpoint_rows
 from svc_pg.webhooks.endpoints.endpoint_health import Health

@@ -7,7 +7,7 @@ from pydantic import Field
 from starlette.datastructures import Headers, QueryParams
 
 from svc_pg.console import ConsoleRequest, Problem, RequestBody, created, read_body
-from svc_pg.console.body import MAX_ERRORS
+from svc_pg.console.http.body import MAX_ERRORS
 
 
 class Line(RequestBody):

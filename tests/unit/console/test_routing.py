@@ -1,9 +1,9 @@
 import pytest
 
 from svc_pg.console import ConsoleResponse, Product, ProductEndpoint
-from svc_pg.console.products import permits
-from svc_pg.console.requests import AuthenticatedRequest
-from svc_pg.console.routing import Router
+from svc_pg.console.http.products import permits
+from svc_pg.console.http.requests import AuthenticatedRequest
+from svc_pg.console.http.routing import Router
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Permission
 

@@ -10,8 +10,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from svc_pg.console import tokens
-from svc_pg.console.tokens import TokenError
+from svc_pg.console.http import tokens
+from svc_pg.console.http.tokens import TokenError
 
 KEY = b"0123456789abcdef0123456789abcdef"
 HEADER = {"typ": tokens.TYPE, "alg": "HS256"}

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from svc_pg.console.event_log import ConsoleEvent, EventFilter
 from svc_pg.console.pages import states
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.list_filters import chips, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.sessions.event_log import ConsoleEvent, EventFilter
 from svc_pg.database.pagination import Page
 
 WORDS: Final = words_of(EventFilter)

@@ -2,11 +2,11 @@
 
 from svc_pg.console.built_in.tenant_use import TenantUses
 from svc_pg.console.built_in.webhook_portal import CreatedPortalLink
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_admin
 from svc_pg.console.pages.states import VISITS
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.portal_links import PortalLink
 from svc_pg.settings.addresses import unreachable
 

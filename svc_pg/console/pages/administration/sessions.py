@@ -5,9 +5,9 @@ from http import HTTPStatus
 from typing import Final
 
 from svc_pg.console.built_in.webhook_portal import PendingPortalLinks
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.portal_links import PendingPortalLink, PortalLink
 from svc_pg.console.sign_in.sessions import SessionRecord
 from svc_pg.database.pagination import Page

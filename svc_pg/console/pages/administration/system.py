@@ -7,7 +7,7 @@ from svc_pg.audit.keep.holds import Hold
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.formatting import size
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.system_status import SystemStatus, TableSize
+from svc_pg.console.status.system_status import SystemStatus, TableSize
 from svc_pg.database.pagination import Page
 from svc_pg.formats import durations
 

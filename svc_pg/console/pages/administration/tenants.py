@@ -8,10 +8,10 @@ from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, UnlistedTenants
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.built_in.webhook_portal import PendingPortalLinks
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_admin
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.tenant_table import Tenant
 from svc_pg.database.pagination import Page
 

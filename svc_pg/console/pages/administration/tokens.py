@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from svc_pg.console.http.products import PERMISSIONS
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.sign_in.api_tokens import ApiToken, CreatedToken
 from svc_pg.database.pagination import Page
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.audit.past.past_row import PastRow
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import name_of_record
@@ -17,7 +18,6 @@ from svc_pg.console.pages.differences.values import Value, alone
 from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.integrity import silences_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.formats import durations
 from svc_pg.formats.json_writer import timestamp

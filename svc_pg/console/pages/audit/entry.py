@@ -5,13 +5,13 @@ from typing import Final, cast
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.past.diff import diff
 from svc_pg.console.built_in.audit_changes import EntryDiff
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes, record_names, related
 from svc_pg.console.pages.audit.proof_page import entry_file
 from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.integrity import proof_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.errors import QueryError
 

@@ -10,7 +10,7 @@ from svc_pg.audit.read import stats
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
 from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
-from svc_pg.console.list_questions import SHAPES
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
@@ -20,7 +20,7 @@ from svc_pg.console.pages.audit.histogram import Histogram, histogram
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
 from svc_pg.console.pages.problems import headers_of
-from svc_pg.console.requests import Problem
+from svc_pg.console.views.list_questions import SHAPES
 from svc_pg.database.pagination import Page
 
 POSITIONS: Final = (*PAGES, "around")

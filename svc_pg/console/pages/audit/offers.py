@@ -4,11 +4,11 @@ from typing import Final, get_args
 
 from svc_pg.audit.read.facets import MAX_ENTRIES
 from svc_pg.audit.read.known_values import KnownValues, Named
+from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.audit.selection import words_of
 from svc_pg.console.pages.offers import Found, offers
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.parameters import MOST_CHARACTERS
 from svc_pg.questions.completion import Known
 
 _NAMED: Final = {"notResource": "resource", "notActor": "actor", "notTenant": "tenant", "notLabel": "label"}

@@ -11,13 +11,13 @@ from typing import Any, Final
 from svc_pg.audit.certificates import Certificate, CertifiedEntry
 from svc_pg.audit.log.entry import FIELDS, Entry
 from svc_pg.console.built_in.audit_certificates import SealPublicKey, SealPublicKeys
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes, proof_drawing, record_names
 from svc_pg.console.pages.audit.proof_drawing import Node, QrCode
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.integrity import proof_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.formats.json_writer import encode
 from svc_pg.seals.verification.leaf import Leaf
 from svc_pg.seals.verification.proof import FIRST_PART, Proof

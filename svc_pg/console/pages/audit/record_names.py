@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry, is_erased
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.audit.changes import readable
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.record_titles import RecordTitles
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
 LONGEST: Final = 80

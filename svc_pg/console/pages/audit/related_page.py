@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from svc_pg.audit.related.answer import RelatedChange, RelatedHistory, RelatedRecord, RelatedState, RelatedTable
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.as_of_page import AskedTime, asked_time
@@ -12,7 +13,6 @@ from svc_pg.console.pages.audit.record_names import name_of_record
 from svc_pg.console.pages.audit.tracks_page import Actor, Mark, actor_of, labels_of, track_value, x_of
 from svc_pg.console.pages.differences.values import Value
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.formats import look_alikes
 from svc_pg.formats.human_times import exact
 from svc_pg.formats.json_writer import timestamp

@@ -5,11 +5,11 @@ from typing import Final
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.built_in.audit_changes import Revert
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.transaction import entries_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 
 _SHOWN: Final = 20_000
 """The characters of the SQL on the page; the whole is a file."""

@@ -7,12 +7,12 @@ from typing import Final
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
-from svc_pg.console.list_questions import keys_of
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.states import SEVERITIES
+from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.filters import filters_of
 from svc_pg.questions.words import Vocabulary
 

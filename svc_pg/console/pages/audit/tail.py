@@ -3,10 +3,10 @@
 from typing import Final
 
 from svc_pg.audit.log.entry import Entry
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes, record_names, selection, sentences
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
 _ROWS: Final = 60

@@ -7,13 +7,13 @@ from string import ascii_uppercase
 from typing import Final
 
 from svc_pg.audit.past.tracks import RecordTracks, Tick, Track, TrackActor, TrackChange, TrackValue
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import name_of_record
 from svc_pg.console.pages.differences.difference import value_of
 from svc_pg.console.pages.differences.values import Value, begun
 from svc_pg.console.pages.page_request import PAGES, PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.formats import look_alikes
 from svc_pg.formats.human_times import exact
 

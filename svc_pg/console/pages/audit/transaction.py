@@ -9,12 +9,12 @@ from svc_pg.audit.log.entry import Entry, Operation
 from svc_pg.audit.read.facets import Facets
 from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes, record_names, related, sentences
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.differences.work import MOST_IN_A_LIST, Work
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 
 _MOST_AROUND: Final = 20

@@ -4,7 +4,8 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Final, cast
 
-from svc_pg.console.discovery import Capabilities
+from svc_pg.console.built_in.discovery import Capabilities
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.own_addresses import own_address
@@ -12,7 +13,6 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.refusals import SentBackError
 from svc_pg.console.pages.sign_in import pending
 from svc_pg.console.pages.sign_in.pending import Pending
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.devices import KNOWN_FOR
 from svc_pg.console.sign_in.sign_in_routes import ApprovedSession, ClaimedSession, PendingSignIn
 

@@ -2,11 +2,11 @@
 
 from http import HTTPStatus
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.refusals import SentBackError
 from svc_pg.console.pages.sign_in.code import signed_in
-from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.sign_in_routes import ClaimedSession
 
 

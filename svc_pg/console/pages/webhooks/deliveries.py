@@ -8,7 +8,7 @@ from typing import Final, Literal
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
-from svc_pg.console.list_questions import keys_of
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
@@ -17,7 +17,7 @@ from svc_pg.console.pages.page_request import PAGES, PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.webhooks.searched import note_of
-from svc_pg.console.requests import Problem
+from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.pagination import Page
 from svc_pg.formats.human_times import exact
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter

@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.audit.log.entry import Entry
-from svc_pg.console import preconditions
+from svc_pg.console.http import preconditions
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.formatting import duration
@@ -15,7 +16,6 @@ from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.pages.webhooks.endpoints import form_page, leave_to_try
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret

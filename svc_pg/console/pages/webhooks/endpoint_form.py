@@ -9,7 +9,7 @@ from typing import Self
 from pydantic.alias_generators import to_snake
 from starlette.datastructures import QueryParams
 
-from svc_pg.console.requests import Problem
+from svc_pg.console.http.requests import Problem
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 

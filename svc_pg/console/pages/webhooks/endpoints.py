@@ -7,7 +7,7 @@ from typing import Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
 from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
-from svc_pg.console.list_questions import keys_of
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, charts, views
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
@@ -17,7 +17,7 @@ from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
-from svc_pg.console.requests import Problem
+from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
 from svc_pg.webhooks.endpoints.endpoint_health import EndpointHealth

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.requests import Problem
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.events.event_types import EventType
 from svc_pg.webhooks.events.own_events import OWN_EVENTS

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from svc_pg.console.list_questions import keys_of
+from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
@@ -10,7 +10,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.webhooks.deliveries import PERIODS, period_of
 from svc_pg.console.pages.webhooks.searched import note_of
-from svc_pg.console.requests import Problem
+from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.messages.message_queries import Message, MessageFilter
 

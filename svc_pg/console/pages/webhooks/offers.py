@@ -3,11 +3,11 @@
 from typing import Final
 
 from svc_pg.console.built_in.webhook_values import MOST_STEPS, FilterValues, Named
+from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.offers import Found, offers
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.webhooks import deliveries, endpoints, event_types, messages
-from svc_pg.console.parameters import MOST_CHARACTERS
 from svc_pg.questions.completion import Known
 
 _NAMED: Final[dict[str, Named]] = {"endpointId": "endpoint", "event": "event", "tenant": "tenant", "payload": "payload"}

@@ -1,0 +1,1 @@
+"""Sessions of the application and of tokens, their limits, and the log of who came."""

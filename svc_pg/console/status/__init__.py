@@ -1,0 +1,1 @@
+"""Facts of the installation that pages and routes tell."""

@@ -1,0 +1,1 @@
+"""Questions that are kept under a name, and suggestions for one that is being written."""
