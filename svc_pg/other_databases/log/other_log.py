@@ -37,7 +37,7 @@ _INSTALLED: Final[Mapping[Dialect, LiteralString]] = {
 }
 
 _SIDES: Final[Mapping[LiteralString, str]] = {
-    SQLITE.log: "svc_pg.other_databases.reconciliation.sqlite",
+    SQLITE.log: "svc_pg.other_databases.reconciliation.sqlite.database",
     MYSQL.log: "svc_pg.other_databases.reconciliation.mysql.database",
 }
 """The modules that render comparisons, which most programs never need."""

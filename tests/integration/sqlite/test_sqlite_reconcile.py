@@ -562,7 +562,7 @@ def test_an_error_half_way_leaves_no_transaction(conn: sqlite3.Connection, monke
         written += 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("svc_pg.other_databases.reconciliation.sqlite.SqliteTableSide.snapshot", interrupted)
+    monkeypatch.setattr("svc_pg.other_databases.reconciliation.sqlite.table.SqliteTableSide.snapshot", interrupted)
     with pytest.raises(KeyboardInterrupt):
         audit.reconcile(conn, config("t"), repair=True)
     assert (written, conn.in_transaction, entries(conn)) == (1, False, [])
