@@ -25,7 +25,7 @@ _HAS_FACT_IN_TEXT: Final[LiteralString] = "case when pg_catalog.strpos(context::
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._@\s]+")
 """A question of which each word is sought: without operators, and without markup or protocols, which have no words."""
-_WORD: Final = re.compile(r"[A-Za-z0-9]{1,100}")
+_RUN: Final = re.compile(r"[A-Za-z]+|[0-9]+")  # the parser reads 1e5tent as 1e5 and tent
 _LONG: Final = re.compile(r"[A-Za-z0-9]{101}")
 _TWO_CASES: Final = re.compile("[iIkK]")  # which are the small letters of characters outside ASCII too
 _MOST_WORDS: Final = 4
@@ -49,7 +49,7 @@ def letters_of(words: str) -> list[str]:
     parts = words.split()
     if not _PLAIN.fullmatch(words) or _LONG.search(words) or any(part.lower() == "or" for part in parts):
         return []
-    longest = sorted(dict.fromkeys(_WORD.findall(words)), key=len, reverse=True)
+    longest = sorted(dict.fromkeys(_RUN.findall(words)), key=len, reverse=True)
     return [f"%{_TWO_CASES.sub('_', word)}%" for word in longest[:_MOST_WORDS]]
 
 
