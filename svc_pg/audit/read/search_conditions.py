@@ -21,7 +21,9 @@ _HAS_FACT: Final[LiteralString] = (
     "exists (select from jsonb_each_text(case jsonb_typeof(context) when 'object' then context end) f"
     " where f.value = %s)"
 )
-_HAS_FACT_IN_TEXT: Final[LiteralString] = "case when pg_catalog.strpos(context::text, %s) > 0 then " + _HAS_FACT + " end"
+_HAS_FACT_IN_TEXT: Final[LiteralString] = (
+    "case when pg_catalog.strpos(context::text, %s) > 0 then " + _HAS_FACT + " end"
+)
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._@\s]+")
 """A question of which each word is sought: without operators, and without markup or protocols, which have no words."""

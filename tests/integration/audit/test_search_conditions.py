@@ -22,8 +22,9 @@ select d.n from entry d
                 where f.value = %s) order by d.n
 """
 PIECES = [
-    *("tent", "Tent", "TENT", "tents", "ridge", "Kiosk", "KIOSK", "\u212aiosk", "\u0130nfo", "INFO", "\u0131nfo", "info"),
-    *("ann@corp.example", "ANN@corp.example", "1045", "10.45", "1e5", "-7", "a_b", "foo-bar", "x.y.z", "or", "OR", "not"),
+    *("tent", "Tent", "TENT", "tents", "ridge", "Kiosk", "KIOSK", "\u212aiosk"),
+    *("\u0130nfo", "INFO", "\u0131nfo", "info", "or", "OR", "not"),
+    *("ann@corp.example", "ANN@corp.example", "1045", "10.45", "1e5", "-7", "a_b", "foo-bar", "x.y.z"),
     *('"', "\\", "\n", "\t", "/", "<b>", "</b>", "&amp;", "http://shop.example/a?b=c", "/usr/lib/x.so", "\u00e9tat"),
     *("'", "%", "_", "(", ")", "\u0001", "\u3000", "ﬁne", "straße", "STRASSE", "true", "null", "{", "}"),
 ]
@@ -35,8 +36,8 @@ def text(chance: random.Random, most: int = 5) -> str:
 
 
 def value(chance: random.Random) -> object:
-    some: Sequence[object] = (text(chance), 1045, 10.45, 1e5, True, None, [text(chance), 7], {text(chance): text(chance)})
-    return chance.choice(some)
+    plain: Sequence[object] = (1045, 10.45, 1e5, True, None)
+    return chance.choice([*plain, text(chance), [text(chance), 7], {text(chance): text(chance)}])
 
 
 @pytest.fixture
