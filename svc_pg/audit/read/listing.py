@@ -26,6 +26,7 @@ from svc_pg.audit.log.conditions import (
 )
 from svc_pg.audit.log.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
 from svc_pg.audit.log.selection import Search, Selection
+from svc_pg.audit.read import search_conditions
 from svc_pg.audit.read.bounded_ids import bounded_value
 from svc_pg.audit.read.change_order import MAX_PLACES, OfRecord, Seen, by_change, of_record, tables_of
 from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, of_stretch, reach_of
@@ -46,16 +47,6 @@ _WITHOUT: Final[dict[Missable, LiteralString]] = {
     "severity": "severity is null",
     "compliance": "coalesce(compliance, '{}') operator(pg_catalog.=) '{}'",
 }
-_CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
-_HAS_WORDS: Final[LiteralString] = (
-    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
-)
-
-# an object in the condition of the function, which others would fail
-_HAS_FACT: Final[LiteralString] = (
-    "exists (select from jsonb_each_text(case jsonb_typeof(context) when 'object' then context end) f"
-    " where f.value = %s)"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +55,7 @@ class EntryListing(Listing[Row]):
 
     The ``columns`` begin the select of the keyset. Entries of one ``record`` come in the order of change. With a
     ``reach``, a page is of the next 10,000 entries, or 1,000 of a record: it may be short, or empty, and have a next
-    one all the same.
+    one all the same. If ``most`` is None, it is of all entries of the reach, and its end has no cursor.
     """
 
     columns: LiteralString
@@ -72,7 +63,7 @@ class EntryListing(Listing[Row]):
     record: OfRecord | None
     searches: frozenset[Search]
     reach: Reach | None = None
-    most: int = MAX_ENTRIES
+    most: int | None = MAX_ENTRIES
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
         """The effects of ``list`` or ``alist``."""
@@ -179,11 +170,11 @@ def _with(found: Filter, condition: Condition) -> Filter:
         case OfOtherTransactions(xact_ids):
             return found.where("xact_id <> all(%s::bigint[])", [*xact_ids])
         case Contains(text):
-            return found.where(_CONTAINS, text, text)
+            return search_conditions.contains(found, text)
         case HasWords(words):
-            return found.where(_HAS_WORDS, words)
+            return search_conditions.has_words(found, words)
         case HasFact(value):
-            return found.where(_HAS_FACT, value)
+            return search_conditions.has_fact(found, value)
         case OfAnyDatabase():
             return found
 

@@ -13,7 +13,7 @@ from svc_pg.audit.log.conditions import HasWords
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.change_order import MAX_PLACES, tables_of
 from svc_pg.audit.read.listing import EntryListing
-from svc_pg.audit.read.stretch import Reach, stretch
+from svc_pg.audit.read.stretch import Reach, Stretch, stretch
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.pagination import ALL, Keyset, Page, Row, encode
 from svc_pg.database.performing import arun
@@ -48,6 +48,8 @@ select y."timestamp", y.id::text
                coalesce(pg_catalog.pg_column_size(before_data), 0)
                    + coalesce(pg_catalog.pg_column_size(after_data), 0) as bytes,
                row_number() over ("""
+_END_OF_CONTEXTS: Final = 'select audit_logs."timestamp", audit_logs.id::text from '
+_PLACE: Final = " audit_logs offset %s"
 _LOOKED_AT: Final = """) as n
           from """
 _STRETCH: Final = """ audit_logs
@@ -188,24 +190,28 @@ async def _stretch(
         return _Stretch(await few.alist(conn, max_bytes=max_bytes), is_full=True)
     reach = wanted.reach or Reach(ALL)
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
-    is_of_contexts = wanted.searches == {"context"}
-    wanted = replace(wanted, most=100_000 if is_of_contexts else 10_000)
     beyond = ALL if wanted.position is None else ALL.where(keyset.beyond, *wanted.position)
     found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
-    text = _END + found.order + _LOOKED_AT + found.text + _STRETCH
-    size = MAX_BYTES * (MAX_CONTEXTS if is_of_contexts else 1)  # which reads no snapshot
     async with aby_indexes(conn):
-        ends = await afetch(conn, Query(text, (*found.params, entries, size), _End))
+        ends = await afetch(conn, _end_of(found, entries, reads_snapshots=wanted.searches != {"context"}))
     if not ends:
-        page = await wanted.alist(conn, max_bytes=max_bytes)
+        page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)
     [end] = ends
     is_falling = keyset.order.endswith(" desc")
     up_to = reach.time.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
-    page = await replace(wanted, reach=replace(reach, time=up_to)).alist(conn, max_bytes=max_bytes)
+    page = await replace(wanted, reach=replace(reach, time=up_to), most=None).alist(conn, max_bytes=max_bytes)
     cursor = encode((end.timestamp.isoformat(), end.id))
     if wanted.is_backward:
         is_full = page.prev_cursor not in (None, cursor)
         return _Stretch(page if is_full else replace(page, prev_cursor=cursor), is_full)
     is_full = page.next_cursor not in (None, cursor)
     return _Stretch(page if is_full else replace(page, next_cursor=cursor), is_full)
+
+
+def _end_of(found: Stretch, entries: int, *, reads_snapshots: bool) -> Query[_End]:
+    """The last entry that is looked at, if there are so many or their snapshots are too large."""
+    if not reads_snapshots:
+        return Query(_END_OF_CONTEXTS + found.text + _PLACE, (*found.params, entries - 1), _End)
+    text = _END + found.order + _LOOKED_AT + found.text + _STRETCH
+    return Query(text, (*found.params, entries, MAX_BYTES), _End)

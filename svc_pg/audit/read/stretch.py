@@ -43,7 +43,8 @@ TIMES: Final = "select first, last from svc.audit_transaction_times(%s, %s)"
 _NUMBERED: Final = """, "svc is selected", "svc is end"
   from (
     select audit_logs.*, """
-_IN_ORDER: Final = """ as "svc is selected", row_number() over ("""
+_IS_SELECTED: Final = """ as "svc is selected", """
+_PLACE: Final = "row_number() over ("
 _IS_END: Final = """ as "svc is end"
       from """
 _OF_STRETCH: Final = """ audit_logs
@@ -126,8 +127,10 @@ def timed(reach: Reach) -> Effects[Reach]:
     return replace(reach, time=between, transactions=None)
 
 
-def stretch(reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: int = MAX_ENTRIES) -> Effects[Stretch]:
-    """The next stretch of the log in one of its two orders, of at most so many entries."""
+def stretch(
+    reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: int | None = MAX_ENTRIES
+) -> Effects[Stretch]:
+    """The next stretch of the log in one of its two orders, of at most so many entries; of None, all of the reach."""
     reach = yield from timed(reach)
     looked_at = reach.time.joined(beyond)
     log: LiteralString = "svc.audit_logs"
@@ -145,7 +148,8 @@ def stretch(reach: Reach, order: LiteralString, *, beyond: Filter = ALL, most: i
         [rare] = yield Query(_IS_RARE, (table, reach.record, _MOST_RARE), _IsRare)
         if rare.is_rare:
             log, params = _RARE, (table, reach.record, 2 * _MOST_RARE)  # it may grow meanwhile
-    text: LiteralString = "(select * from " + log + looked_at.clause + order + " limit " + _number(most) + ")"  # noqa: S608 - constants
+    end: LiteralString = " offset 0" if most is None else " limit " + _number(most)
+    text: LiteralString = "(select * from " + log + looked_at.clause + order + end + ")"  # noqa: S608 - constants
     return Stretch(text, (*params, *looked_at.params), order)
 
 
@@ -157,13 +161,16 @@ def of_stretch(
     *,
     position: tuple[object, ...] | None,
     limit: int,
-    most: int = MAX_ENTRIES,
+    most: int | None = MAX_ENTRIES,
 ) -> Effects[Query[Seen[Row]]]:
-    """The query of the wanted entries of the next stretch, at most ``limit``, and of its end if that is reached."""
+    """The query of the wanted entries of the next stretch, at most ``limit``, and of its end if that is reached.
+
+    If ``most`` is None, the reach is the stretch, whose end the caller knows.
+    """
     beyond = ALL if position is None else ALL.where(keyset.beyond, *position)
     found = yield from stretch(reach, keyset.order, beyond=beyond, most=most)
-    text = columns + _NUMBERED + wanted.is_true + _IN_ORDER + found.order
-    text += ") = " + _number(most) + _IS_END + found.text + _OF_STRETCH
+    is_end: LiteralString = "false" if most is None else _PLACE + found.order + ") = " + _number(most)
+    text = columns + _NUMBERED + wanted.is_true + _IS_SELECTED + is_end + _IS_END + found.text + _OF_STRETCH
     return Query(text, (*wanted.params, *found.params, limit), seen(keyset.row))
 
 
