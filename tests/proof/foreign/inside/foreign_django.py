@@ -6,7 +6,6 @@ from typing import Any
 from django.db import connections, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor as Editor
 from django.test.runner import DiscoverRunner
-
 from foreign_suite import capture_new_tables, is_captured, record, record_entries
 
 
@@ -81,4 +80,4 @@ def _listen() -> None:
             with transaction.atomic(using=editor.connection.alias):
                 capture_new_tables(connections[editor.connection.alias])
 
-    Editor.create_model, Editor.__exit__ = create_model, leave_and_capture  # type: ignore[method-assign]
+    Editor.create_model, Editor.__exit__ = create_model, leave_and_capture  # type: ignore[method-assign, assignment]

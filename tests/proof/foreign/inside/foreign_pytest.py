@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
 from foreign_suite import is_captured, record, record_entries
 
 _asked = 0

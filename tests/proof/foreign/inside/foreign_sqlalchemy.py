@@ -21,5 +21,6 @@ def pytest_sessionfinish() -> None:
     """Count the entries, before the suite's own plugin closes the database."""
     from sqlalchemy.testing import config
 
-    with config.db.connect() as connection:
-        record_entries(connection.connection, connection.dialect.name)
+    if config.db is not None:
+        with config.db.connect() as connection:
+            record_entries(connection.connection, connection.dialect.name)
