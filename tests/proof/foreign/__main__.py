@@ -8,44 +8,20 @@ nothing was recorded.
 import argparse
 import sys
 import time
-import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, Final
 
 from svc_pg import __version__
 from tests.benchmarks import saved
 from tests.matrix import known
+from tests.proof.foreign.comparing import Counts, compare, holds, known_differences
 from tests.proof.foreign.running import Place, place
-from tests.proof.foreign.suites import SUITES, Suite
+from tests.proof.foreign.suites import NAME, SUITES, Suite
 
-NAME: Final = "foreign"
-"""The name of the saved file: its figures are the last run of each suite."""
 _SHOWN: Final = 40  # differences of a suite in the saved file
-
-
-@dataclass(slots=True)
-class Counts:
-    """The tests of a suite: ``same`` with and without capture, ``explained`` if the difference has a known reason.
-
-    ``failed`` are those of ``same`` that fail either way. ``units`` of ``all_units`` were run.
-    """
-
-    tests: int = 0
-    same: int = 0
-    failed: int = 0
-    skipped: int = 0
-    explained: int = 0
-    entries: int = 0
-    units: int = 0
-    all_units: int = 0
-    seconds: float = 0.0
-    different: list[str] = field(default_factory=list)
 
 
 def main() -> int:
@@ -81,20 +57,26 @@ def _prove(suite: Suite, options: argparse.Namespace) -> bool:
         for unit in units:
             if ends is not None and time.monotonic() > ends:
                 break
-            _compare(plain, captured, unit, counts)
+            _run(plain, captured, unit, counts)
+            counts.seconds = time.monotonic() - began
+            _save(suite, counts, options)
             sys.stderr.write(f"{suite.name}: {counts.units} of {len(units)}, {counts.tests:,} tests\n")
-    counts.seconds = time.monotonic() - began
     for each in counts.different:
         sys.stdout.write(f"differs: {each}\n")
-    words = f"{counts.tests:,} tests, {counts.same:,} the same ({counts.failed} fail and {counts.skipped} are skipped"
-    words += (
-        f" either way), {counts.explained} explained, {len(counts.different)} different, {counts.entries:,} entries"
+    words = (
+        f"{counts.tests:,} tests, {counts.same:,} the same ({counts.failed} fail and {counts.skipped} are skipped"
+        f" either way), {counts.explained} explained, {len(counts.different)} different, {counts.entries:,} entries of"
+        f" {counts.tables:,} tables ({counts.bare} without capture), {counts.units} of {counts.all_units} parts"
     )
-    sys.stdout.write(f"{suite.name} ({suite.release}): {words}, {counts.units} of {counts.all_units} parts\n")
+    sys.stdout.write(f"{suite.name} ({suite.release}): {words}\n")
+    return holds(counts)
+
+
+def _save(suite: Suite, counts: Counts, options: argparse.Namespace) -> None:
+    """Save what was counted so far, beside the runs of other suites."""
     figures = {**asdict(counts), "different": counts.different[:_SHOWN], "differing": len(counts.different)}
     figures |= {"release": suite.release, "kind": suite.kind, "date": datetime.now(UTC).date().isoformat()}
     saved.save(options.save, NAME, {**_before(options), suite.name: figures}, _VERSIONS, module="tests.proof.foreign")
-    return bool(counts.tests and counts.entries) and not counts.different
 
 
 _VERSIONS: Final = {"svc-pg": __version__}
@@ -106,33 +88,14 @@ def _before(options: argparse.Namespace) -> Mapping[str, Any]:
     return saved.load(NAME, options.save)["figures"] if is_there else {}
 
 
-def _compare(plain: Place, captured: Place, unit: Sequence[str], counts: Counts) -> None:
+def _run(plain: Place, captured: Place, unit: Sequence[str], counts: Counts) -> None:
     """Run a unit both ways at a time, and count."""
     with ThreadPoolExecutor(2) as both:
         without, with_it = both.map(lambda each: each.run(unit), (plain, captured))
     for ran, way in ((without, "without capture"), (with_it, "with capture")):
         if ran.output:
             sys.stderr.write(f"no test ran {way}:\n{ran.output}\n")
-    kinds = Counter[str]()
-    for test in {**without.outcomes, **with_it.outcomes}:
-        before, after = (each.outcomes.get(test, "no outcome") for each in (without, with_it))
-        counts.tests += 1
-        if before == after:
-            counts.same += 1
-            kinds[before] += 1
-        elif _is_explained(plain.suite.name, test):
-            counts.explained += 1
-        else:
-            counts.different.append(f"{test}: {before}, {after}")
-    counts.failed += kinds["failed"]
-    counts.skipped += kinds["skipped"]
-    counts.entries += with_it.entries
-    counts.units += 1
-
-
-def _is_explained(suite: str, test: str) -> bool:
-    text = Path(__file__).with_name("differences.toml").read_text(encoding="utf-8")
-    return any(fnmatchcase(test, each["test"]) for each in tomllib.loads(text).get(suite, []))
+    compare(without, with_it, counts, known_differences(plain.suite.name))
 
 
 if __name__ == "__main__":

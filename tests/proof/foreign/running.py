@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 
@@ -31,10 +31,15 @@ _EVERY_TABLE: Final = Config(audit=AuditConfig(tables=[AuditedTable(name="*.*")]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The outcome of each test, the number of entries, and the end of the output if nothing ran."""
+    """The outcome of each test, and the end of the output if nothing ran.
+
+    With capture also the number of ``entries``, and the most tables there were at a time, with it and ``bare``.
+    """
 
     outcomes: Mapping[str, str]
-    entries: int
+    entries: int = 0
+    tables: int = 0
+    bare: int = 0
     output: str = ""
 
 
@@ -57,10 +62,7 @@ class Place:
                 output.seek(0)
                 last = "".join(output.readlines()[-_LAST_LINES:])
             lines = outcomes.read_text(encoding="utf-8").splitlines() if outcomes.exists() else []
-        found = [json.loads(line) for line in lines]
-        tests = {test: outcome for test, outcome in found if test}
-        entries = sum(int(outcome) for test, outcome in found if not test)
-        return Run(tests, entries, "" if tests else last)
+        return _read([json.loads(line) for line in lines], last)
 
     def _run(self, unit: Unit, outcomes: Path, output: int) -> None:
         filled = {"port": self.port, "database": _DATABASE}
@@ -92,6 +94,15 @@ class Place:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+def _read(lines: Sequence[Any], output: str) -> Run:
+    """What a process wrote down: pairs of a test and its outcome, and counts by name."""
+    tests = dict(line for line in lines if isinstance(line, list))
+    counts = [line for line in lines if isinstance(line, dict)]
+    entries = sum(each.get("entries", 0) for each in counts)
+    tables, bare = (max((each.get(name, 0) for each in counts), default=0) for name in ("tables", "bare"))
+    return Run(tests, entries, tables, bare, "" if tests else output)
 
 
 @contextmanager

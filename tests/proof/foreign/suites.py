@@ -7,6 +7,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, Literal
 
+NAME: Final = "foreign"
+"""The name of the saved file: its figures are the last run of each suite."""
+
 Kind = Literal["postgresql", "sqlite", "mariadb"]
 Unit = Sequence[str]
 """Files or folders of tests that run in one process."""

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connections, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor as Editor
 from django.test.runner import DiscoverRunner
-from foreign_suite import capture_new_tables, is_captured, record, record_entries
+from foreign_suite import capture_new_tables, count_capture, is_captured, record
 
 
 class Result(unittest.TextTestResult):
@@ -59,7 +59,7 @@ class Runner(DiscoverRunner):
         """Count the entries, and drop the databases."""
         for each in {id(old[0]): old[0] for old in old_config}.values():
             with each.cursor() as cursor:
-                record_entries(cursor.connection, each.vendor)
+                count_capture(cursor, each.vendor, is_over=True)
         super().teardown_databases(old_config, **options)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from foreign_suite import is_captured, record, record_entries
+from foreign_suite import count_capture, is_captured, record, record_counts
 
 _asked = 0
 
@@ -41,7 +41,9 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
         from django.db import connection
 
         if connection.vendor == "sqlite":
-            record("", str(_asked))
-        elif connection.connection is not None and not connection.connection.closed:
-            record_entries(connection.connection, connection.vendor)
+            record_counts(entries=_asked)
+        else:  # on a connection of its own, as the suite has closed that of its last test
+            own = connection.get_new_connection(connection.get_connection_params())
+            count_capture(own.cursor(), connection.vendor, is_over=True)
+            own.close()
     return (yield)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from foreign_suite import capture_new_tables, is_captured, record_entries
+from foreign_suite import capture_new_tables, count_capture, is_captured
 
 
 def pytest_sessionstart() -> None:
@@ -23,4 +23,4 @@ def pytest_sessionfinish() -> None:
 
     if config.db is not None:
         with config.db.connect() as connection:
-            record_entries(connection.connection, connection.dialect.name)
+            count_capture(connection.connection.cursor(), connection.dialect.name, is_over=True)

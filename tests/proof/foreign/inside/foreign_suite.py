@@ -10,11 +10,32 @@ from pathlib import Path
 from typing import Any, Final
 
 _FILE: Final = Path(os.environ["FOREIGN_OUTCOMES"])
-_ENTRIES: Final = {
-    "postgresql": "select coalesce(last_value, 0) from pg_sequences where sequencename = 'audit_logs_id_seq'",
-    "mysql": "select max(id) from svc.audit_logs",
+_COUNTS: Final = {
+    "postgresql": """
+        select (select coalesce(max(last_value), 0) from pg_sequences where sequencename = 'audit_logs_id_seq'),
+               count(*) filter (where is_captured), count(*) filter (where not is_captured)
+        from (
+            select exists (
+                select from pg_trigger t join pg_proc f on f.oid = t.tgfoid
+                where t.tgrelid = c.oid and t.tgenabled = 'O' and f.pronamespace = 'svc'::regnamespace
+            ) as is_captured
+            from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where c.relkind in ('r', 'p') and c.relpersistence <> 't'
+              and n.nspname not in ('svc', 'elsewhere', 'information_schema', 'pg_catalog', 'pg_toast')
+        ) as tables""",
+    "mysql": """
+        select (select max(auto_increment) - 1 from information_schema.tables
+                where table_schema = 'svc' and table_name = 'audit_logs'),
+               coalesce(sum(is_captured), 0), coalesce(sum(not is_captured), 0)
+        from (
+            select exists (
+                select 1 from information_schema.triggers g
+                where g.event_object_schema = t.table_schema and g.event_object_table = t.table_name
+            ) as is_captured
+            from information_schema.tables t where t.table_schema = database() and t.table_type = 'BASE TABLE'
+        ) as tables""",
 }
-"""The entries so far, those of transactions that were rolled back as well: the last id."""
+"""The entries so far, those of transactions that were rolled back as well, and the tables with capture and without."""
 
 
 def is_captured() -> bool:
@@ -28,13 +49,18 @@ def record(test: str, outcome: str) -> None:
         file.write(json.dumps([test, outcome]) + "\n")
 
 
-def record_entries(connection: Any, dialect: str) -> None:
-    """Write down how many entries a database got, by a driver's connection to it. SQLite's are counted in Django."""
-    if is_captured() and dialect in _ENTRIES:
-        cursor = connection.cursor()
-        cursor.execute(_ENTRIES[dialect])
-        found = cursor.fetchone()
-        record("", str(found[0] or 0 if found else 0))
+def record_counts(**counts: int) -> None:
+    """Write down counts, of which those of ``entries`` are added and the greatest of others counts."""
+    with _FILE.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(counts) + "\n")
+
+
+def count_capture(cursor: Any, dialect: str, *, is_over: bool) -> None:
+    """Write down the tables with capture and without, and, when the suite ``is_over``, the entries that they made."""
+    if is_captured() and dialect in _COUNTS:
+        cursor.execute(_COUNTS[dialect])
+        entries, tables, bare = (int(each or 0) for each in cursor.fetchone())
+        record_counts(tables=tables, bare=bare, **({"entries": entries} if is_over else {}))
 
 
 def capture_new_tables(bind: Any) -> None:
@@ -50,3 +76,10 @@ def capture_new_tables(bind: Any) -> None:
     same = ConfigurationChange(version=1, before={}, after={}, prune=True)
     for statement in installer_of(connection).statements(same, backwards=False):
         connection.execute(statement)
+    _count_now(bind)
+
+
+def _count_now(bind: Any) -> None:
+    of_driver = bind.cursor() if hasattr(bind, "cursor") else bind.connection.cursor()  # Django's, or SQLAlchemy's
+    with of_driver as cursor:
+        count_capture(cursor, "postgresql", is_over=False)
