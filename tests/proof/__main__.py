@@ -23,6 +23,8 @@ def main() -> int:
     if not options.names:
         for proof in PROOFS:
             sys.stdout.write(f"python -m tests.proof {proof.name}\n    {proof.sentence}\n")
+        sys.stdout.write("python -m tests.proof.versions MAJOR\n    the suite passes on each version of PostgreSQL\n")
+        sys.stdout.write("python -m tests.proof.foreign\n    suites of others pass alike with capture and without\n")
         sys.stdout.write("\n--minutes repeats each with other seeds, and --save docs/figures keeps its counts.\n")
         return 0
     chosen = [proof for proof in PROOFS if proof.name in options.names]

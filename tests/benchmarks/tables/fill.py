@@ -28,6 +28,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "proofs": proofs.proofs,
     "threats": proofs.threats,
     "versions": proofs.versions,
+    "foreign": proofs.foreign,
     "pages": console.pages,
     "readers": console.readers,
 }

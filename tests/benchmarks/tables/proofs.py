@@ -6,6 +6,8 @@ from typing import Any, Final
 from tests.benchmarks.saved import load
 from tests.benchmarks.tables.markdown import MISSING, table
 from tests.matrix import known
+from tests.proof.foreign.suites import NAME as FOREIGN
+from tests.proof.foreign.suites import SUITES
 from tests.proof.proofs import PROOFS
 from tests.proof.threats import threats as listed_threats
 from tests.proof.versions import NAME
@@ -39,6 +41,25 @@ def versions() -> str:
         if str(major) not in {each.split()[0] for each in ran}
     }
     return table("PostgreSQL", ["tests passed", "failed", "not run", "minutes", "on"], rows | never)
+
+
+def foreign() -> str:
+    """The last saved run of each suite of others without capture and with it."""
+    found = {} if (document := _loaded(FOREIGN)) is None else document["figures"]
+    headings = ["on", "parts", "tests", "same", "fail either way", "different", "entries", "minutes", "date"]
+    rows = {}
+    for suite in SUITES:
+        run = found.get(suite.name)
+        counts = [MISSING] * 7 + ["never"] if run is None else _compared(run)
+        rows[f"`{suite.name}`"] = [suite.kind, *counts]
+    return table("suite", headings, rows)
+
+
+def _compared(run: Mapping[str, Any]) -> list[str]:
+    counts = [f"{run[each]:,}" for each in ("tests", "same", "failed", "differing", "entries")]
+    if run["explained"]:
+        counts[3] += f" and {run['explained']:,} explained"
+    return [f"{run['units']} of {run['all_units']}", *counts, f"{run['seconds'] / 60:.0f}", run["date"]]
 
 
 def _numbers(run: Mapping[str, Any]) -> list[str]:
