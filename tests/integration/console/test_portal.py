@@ -440,7 +440,7 @@ def test_no_address_of_the_portal_or_of_the_console_leads_a_customer_to_another_
         "tokens",
         "overview",
         "system",
-        "search?q=globex",
+        "search?q=glob",  # the page says its own address
         "..",
         "%2e%2e/sessions",
     ):
