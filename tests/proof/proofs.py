@@ -27,6 +27,7 @@ PROOFS: Final = (
         "the log tells the rows back, whatever a random business does, on each database",
         [
             "audit/test_replay",
+            "audit/test_rebuild",
             "audit/test_order_of_change",
             "audit/test_record_history",
             "audit/test_recorded_changes",
