@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from svc_pg.config.model import StrictModel, validated
 from svc_pg.config.products import Products
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
 from svc_pg.errors import ConfigError, SvcError
+from svc_pg.formats import toml
 
 __all__ = [
     "AuditConfig",
@@ -64,12 +64,12 @@ class Config(StrictModel):
     def from_toml(cls, path: Path) -> "Config":
         """Read a TOML file. Raises ConfigError that names the file, the key path and the nearest valid name."""
         try:
-            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            document = toml.parse(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise ConfigError(f"{path}: cannot be read: it is not UTF-8") from error
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:
             raise ConfigError(f"{path}: not valid TOML: {error}") from error
         return validated(cls, document, source=str(path))
 

@@ -39,7 +39,11 @@ def _by_column(value: object) -> object:
     """Read a list of columns as columns to remove."""
     if isinstance(value, str):
         raise ValueError(f'write a list of columns: ["{value}"]')
-    return dict.fromkeys(value, "remove") if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    if not all(isinstance(column, str) for column in value):
+        raise ValueError("write a list of columns, each a text")
+    return dict.fromkeys(value, "remove")
 
 
 class EnrichmentRule(StrictModel):

@@ -1,5 +1,6 @@
 """The configuration of webhooks: their events and their delivery."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -61,9 +62,16 @@ def _json_schema(value: dict[str, Any] | None) -> dict[str, Any] | None:
         from jsonschema.validators import validator_for
 
         try:
+            json.dumps(value, allow_nan=False)
+            if not isinstance(value.get("$schema", ""), str):
+                raise ValueError("$schema is not a text")
             validator_for(value).check_schema(value)
         except SchemaError as error:
             raise ValueError(f"not a JSON Schema: {error.message} at {error.json_path}") from error
+        except (TypeError, ValueError) as error:  # a time of TOML, or a number that JSON cannot have
+            raise ValueError(f"not a JSON Schema: {error}") from error
+        except RecursionError as error:
+            raise ValueError("not a JSON Schema: it is nested too deeply") from error
     return value
 
 

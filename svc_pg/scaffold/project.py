@@ -3,13 +3,13 @@
 import ast
 import configparser
 import re
-import tomllib
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from svc_pg.config import DEFAULT_FILE
+from svc_pg.formats import toml
 from svc_pg.scaffold.applications import (
     APPLICATIONS,
     Application,
@@ -183,8 +183,8 @@ def _required(folder: Path, problems: list[str]) -> set[str]:
     """The frameworks among the requirements of the project."""
     lines = [line for file in sorted(folder.glob("requirements*.txt")) for line in (read_text(file) or "").splitlines()]
     try:
-        document = tomllib.loads(read_text(folder / "pyproject.toml") or "")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        document = toml.parse(read_text(folder / "pyproject.toml") or "")
+    except ValueError as error:
         problems.append(f"pyproject.toml is not valid TOML, so its requirements are unknown: {error}")
         document = {}
     project, tool = document.get("project"), document.get("tool")
@@ -199,6 +199,6 @@ def _required(folder: Path, problems: list[str]) -> set[str]:
 
 def _toml(folder: Path) -> Any:
     try:
-        return tomllib.loads(read_text(folder / "pyproject.toml") or "")
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return toml.parse(read_text(folder / "pyproject.toml") or "")
+    except ValueError:
         return {}

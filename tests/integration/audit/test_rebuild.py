@@ -45,7 +45,9 @@ create table copies.k (like k);
 """
 keys = st.integers(0, 5)
 parts = st.sampled_from(["a", "b"])
-kinds = st.sampled_from(["insert", "update", "update all", "move", "part", "mirror", "delete", "put back", "rollback"])
+kinds = st.sampled_from(
+    ["insert", "update", "update all", "clear", "move", "part", "mirror", "delete", "put back", "rollback"]
+)
 steps = st.lists(
     st.tuples(kinds | st.sampled_from(["truncate", "truncate one", "commit"]), keys, keys, parts), max_size=14
 )
@@ -74,6 +76,7 @@ def take(conn: Connection, table: str, step: str, first: int, second: int, part:
         "insert": f"insert into {table} values ({first}, '{part}', {listed}), ({first + 100}, '{part}'{nulls})",
         "update": f"update {table} set {assignments} where id = {first}",
         "update all": f"update {table} set {assignments}",
+        "clear": f"update {table} set {NAMES[second % len(NAMES)]} = null where id <> {first}",
         "move": f"update {table} set id = {second} where id = {first}",
         "part": f"update {table} set part = '{other}' where part = '{part}'",
         "mirror": f"update {table} set id = -id",

@@ -45,7 +45,19 @@ VALUES: Final[dict[str, list[str]]] = {
 columns = st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4)
 keys = st.integers(0, 5)
 choices = st.integers(0, 7)
-kinds = ("insert", "replace", "upsert", "ignore", "update", "update all", "update ignore", "move", "delete", "rollback")
+kinds = (
+    "insert",
+    "replace",
+    "upsert",
+    "ignore",
+    "update",
+    "update all",
+    "clear",
+    "update ignore",
+    "move",
+    "delete",
+    "rollback",
+)
 steps = st.lists(st.tuples(st.sampled_from(kinds), keys, choices), min_size=1, max_size=15)
 
 
@@ -122,6 +134,7 @@ def take(conn: Connection, step: str, first: int, second: int, names: list[str],
         "ignore": f"insert ignore into t values {row}, {rest}",
         "update": f"update t set {assignments} where id = {first}",
         "update all": f"update t set {assignments}",
+        "clear": f"update t set {names[second % len(names)]} = null where id <> {first}",
         "update ignore": f"update ignore t set u = {second}, {assignments} where id = {first}",
         "move": f"update t set id = {second}, u = {first} where id = {first}",
         "delete": f"delete from t where id >= {first}",

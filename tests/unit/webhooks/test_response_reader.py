@@ -1,11 +1,12 @@
 """A response is what its bytes say, however they are split."""
 
 import tracemalloc
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
 import pytest
-from hypothesis import given
+from hypothesis import given, target
 from hypothesis import strategies as st
 
 from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
@@ -72,6 +73,40 @@ def test_a_response_is_the_same_however_it_is_split(response: bytes, cuts: list[
     places = sorted({0, *(cut % (len(response) + 1) for cut in cuts), len(response)})
     parts = [response[begin:end] for begin, end in pairwise(places)]
     assert reading(parts) == reading([response])
+
+
+headers = st.sampled_from([b"X: a\r\n", b"X: " + b"x" * 8000 + b"\r\n", b"x" * 4000 + b": a\r\n", b"X: a\r\n b\r\n"])
+chunks = st.sampled_from(
+    [b"1\r\nx\r\n", b"400\r\n" + b"x" * 0x400 + b"\r\n", b"1;" + b"e" * 900 + b"\r\nx\r\n", b"x" * 999]
+)
+ends = st.sampled_from([b"\r\n", b"Transfer-Encoding: chunked\r\n\r\n", b"Content-Length: 999999\r\n\r\n"])
+
+
+@given(
+    head=st.lists(st.tuples(headers, st.integers(1, 130)), max_size=4),
+    end=ends,
+    body=st.lists(st.tuples(chunks | pieces, st.integers(1, 3000)), max_size=4),
+    read=st.integers(1000, 65_536),
+)
+def test_no_response_takes_more_than_its_bounds(
+    head: list[tuple[bytes, int]], end: bytes, body: list[tuple[bytes, int]], read: int
+) -> None:
+    whole = HEAD + b"".join(piece * times for piece, times in head) + end
+    whole += b"".join(piece * min(times, 400_000 // len(piece)) for piece, times in body)
+    reader, taken = ResponseReader(), 0
+    with suppress(BrokenResponse):
+        for begin in range(0, len(whole), read):
+            if reader.is_complete:
+                break
+            reader.feed(whole[begin : begin + read])
+            taken = begin + read
+    kept = sum(len(name) + len(value) for name, value in reader.fields)
+    target(float(len(reader.body)), label="bytes of the body")
+    target(float(kept), label="bytes of the head")
+    assert taken <= 256 * 1024 + read
+    assert len(reader.fields) <= 128
+    assert kept <= 64 * 1024
+    assert len(reader.body) <= 16 * 1024 + read
 
 
 @given(response=st.lists(pieces, max_size=4).map(b"".join).filter(lambda response: len(response) < 3000))
