@@ -15,7 +15,8 @@ _UNITS = {
     "s": timedelta(seconds=1),
     "ms": timedelta(milliseconds=1),
 }
-_SHORT = re.compile("".join(f"(?:([0-9]{{1,9}}){unit})?" for unit in _UNITS))
+_DIGITS = 9
+_SHORT = re.compile("".join(f"(?:([0-9]{{1,{_DIGITS}}}){unit})?" for unit in _UNITS))
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ISO_8601 = TypeAdapter(timedelta)
 _TIMES = "write 1h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z"
@@ -35,12 +36,18 @@ def parse(value: object) -> timedelta:
 
 
 def text(duration: timedelta) -> str:
-    """Write a duration in the largest unit up to days that needs no fraction, such as ``15s``; ``parse`` reads it."""
+    """Write a duration in the largest unit up to days that needs no fraction, such as ``15s``; ``parse`` reads it.
+
+    A count of more digits than ``parse`` reads is written as ISO 8601: ``P12DT0.005S``.
+    """
     for unit in ("d", "h", "m", "s", "ms"):
         count, rest = divmod(duration, _UNITS[unit])
-        if count and not rest:
+        if count and not rest and count < 10**_DIGITS:
             return f"{count}{unit}"
-    return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else "0s"
+    if not duration:
+        return "0s"
+    days = f"P{duration.days}DT" if duration.days else "PT"
+    return f"{days}{duration.seconds}.{duration.microseconds:06}".rstrip("0").rstrip(".") + "S"
 
 
 def rounded(seconds: float) -> str:

@@ -36,9 +36,7 @@ def toml_text(proposal: Proposal) -> str:
     if has_patterns:
         parts += _patterns(proposal)
     parts += [
-        _entry(table, proposal.default_schema)
-        for table in proposal.tables
-        if not has_patterns or table.redact or table.notes or table.ignore
+        _entry(table, proposal.default_schema) for table in proposal.tables if not has_patterns or _has_rules(table)
     ]
     if proposal.left_out and not has_patterns:
         lines = [f"# {_shown(_name(name, proposal))}: {_shown(reason)}" for name, reason in proposal.left_out.items()]
@@ -113,16 +111,30 @@ def _event(event: ExampleEvent) -> str:
 
 
 def _patterns(proposal: Proposal) -> Iterator[str]:
-    schemas = dict.fromkeys(table.name.schema for table in proposal.tables)
+    schemas = dict.fromkeys(table.name.schema for table in proposal.tables if not _is_alone(table))
     for schema in schemas:
         name = _default_name(TableName(schema, "*"), proposal.default_schema)
         if "*" in schema or glob.escape(schema) != schema:
             name = f"{glob.escape(name.removesuffix('*'))}*"
         lines = ["[[audit.tables]]", f"name = {quoted(name)}    # every table, also those to come"]
         excluded = {table: reason for table, reason in proposal.left_out.items() if table.schema == schema}
+        excluded |= {
+            table.name: "has rules of its own"
+            for table in proposal.tables
+            if table.name.schema == schema and _is_alone(table)
+        }
         if excluded:
             lines += ["exclude = [", *_excluded(excluded.items(), proposal), "]"]
         yield "\n".join(lines) + "\n"
+
+
+def _is_alone(table: ProposedTable) -> bool:
+    """True if it has rules under a name that is a pattern: two patterns must not cover one table."""
+    return "*" in str(table.name) and _has_rules(table)
+
+
+def _has_rules(table: ProposedTable) -> bool:
+    return bool(table.redact or table.notes or table.ignore)
 
 
 def _excluded(tables: Iterable[tuple[TableName, str]], proposal: Proposal) -> Iterator[str]:

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from svc_pg import Config, audit, webhooks
 from svc_pg.audit.read import tables
-from svc_pg.console import event_log, named_views
 from svc_pg.console.built_in.webhook_deliveries import _attempts_of
+from svc_pg.console.sessions import event_log
 from svc_pg.console.sign_in import api_tokens, sessions
 from svc_pg.console.sign_in.tenant_table import SVC_TENANTS, Tenants
+from svc_pg.console.views import named_views
 from svc_pg.database.pagination import Page, encode
 from svc_pg.database.query import fetch, scalar
 from svc_pg.errors import QueryError
