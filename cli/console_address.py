@@ -15,6 +15,8 @@ PORT_VARIABLE: Final = "SVC_SERVE_PORT"
 """The variables by which ``serve`` is told where to listen."""
 PORT: Final = 8000
 """The port of ``serve`` without a variable or an option."""
+PORTS: Final = range(65536)
+"""The ports that ``serve`` takes; 0 is one that is free then, and so no link can name it."""
 
 Url = Annotated[
     str | None,
@@ -40,17 +42,18 @@ def base_of(url: str | None) -> str:
 def _of_this_machine() -> str:
     """The address at which ``serve`` listens here as its variables say; a guess, and said to be, without them."""
     port = os.environ.get(PORT_VARIABLE, "")
-    if not port:
+    if port and not (port.isascii() and port.isdigit() and int(port) in PORTS):  # as serve says of it
+        raise typer.BadParameter(f"{port!r} is no port", param_hint=PORT_VARIABLE)
+    known = int(port or 0)
+    if not known:
         output.words(
             f"note: {PORT} is a guess, the port of svc-pg serve by default. If it is elsewhere, pass --url, or set"
             " SVC_CONSOLE_PUBLIC_URL."
         )
-    elif not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):  # as serve says of it
-        raise typer.BadParameter(f"{port!r} is no port", param_hint=PORT_VARIABLE)
     host = os.environ.get(HOST_VARIABLE, "")
     is_own = host and host not in ("0.0.0.0", "::")  # noqa: S104 - which is no address to open
     shown = f"[{host}]" if is_own and ":" in host else host if is_own else "127.0.0.1"
-    return f"http://{shown}:{port or PORT}"
+    return f"http://{shown}:{known or PORT}"
 
 
 def warn_of(base: str) -> None:

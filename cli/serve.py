@@ -26,7 +26,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .client_connections import ANSWERED, BoundedProtocol
-from .console_address import HOST_VARIABLE, PORT, PORT_VARIABLE
+from .console_address import HOST_VARIABLE, PORT, PORT_VARIABLE, PORTS
 from .database import conninfo
 from .installation import require_svc
 from .listening import base_url, listening
@@ -46,7 +46,9 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, metavar="N", envvar=PORT_VARIABLE, help="The port; 0 takes a free one."),
+        typer.Option(
+            min=PORTS[0], max=PORTS[-1], metavar="N", envvar=PORT_VARIABLE, help="The port; 0 takes a free one."
+        ),
     ] = PORT,
     webhooks_path: Annotated[str, typer.Option(metavar="PATH", help="The path of the webhooks API.")] = (
         "/api/webhooks"

@@ -1,6 +1,6 @@
 """An entry of the audit log, and how it is read: its columns and its two orders."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, make_dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -123,6 +123,11 @@ class _Shown(Protocol):
     @property
     def redacted_fields(self) -> list[str] | None:
         """The fields that are not recorded."""
+
+
+def is_disguised(field: str, redacted: Collection[str] | None) -> bool:
+    """True if the ``redacted_fields`` of an entry or a row say that its value of this field is not the real one."""
+    return not {field, "*"}.isdisjoint(redacted or ())
 
 
 def is_erased(entry: _Shown) -> bool:

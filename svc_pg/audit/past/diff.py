@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from svc_pg.audit.log.entry import Entry, is_erased
+from svc_pg.audit.log.entry import Entry, is_disguised, is_erased
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.record_history import RecordState
 from svc_pg.database.query import RawJson
@@ -147,14 +147,14 @@ def _side(snapshot: Snapshot | None) -> Any:
 def _without(side: Any, redacted: set[str]) -> Any:
     if not redacted or not isinstance(side, dict):
         return side
-    return {} if "*" in redacted else {name: value for name, value in side.items() if name not in redacted}
+    return {name: value for name, value in side.items() if not is_disguised(name, redacted)}
 
 
 def _fields(before: Any, after: Any, changed: set[str], redacted: set[str]) -> Iterator[Changed]:
     old = before if isinstance(before, Mapping) else {}
     new = after if isinstance(after, Mapping) else {}
     for field in sorted({*old, *new, *changed, *redacted} - {"*"}):
-        if field in redacted or "*" in redacted:
+        if is_disguised(field, redacted):
             if field in changed or before is MISSING or after is MISSING:
                 yield Changed(field, MISSING, MISSING, is_redacted=True)
         elif field in changed or old.get(field, MISSING) != new.get(field, MISSING):

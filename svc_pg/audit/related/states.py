@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from psycopg.sql import SQL, Composable, Literal
 
+from svc_pg.audit.log.entry import is_disguised
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.past.as_of import AT, OWN, source_of
 from svc_pg.audit.past.tracks import HIDDEN, LONGEST, TrackValue
@@ -97,7 +98,7 @@ def _state(at: int, belongs: bool, row: _Found | None) -> RelatedState:  # noqa:
     members = json.loads(row.members)
     own, others = members[: len(OWN)], members[len(OWN) :]
     hidden = {name for place in (_REDACTED, _UNKNOWN) for name in json.loads(own[place - 1][1] or "null") or ()}
-    fields = [StateField(name, HIDDEN if hidden & {name, "*"} else _value(*value)) for name, *value in others]
+    fields = [StateField(name, HIDDEN if is_disguised(name, hidden) else _value(*value)) for name, *value in others]
     return RelatedState(at, "there", belongs, fields, max(0, (row.field_count or 0) - len(OWN)))
 
 

@@ -1,16 +1,16 @@
 """Put the names of actors into a page: templates mark their ids, all of a page are asked for at once."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from html import escape, unescape
 from typing import Final
 
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.rendering import lookalike
-from svc_pg.formats.look_alikes import is_mixed
+from svc_pg.formats.look_alikes import is_mixed, twins
 from svc_pg.formats.unseen import marked
 
-LONGEST: Final = 200
 _MARKED: Final = re.compile(r'<bdi data-actor="([^"]*)">(.*?)</bdi>', re.DOTALL)
 
 
@@ -20,13 +20,23 @@ def actors_in(page: bytes) -> list[str]:
 
 
 def with_names(page: bytes, names: Mapping[str, str], request: PageRequest) -> bytes:
-    """The page with the names in place of the ids, and without the marks."""
+    """The page with the names in place of the ids, and without the marks.
 
-    def shown(found: re.Match[str]) -> str:
-        name = names.get(unescape(found[1]))
-        if name is None:
-            return f"<bdi>{found[2]}</bdi>"
-        text = f"<bdi>{marked(escape(name[:LONGEST]))}</bdi>"
-        return text + lookalike(request) if is_mixed(name) else text
+    A name that another actor of the page has too, or one that looks like it, stands before its id.
+    """
+    texts = _texts({actor: names.get(actor, actor) for actor in actors_in(page)}, request)
+    text = _MARKED.sub(lambda found: texts[unescape(found[1])] or f"<bdi>{found[2]}</bdi>", page.decode())
+    return text.encode(errors="replace")
 
-    return _MARKED.sub(shown, page.decode()).encode(errors="replace")
+
+def _texts(names: Mapping[str, str], request: PageRequest) -> Mapping[str, str]:
+    """The HTML of each name, by the id of its actor; empty if that is the actor's only name."""
+    used = Counter(names.values())
+    alike = twins(names.values())
+    mark = lookalike(request) if any(map(is_mixed, used)) else ""
+    found = dict.fromkeys(names, "")
+    for actor, name in names.items():
+        if name != actor:
+            shown = f"{name} ({actor})" if used[name] > 1 or name in alike else name
+            found[actor] = f"<bdi>{marked(escape(shown))}</bdi>" + (mark if is_mixed(name) else "")
+    return found

@@ -244,7 +244,8 @@ class Site:
             case Html():
                 content = await run_sync(render, answer.template, request, answer.values, limiter=self._renderers)
                 if request.names_actors:
-                    content = with_names(content, await self._users.names_of(actors_in(content)), request)
+                    names = await self._users.names_of(actors_in(content))
+                    content = await run_sync(with_names, content, names, request, limiter=self._renderers)
                 headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
                 status = answer.status
                 if request.refusal is not None and status == HTTPStatus.OK:

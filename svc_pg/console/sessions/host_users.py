@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Final
+from threading import BoundedSemaphore
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from anyio import CapacityLimiter, fail_after
@@ -20,21 +21,49 @@ SignInUrl = Callable[[str], str | None]
 
 MAX_NAMED: Final = 200
 """The actors of one page whose names are asked for; the others keep their ids."""
+NAME_CHARACTERS: Final = 200
+"""The characters of a name that are shown."""
 NAMES_SECONDS: Final = 2
-"""The time for the names of a page; without an answer it shows the ids."""
-_THREADS: Final = 4
+"""The time for the names of a page, or for the address to sign in; without an answer it has ids, or no link."""
+THREADS: Final = 4
+"""The threads of one function of the application."""
 
 logger: Final = logging.getLogger("svc_pg.console")
+
+
+class HostFunction:
+    """A function of the application, sync or async, that is waited for no longer than ``NAMES_SECONDS``.
+
+    A sync one runs in a thread, of which there are four at most, also of those that nobody waits for any longer.
+    """
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call: Final = call
+        self._running: Final = BoundedSemaphore(THREADS)
+        self._waited_for: Final = CapacityLimiter(THREADS)  # gives back its place when nobody waits any longer
+
+    async def __call__(self, argument: object) -> Any:
+        """Its answer. Raises TimeoutError, and what it raises."""
+        with fail_after(NAMES_SECONDS):
+            found = await run_sync(self._run, argument, limiter=self._waited_for, abandon_on_cancel=True)
+            return await found if isawaitable(found) else found
+
+    def _run(self, argument: object) -> Any:
+        if not self._running.acquire(timeout=NAMES_SECONDS):
+            raise TimeoutError("all threads of this function are waiting for it")
+        try:
+            return self._call(argument)
+        finally:
+            self._running.release()
 
 
 @dataclass(frozen=True, slots=True)
 class HostUsers:
     """``is_alone`` if nobody signs in to the console itself."""
 
-    actor_names: ActorNames | None = None
-    sign_in_url: SignInUrl | None = None
+    actor_names: HostFunction | None = None
+    sign_in_url: HostFunction | None = None
     is_alone: bool = False
-    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS), repr=False)
 
     @classmethod
     def of(
@@ -45,9 +74,11 @@ class HostUsers:
         sign_in_url: SignInUrl | None,
     ) -> "HostUsers":
         """What was given, else what ``session_of`` itself has, as that of ``django_users`` does."""
+        names = actor_names or getattr(session_of, "actor_names", None)
+        url = sign_in_url or getattr(session_of, "sign_in_url", None)
         return cls(
-            actor_names or getattr(session_of, "actor_names", None),
-            sign_in_url or getattr(session_of, "sign_in_url", None),
+            names and HostFunction(names),
+            url and HostFunction(url),
             is_alone=not (settings.console_allowed_emails or settings.console_auto_approve),
         )
 
@@ -56,19 +87,24 @@ class HostUsers:
         if self.actor_names is None or not actors:
             return {}
         try:
-            with fail_after(NAMES_SECONDS):
-                found = await run_sync(
-                    self.actor_names, [*actors][:MAX_NAMED], limiter=self._threads, abandon_on_cancel=True
-                )
-                names = await found if isawaitable(found) else found
+            wanted = [*actors][:MAX_NAMED]
+            known = await self.actor_names(wanted)
+            names = {actor: known.get(actor) for actor in wanted}
         except Exception:
             logger.warning("the names of actors are not known", exc_info=True)
             return {}
-        return {actor: name for actor, name in names.items() if isinstance(name, str) and name.strip()}
+        return {
+            actor: name[:NAME_CHARACTERS] for actor, name in names.items() if isinstance(name, str) and name.strip()
+        }
 
     async def sign_in_address(self, back: str) -> str | None:
         """The address for a link on the page Sign in; None if there is none to lead to."""
         if self.sign_in_url is None:
             return None
-        url = await run_sync(self.sign_in_url, back, limiter=self._threads)
-        return url if url and urlsplit(url).scheme in ("", "http", "https") else None
+        try:
+            url = await self.sign_in_url(back)
+            is_link = isinstance(url, str) and url and urlsplit(url).scheme in ("", "http", "https")
+            return url if is_link else None
+        except Exception:
+            logger.warning("the address to sign in is not known", exc_info=True)
+            return None

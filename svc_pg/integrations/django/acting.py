@@ -1,6 +1,7 @@
 """The actor of one view of Django, if only the view knows its user, for example by a token of an API."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from inspect import isawaitable
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from django.http import HttpRequest
 from svc_pg.audit.context import acting_as as acting_as_actor
 from svc_pg.audit.context import current_actor
 from svc_pg.integrations.django.middleware import audit_connections, context_of, streamed
-from svc_pg.integrations.django.signing_in import follow_sign_ins, name_at_sign_in
+from svc_pg.integrations.django.signing_in import follow_sign_ins, named_at_sign_in
 from svc_pg.integrations.extractors import actor_of
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -32,15 +33,15 @@ def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
             audit_connections()  # those of the thread in which Django works
             return user(request)
 
-        def follow(request: HttpRequest, context: dict[str, object] | None) -> None:
-            if not iscoroutinefunction(user):
-                name_at_sign_in(request, lambda _user: actor_of(user(request), context))
+        def followed(request: HttpRequest, context: dict[str, object] | None) -> AbstractContextManager[None]:
+            if iscoroutinefunction(user):
+                return nullcontext()
+            return named_at_sign_in(request, lambda _user: actor_of(user(request), context))
 
         @wraps(view)
         def handle(request: HttpRequest, *args: Any, **options: Any) -> Any:
             context = context_of(request)
-            with acting_as_actor(actor_of(find(request), context) or current_actor()):
-                follow(request, context)
+            with acting_as_actor(actor_of(find(request), context) or current_actor()), followed(request, context):
                 return streamed(view(request, *args, **options))
 
         @wraps(view)
@@ -48,8 +49,7 @@ def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
             found = await sync_to_async(find)(request)
             found = await found if isawaitable(found) else found
             context = context_of(request)
-            with acting_as_actor(actor_of(found, context) or current_actor()):
-                follow(request, context)
+            with acting_as_actor(actor_of(found, context) or current_actor()), followed(request, context):
                 return streamed(await view(request, *args, **options))
 
         return handle_async if iscoroutinefunction(view) else handle

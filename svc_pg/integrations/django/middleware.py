@@ -27,7 +27,7 @@ from psycopg import ServerCursor
 
 from svc_pg.audit.context import Actor, acting_as, current_actor
 from svc_pg.integrations import mysql, psycopg, sqlite
-from svc_pg.integrations.django.signing_in import follow_sign_ins, name_at_sign_in
+from svc_pg.integrations.django.signing_in import NamesUser, follow_sign_ins, named_at_sign_in
 from svc_pg.integrations.extractors import (
     ACTOR_VARIABLE,
     Extractor,
@@ -49,6 +49,9 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
     if isinstance(extractor, str):
         extractor = import_string(extractor)
 
+    def by_key(context: dict[str, object] | None) -> NamesUser:
+        return lambda user: to_actor(str(user.pk), context)
+
     if iscoroutinefunction(get_response):
 
         async def handle_async(request: HttpRequest) -> HttpResponseBase:
@@ -56,16 +59,14 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
             if isawaitable(found):
                 found = await found
             context = context_of(request)
-            with acting_as(to_actor(found, context)):
-                name_at_sign_in(request, lambda user: to_actor(str(user.pk), context))
+            with acting_as(to_actor(found, context)), named_at_sign_in(request, by_key(context)):
                 return streamed(await get_response(request))
 
         return handle_async
 
     def handle(request: HttpRequest) -> HttpResponseBase:
         context = context_of(request)
-        with acting_as(to_actor(_find(request, extractor), context)):
-            name_at_sign_in(request, lambda user: to_actor(str(user.pk), context))
+        with acting_as(to_actor(_find(request, extractor), context)), named_at_sign_in(request, by_key(context)):
             return streamed(get_response(request))
 
     return handle

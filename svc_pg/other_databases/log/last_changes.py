@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from svc_pg.audit.log.change import MAX_FIELDS, Change, cut, field_change
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import Entry, is_disguised
 from svc_pg.audit.log.selection import Selection
 from svc_pg.audit.read.audit_query import query
 from svc_pg.database.effects import Effects, Statement
@@ -66,7 +66,7 @@ def _change(entry: Entry, now: datetime) -> Change:
         severity=entry.severity,
         description=cut(entry.description),
         fields=[
-            field_change(name, before.get(name), after.get(name), is_redacted=bool(redacted & {name, "*"}))
+            field_change(name, before.get(name), after.get(name), is_redacted=is_disguised(name, redacted))
             for name in changed[:MAX_FIELDS]
         ],
         more_fields=max(0, len(changed) - MAX_FIELDS),

@@ -45,7 +45,7 @@ def _at(members: Any, path: Sequence[str]) -> Any:
 def _scalars(members: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
     """The names and the words of members that are a text, a number or a boolean."""
     for name, value in members:
-        text = str(value).lower() if isinstance(value, bool | float) else value
+        text = str(value).lower() if isinstance(value, bool) else value
         if isinstance(text, str) and (words := _words(text)):
             yield _words(name), words
 

@@ -366,6 +366,8 @@ def test_portal_link_prints_a_link_of_a_tenant(run: Run, db: str) -> None:
     served = run("webhooks", "portal-link", "--tenant", "acme", SVC_SERVE_PORT="8001", SVC_SERVE_HOST="::1")
     assert served.stdout.startswith("http://[::1]:8001/.well-known/svc/ui/portal/enter?token=")
     assert "guess" not in served.stderr
+    unknown = run("webhooks", "portal-link", "--tenant", "acme", SVC_SERVE_PORT="0")
+    assert (unknown.stdout.partition("/.well")[0], "guess" in unknown.stderr) == ("http://127.0.0.1:8000", True)
     wrong = run("webhooks", "portal-link", "--tenant", "acme", SVC_SERVE_PORT="80x")
     assert (wrong.returncode, "'80x' is no port" in wrong.stderr) == (2, True)
     unknown = run("webhooks", "portal-link", "--tenant", "acmee")

@@ -116,8 +116,14 @@ def test_names_that_are_late_broken_or_of_another_kind_leave_the_ids(
     async def other(_actors: Collection[str]) -> Any:
         return {"7": None, "8": "  ", UNNAMED: "Nora"}
 
+    def nothing(_actors: Collection[str]) -> Any:
+        return None
+
+    def ids(actors: Collection[str]) -> Any:
+        return [*actors]
+
     try:
-        for names in (late, broken, other):
+        for names in (late, broken, other, nothing, ids):
             with served(conninfo, actor_names=names) as client:
                 page = signed_in(client, "read").get("/audit?view=rows")
                 assert page.status_code == 200
@@ -125,6 +131,38 @@ def test_names_that_are_late_broken_or_of_another_kind_leave_the_ids(
                 assert ("Nora" in page.text) == (names is other)
     finally:
         ended.set()
+
+
+def test_a_function_that_never_returns_has_a_few_threads_however_often_it_is_asked(
+    conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_users, "NAMES_SECONDS", 0.05)
+    ended, calls = Event(), []
+
+    def hanging(actors: Collection[str]) -> Mapping[str, str]:
+        calls.append(actors)
+        ended.wait(60)
+        return NAMES
+
+    try:
+        with served(conninfo, actor_names=hanging) as client:
+            reader = signed_in(client, "read")
+            for _ in range(2 * host_users.THREADS):
+                assert "7" in actors_on(reader.get("/audit?view=rows"))
+            assert len(calls) == host_users.THREADS
+    finally:
+        ended.set()
+
+
+def test_equal_and_look_alike_names_stand_with_their_ids(conninfo: str) -> None:
+    names = {"7": "Nora", "8": "Nora", "h0": "N\u043era", "h1": "h2", "h3": "alone", "h4": "\u0430\u006e" * 5_000}
+    with served(conninfo, actor_names=lambda _actors: names) as client:
+        page = signed_in(client, "read").get("/audit?view=rows")
+    shown = {" ".join(text.split()) for text in actors_on(page)}
+    assert {"Nora (7)", "Nora (8)", "N\u043era (h0)", "alone"} <= shown
+    assert "h2" in shown, "the actor whom nobody names"
+    assert "h2 (h1)" in shown, "the name that is the id of another one"
+    assert max(map(len, shown)) <= max(host_users.NAME_CHARACTERS, *map(len, HOSTILE))
 
 
 def test_no_more_names_are_asked_for_than_the_bound(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,3 +190,29 @@ def test_the_page_sign_in_leads_to_where_the_users_of_the_application_sign_in(co
         assert ("Sign in to the application" in page.text, 'name="email"' in page.text) == (True, False)
     with served(conninfo, sign_in_url=lambda _back: "javascript:alert(1)") as client:
         assert "Sign in to the application" not in Browser(client).get("/audit").text
+
+
+def test_no_address_to_sign_in_breaks_the_page(conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_users, "NAMES_SECONDS", 0.2)
+    ended = Event()
+
+    def broken(_back: str) -> str:
+        raise RuntimeError
+
+    def late(_back: str) -> str:
+        ended.wait(60)
+        return "/login/"
+
+    def of_no_host(_back: str) -> str:
+        return "http://[x"
+
+    def bytes_of_it(_back: str) -> Any:
+        return b"/login/"
+
+    try:
+        for sign_in_url in (broken, late, of_no_host, bytes_of_it):
+            with served(conninfo, sign_in_url=sign_in_url) as client:
+                page = Browser(client).get("/audit")
+                assert (page.status_code, "Sign in to the application" in page.text) == (200, False)
+    finally:
+        ended.set()

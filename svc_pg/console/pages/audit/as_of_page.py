@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from svc_pg.audit.log.entry import Entry
+from svc_pg.audit.log.entry import Entry, is_disguised
 from svc_pg.audit.past.blame import FieldOrigin
 from svc_pg.audit.past.past_row import PastRow
 from svc_pg.console.http.requests import Problem
@@ -185,8 +185,8 @@ def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None, w
     unknown = _unknown(name, then), _unknown(name, now)
     has_same = is_same(*values) and unknown[0] == unknown[1]
     if has_same or any(unknown):
-        is_disguised = "redacted" in unknown
-        was, here = (value_of(value, is_disguised=is_disguised) for value in values)
+        is_hidden = "redacted" in unknown
+        was, here = (value_of(value, is_disguised=is_hidden) for value in values)
         shown = Difference(was, here)
     else:
         shown = difference(*values, work)
@@ -203,8 +203,7 @@ def _unknown(name: str, row: PastRow) -> str | None:
     """The reason why the log has no real value of a field."""
     if row.is_erased:
         return "erased"
-    redacted = row.redacted_fields or []
-    if name in redacted or "*" in redacted:
+    if is_disguised(name, row.redacted_fields):
         return "redacted"
     return "not known" if name in (row.unknown_fields or []) else None
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, assert_never
 
 from svc_pg.audit.certificates import ERASED
-from svc_pg.audit.log.entry import Entry, Operation, is_erased, is_found
+from svc_pg.audit.log.entry import Entry, Operation, is_disguised, is_erased, is_found
 from svc_pg.console.pages.differences.difference import Difference, difference, value_of
 from svc_pg.console.pages.differences.values import Value, alone
 from svc_pg.console.pages.differences.work import Work
@@ -134,14 +134,14 @@ def fields(entry: Entry, work: Work) -> list[Field]:
     has_sides = entry.before_data is not None and entry.after_data is not None
     found = []
     for name in names:
-        is_disguised = bool(redacted & {name, "*"})
+        is_hidden = is_disguised(name, redacted)
         is_changed = name in changed if has_sides else name in before or name in after
         if has_sides and is_changed:
-            shown = difference(before.get(name), after.get(name), work, is_disguised=is_disguised)
+            shown = difference(before.get(name), after.get(name), work, is_disguised=is_hidden)
         else:
-            was, now = (value_of(side.get(name), is_disguised=is_disguised) for side in (before, after))
+            was, now = (value_of(side.get(name), is_disguised=is_hidden) for side in (before, after))
             shown = Difference(was, now)
-        found.append(Field(name, shown, is_changed, is_disguised, _absent(name, before, after) if has_sides else ""))
+        found.append(Field(name, shown, is_changed, is_hidden, _absent(name, before, after) if has_sides else ""))
     return sorted(found, key=lambda field: not field.is_changed)
 
 
@@ -157,9 +157,9 @@ def state(entry: Entry) -> list[Field]:
     names = list(dict.fromkeys([*after, *sorted(redacted - {"*"})]))
     found = []
     for name in names:
-        is_disguised = bool(redacted & {name, "*"})
-        value = value_of(after.get(name), longest=_FACT, is_disguised=is_disguised)
-        found.append(Field(name, Difference(None, value), is_changed=False, is_disguised=is_disguised))
+        is_hidden = is_disguised(name, redacted)
+        value = value_of(after.get(name), longest=_FACT, is_disguised=is_hidden)
+        found.append(Field(name, Difference(None, value), is_changed=False, is_disguised=is_hidden))
     return found
 
 

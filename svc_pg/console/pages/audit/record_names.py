@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from svc_pg.audit.log.entry import Entry, is_erased
+from svc_pg.audit.log.entry import Entry, is_disguised, is_erased
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.audit.changes import readable
 from svc_pg.console.pages.page_request import PageRequest
@@ -25,10 +25,11 @@ def naming(entry: Entry, titles: RecordTitles) -> tuple[str, str] | None:
     if not has_values(entry) or is_erased(entry):
         return None
     values = members(entry.after_data) or members(entry.before_data)
-    hidden = set(entry.redacted_fields or [])
     for column in titles.columns_of(entry.table_name):
         value = values.get(column)
-        if column not in hidden and isinstance(value, str | int) and not isinstance(value, bool):
+        if is_disguised(column, entry.redacted_fields) or isinstance(value, bool):
+            continue
+        if isinstance(value, str | int):
             text = str(value).strip()
             if text and text != entry.record_id and len(text) <= LONGEST:
                 return column, text

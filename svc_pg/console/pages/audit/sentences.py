@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.audit.log.entry import Entry, Operation, is_erased
+from svc_pg.audit.log.entry import Entry, Operation, is_disguised, is_erased
 from svc_pg.audit.log.value_texts import sides
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction, weight
 from svc_pg.console.pages.audit import changes
@@ -152,9 +152,8 @@ def _telling(entry: Entry, titles: RecordTitles) -> list[str]:
 def _facts(entry: Entry, names: Sequence[str]) -> list[Fact]:
     """These fields of a change with their values."""
     before, after = members(entry.before_data), members(entry.after_data)
-    hidden = set(entry.redacted_fields or [])
     return [
-        Fact(entry, name, *_pair(before.get(name), after.get(name)), is_disguised=bool(hidden & {name, "*"}))
+        Fact(entry, name, *_pair(before.get(name), after.get(name)), is_disguised(name, entry.redacted_fields))
         for name in names
     ]
 
