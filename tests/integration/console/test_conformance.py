@@ -50,7 +50,9 @@ def client(postgres: str, template: str) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="module")
 def tenant_id(client: httpx.Client) -> str:
     """The id of a tenant, about which there is an entry in the log."""
-    return str(client.post("/tenant/tenants", json={"name": "Known"}).json()["id"])
+    response = client.post("/tenant/tenants", json={"name": "Known"})
+    assert response.status_code == 201, response.text
+    return str(response.json()["id"])
 
 
 DOCUMENT = console().openapi()
