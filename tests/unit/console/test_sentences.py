@@ -133,6 +133,7 @@ def test_any_snapshot_is_told_and_names_nothing_if_it_has_no_name(snapshot: str)
         ({"name": "x" * (LONGEST + 1), "code": "K7"}, {}, "K7"),
         ({"name": "secret", "code": "K7"}, {"redacted_fields": ["name"]}, "K7"),
         ({"name": "1", "number": 12}, {}, "12"),
+        ({"name": "secret", "code": "K7"}, {"redacted_fields": ["*"]}, None),
         ({"erased": True}, {"redacted_fields": ["*"]}, None),
         ({"name": True}, {}, None),
     ],
