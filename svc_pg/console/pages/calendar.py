@@ -28,6 +28,11 @@ def period(begins: str, ends: str) -> dict[str, str | None]:
     return {SINCE: _written(since), UNTIL: _written(until)}
 
 
+def point(text: str) -> datetime | None:
+    """The time of a field, None if it is empty. Raises ValueError."""
+    return _point(text, "beginning")
+
+
 def field(values: Sequence[str]) -> str:
     """The value of a field for the time of a filter; empty for a duration before now, and for several values."""
     try:
