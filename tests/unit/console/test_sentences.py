@@ -11,9 +11,9 @@ import pytest
 from svc_pg.audit.log.entry import Entry
 from svc_pg.config import AuditedTable
 from svc_pg.console.built_in.transaction_pages import ChangeCount, LoggedTransaction
-from svc_pg.console.pages.audit.record_names import LONGEST, name_of
+from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
-from svc_pg.console.pages.record_titles import RecordTitles
+from svc_pg.console.pages.record_titles import LONGEST, RecordTitles
 from svc_pg.database.query import RawJson
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,10 +6,11 @@ from typing import Final
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit.changes import OPERATIONS
+from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
 
-_FIELDS: Final = "operation,recordId,actorId,dbUser,changedFields"
+_FIELDS: Final = "operation,recordId,actorId,dbUser,changedFields,redactedFields,beforeData,afterData"
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "svc.webhook_endpoints": ("endpoint", "endpoints"),
     "svc.tenants": ("tenant", "tenants"),
@@ -26,7 +27,8 @@ async def data_changes_page(request: PageRequest) -> Answer:
     query = request.list_query(fields=_FIELDS)
     page = await request.api.get(Page[Entry], "account", "data-changes", query=query)
     addresses = {entry.id: _address(request, entry) for entry in page.data}
-    values = {"entries": page, "operations": OPERATIONS, "kinds": _KINDS, "addresses": addresses}
+    names = {entry.id: name_of(entry, request.titles) for entry in page.data}
+    values = {"entries": page, "operations": OPERATIONS, "kinds": _KINDS, "addresses": addresses, "names": names}
     return Html("data_changes", values)
 
 

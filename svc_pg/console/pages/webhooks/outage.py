@@ -77,8 +77,18 @@ async def outage_page(request: PageRequest) -> Answer:
         "lasted": lasted(outage),
         "next_at": next_attempt(endpoint, outage),
         "again": again,
+        "summaries": await _summaries(request, outage),
     }
     return Html("outage", values, 422 if again.problem else 200)
+
+
+async def _summaries(request: PageRequest, outage: EndpointOutage) -> Mapping[str, str]:
+    """The messages of the first and the last answer in a few words, by delivery."""
+    ids = sorted({each.delivery_id for each in (outage.first_answer, outage.last_answer) if each is not None})
+    if not ids:
+        return {}
+    found = await request.api.get(Page[Delivery], "webhooks", "deliveries", query={"ids": ",".join(ids)})
+    return {row.delivery.id: row.summary for row in await rows(request, found.data)}
 
 
 async def _send_again(request: PageRequest, outage: EndpointOutage) -> SendAgain:
