@@ -12,6 +12,7 @@ from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.differences import characters
 from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.problems import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
 from svc_pg.formats.human_times import exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
@@ -40,6 +41,7 @@ ENVIRONMENT.filters |= {
     "seen_json": seen_json,
     "twins": twins,
     "unseen": unseen,
+    "wrong_fields": wrong_fields,
 }
 ENVIRONMENT.tests["mixed"] = is_mixed
 
