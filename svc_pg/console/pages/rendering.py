@@ -8,7 +8,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
-from svc_pg.console.pages import assets, states
+from svc_pg.console.pages import assets, calendar, states
 from svc_pg.console.pages.differences import characters
 from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
@@ -31,6 +31,7 @@ ENVIRONMENT.globals |= {"version": __version__, "states": states, "mixed_words":
 ENVIRONMENT.filters |= {
     "number": "{:,}".format,
     "counted": counted,
+    "field_time": calendar.field_with_milliseconds,
     "figure": figure,
     "duration": duration,
     "browser": browser,

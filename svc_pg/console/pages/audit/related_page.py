@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TypeAlias
 
 from svc_pg.audit.past.tracks import TrackValue
@@ -33,7 +33,6 @@ _OWN_TRACKS = 14
 _FIELDS = 3
 _SAID_FIELDS = 4
 _IN_A_TITLE = 40
-_MILLISECOND = timedelta(microseconds=999)
 _SAID = frozenset({"unknown_record", "unknown_table", "not_supported"})
 
 
@@ -152,7 +151,6 @@ def _shown(request: PageRequest, found: RelatedHistory, named: Names) -> dict[st
         "twins": look_alikes.twins({actor.name for actor in actors}),
         "moments": moments,
         "ends": ends,
-        "fields": [_of_field(end) for end in ends or ()],
         "is_now": ends is not None and not request.query.get(WITH) and not request.query.get(CURSOR),
         "places": places,
         "labels": labels_of([(moment.x, moment.time) for moment in moments]),
@@ -160,12 +158,6 @@ def _shown(request: PageRequest, found: RelatedHistory, named: Names) -> dict[st
         "steps": [_step(each, named, actors[each.actor]) for each in found.changes],
         "bounds": [each for each in found.tables if _is_bounded(each)],
     }
-
-
-def _of_field(time: datetime) -> str:
-    """The time for a field of a form, which has milliseconds: not before the change that it is of."""
-    later = min(time, datetime.max.replace(tzinfo=UTC) - _MILLISECOND) + _MILLISECOND
-    return later.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def _moments(
