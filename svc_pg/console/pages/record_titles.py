@@ -16,6 +16,14 @@ OWN: Final = {
     "svc.audit_holds": ("reason",),
 }
 """Those of svc-pg's own tables that have none of the usual ones."""
+KINDS: Final = {
+    "svc.webhook_endpoints": "endpoint",
+    "svc.tenants": "tenant",
+    "svc.console_sessions": "session",
+    "svc.console_tokens": "token",
+    "svc.audit_holds": "legal hold",
+}
+"""The words for a row of our own tables that people change."""
 LONGEST: Final = 80
 """The most characters of a name."""
 _MOST_KEPT: Final = 1_000
