@@ -126,14 +126,14 @@ def test_after_a_refused_form_the_focus_is_on_the_field_that_is_wrong(browser: B
 def test_the_time_since_which_deliveries_failed_is_chosen_and_kept(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "write") as somebody:
         page = somebody.page
-        somebody.open("endpoints", shop.endpoints["healthy"], "outage?since=2020-01-31T09:30:00")
+        somebody.open("endpoints", shop.endpoints["healthy"], "outage?finishedSince=2020-01-31T09:30:00")
         field = page.get_by_label("Failed since")
         expect(field).to_have_value("2020-01-31T09:30")
         field.fill("2020-02-01T10:00:05")
         page.get_by_role("button", name="Look again").click()
         expect(field).to_have_value("2020-02-01T10:00:05")
         expect(page.locator("#failed")).to_contain_text("since 1 Feb 2020, 10:00:05 UTC")
-        somebody.open("endpoints", shop.endpoints["healthy"], "outage?since=soon")
+        somebody.open("endpoints", shop.endpoints["healthy"], "outage?finishedSince=soon")
         expect(field).to_be_focused()
         assert ["422" in each for each in somebody.watch.take()] == [True]
 

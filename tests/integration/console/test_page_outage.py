@@ -189,14 +189,14 @@ def test_the_time_since_which_they_failed_can_be_chosen(writer: Browser, db: psy
     address = f"/endpoints/{key(db)}/outage"
     assert "2 deliveries</b> failed since" in shown(writer, db)
     days_ago = scalar(db, "select to_char(now() at time zone 'UTC' - interval '4 days', 'YYYY-MM-DD\"T\"HH24:MI:SS')")
-    page = writer.get(f"{address}?since={days_ago}").text
+    page = writer.get(f"{address}?finishedSince={days_ago}").text
     assert_strict(page)
     assert f'value="{days_ago}"' in page, "the form keeps the time"
     assert "3 deliveries</b> failed since" in page
     [link] = re.findall(r'href="[^"]*?/ui(/deliveries/change\?[^"]*)"', page)
     assert "Send 3 deliveries again?" in writer.get(link.replace("&amp;", "&")).text
     tomorrow = scalar(db, "select to_char(now() at time zone 'UTC' + interval '1 day', 'YYYY-MM-DD')")
-    page = writer.get(f"{address}?since={tomorrow}").text
+    page = writer.get(f"{address}?finishedSince={tomorrow}").text
     assert "Nothing of it has failed since" in page
     assert "/deliveries/change" not in page, "there is nothing to send"
 
@@ -209,7 +209,7 @@ def test_a_time_that_cannot_be_read_is_said_at_its_field(
 ) -> None:
     send(db, 1)
     attempt(db, "failed", 1)
-    page = writer.get(f"/endpoints/{key(db)}/outage?{urlencode({'since': since})}")
+    page = writer.get(f"/endpoints/{key(db)}/outage?{urlencode({'finishedSince': since})}")
     assert page.status_code == 422
     assert_strict(page.text)
     assert 'aria-invalid="true"' in page.text
@@ -222,7 +222,7 @@ def test_a_time_that_cannot_be_read_is_said_at_its_field(
 def test_the_ends_of_time_are_times(writer: Browser, db: psycopg.Connection[Any], since: str) -> None:
     send(db, 1)
     attempt(db, "failed", 1)
-    assert writer.get(f"/endpoints/{key(db)}/outage?since={since}").status_code == 200
+    assert writer.get(f"/endpoints/{key(db)}/outage?finishedSince={since}").status_code == 200
 
 
 def test_an_endpoint_that_is_not_there_is_not_found(writer: Browser, client: httpx.Client) -> None:

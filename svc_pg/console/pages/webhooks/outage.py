@@ -17,7 +17,7 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.outages import EndpointOutage, OutageAttempt
 
-SINCE: Final = "since"
+SINCE: Final = "finishedSince"
 """The parameter of the address: the time since which deliveries failed that would be sent again."""
 SHOWN: Final = 5
 """The deliveries that the page shows of those that would be sent again."""
