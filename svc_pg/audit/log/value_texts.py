@@ -16,7 +16,7 @@ _OURS: Final = frozenset({"not set", "not there", "not recorded", "not known", "
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\s]{0,20}\Z")
 _SAME_TIME: Final = "The same instant, written with another offset or precision"
 _SAME_NUMBER: Final = "The same number, written in another way"
-_TYPES: Final = {"{": "an object", "[": "a list", "t": "true or false", "f": "true or false"}
+_TYPES: Final = {"{": "an object", "[": "a list", "t": "true or false", "f": "true or false", "n": "null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _typed(before: Any, after: Any) -> str:
 
 
 def type_of(value: Any) -> str:
-    """The type of a value of JSON that is not null: ``a text``."""
+    """The type of a value of JSON: ``a text``."""
     if isinstance(value, str):
         return "a text"
     return _TYPES.get(written(value)[:1], "a number")

@@ -9,6 +9,7 @@ from svc_pg.questions.words import SINCE, UNTIL
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 LONGEST: Final = 40
+_MILLISECOND: Final = timedelta(microseconds=999)
 
 
 def period(begins: str, ends: str) -> dict[str, str | None]:
@@ -28,6 +29,11 @@ def period(begins: str, ends: str) -> dict[str, str | None]:
     return {SINCE: _written(since), UNTIL: _written(until)}
 
 
+def point(text: str) -> datetime | None:
+    """The time of a field, None if it is empty. Raises ValueError."""
+    return _point(text, "beginning")
+
+
 def field(values: Sequence[str]) -> str:
     """The value of a field for the time of a filter; empty for a duration before now, and for several values."""
     try:
@@ -36,6 +42,12 @@ def field(values: Sequence[str]) -> str:
     except (ValueError, OverflowError):
         return ""
     return point.replace(tzinfo=None).isoformat(timespec="seconds" if point.second else "minutes")
+
+
+def field_with_milliseconds(time: datetime) -> str:
+    """The value of a field for a time that is not before this one, so that a change of then has been made."""
+    later = min(time, datetime.max.replace(tzinfo=UTC) - _MILLISECOND) + _MILLISECOND
+    return later.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def _point(text: str, what: str) -> datetime | None:

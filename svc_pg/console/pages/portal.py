@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from typing import Final
+from uuid import UUID
 
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import cookies
@@ -19,6 +20,9 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.events.event_types import EventType
 
+OUTAGE: Final = "outage"
+"""The parameter of a link with the id of the endpoint whose outage it leads to, in place of the first page."""
+
 _SHOWN: Final = "10"
 _OVER: Final = ("link_over", "invalid_body")
 
@@ -29,6 +33,7 @@ async def form(request: PageRequest) -> Answer:
         "token": ""
         if request.refusal is not None and request.refusal.code in _OVER
         else request.query.get("token", ""),
+        "outage": request.query.get(OUTAGE, ""),
         # within a page of the application there is nobody who could have been sent the link by mail
         "is_framed": request.http.headers.get("sec-fetch-dest") == "iframe",
     }
@@ -36,7 +41,7 @@ async def form(request: PageRequest) -> Answer:
 
 
 async def enter(request: PageRequest) -> Answer:
-    """Open the link, and lead on to the first page."""
+    """Open the link, and lead on to the first page, or to the outage that it names."""
     try:
         opened = await request.api.post(
             OpenedPortalSession, "console", "portal", "open", body={"token": request.form.get("token", "")}
@@ -46,7 +51,22 @@ async def enter(request: PageRequest) -> Answer:
             raise
         raise SentBackError(problem, request.url("enter")) from problem
     kept = request.cookies.write(cookies.PORTAL, opened.portal_token, seconds=opened.expires_in)
-    return SeeOther(request.url("home"), (kept,))
+    endpoint_id = _endpoint_id(request.form.get(OUTAGE))
+    return SeeOther(request.to.outage(endpoint_id) if endpoint_id else request.url("home"), (kept,))
+
+
+def leading_to_outage(address: str, endpoint_id: str | None) -> str:
+    """The address of a link to the portal that leads to the outage of this endpoint, if it is the id of one."""
+    known = _endpoint_id(endpoint_id)
+    return f"{address}&{OUTAGE}={known}" if known else address
+
+
+def _endpoint_id(text: str | None) -> str:
+    """An id as pages write it; empty if the text is none."""
+    try:
+        return str(UUID(text or ""))
+    except ValueError:
+        return ""
 
 
 async def leave(request: PageRequest) -> Answer:

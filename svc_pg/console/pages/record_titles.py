@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.capture.patterns import covering
 from svc_pg.capture.titles import USUAL_TITLES
@@ -10,9 +10,31 @@ from svc_pg.config import AuditedTable
 from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.errors import ConfigError
 
-OWN: Final = {"svc.webhook_endpoints": ("description", "url"), "svc.console_sessions": ("email",)}
+OWN: Final = {
+    "svc.webhook_endpoints": ("description", "url"),
+    "svc.console_sessions": ("email",),
+    "svc.audit_holds": ("reason",),
+}
 """Those of svc-pg's own tables that have none of the usual ones."""
+KINDS: Final = {
+    "svc.webhook_endpoints": "endpoint",
+    "svc.tenants": "tenant",
+    "svc.console_sessions": "session",
+    "svc.console_tokens": "token",
+    "svc.audit_holds": "legal hold",
+}
+"""The words for a row of our own tables that people change."""
+LONGEST: Final = 80
+"""The most characters of a name."""
 _MOST_KEPT: Final = 1_000
+
+
+def as_name(value: Any, record_id: str | None) -> str | None:
+    """The name that a value of such a column gives to a record; None if it gives none, or says no more than its key."""
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    text = str(value).strip()
+    return text if text and text != record_id and len(text) <= LONGEST else None
 
 
 class RecordTitles:

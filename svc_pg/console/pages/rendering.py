@@ -8,10 +8,11 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
-from svc_pg.console.pages import assets, states
+from svc_pg.console.pages import assets, calendar, states
 from svc_pg.console.pages.differences import characters
 from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.problems import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
 from svc_pg.formats.human_times import exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
@@ -30,6 +31,7 @@ ENVIRONMENT.globals |= {"version": __version__, "states": states, "mixed_words":
 ENVIRONMENT.filters |= {
     "number": "{:,}".format,
     "counted": counted,
+    "field_time": calendar.field_with_milliseconds,
     "figure": figure,
     "duration": duration,
     "browser": browser,
@@ -40,6 +42,7 @@ ENVIRONMENT.filters |= {
     "seen_json": seen_json,
     "twins": twins,
     "unseen": unseen,
+    "wrong_fields": wrong_fields,
 }
 ENVIRONMENT.tests["mixed"] = is_mixed
 

@@ -104,6 +104,40 @@ def signs_in_again(somebody: Person) -> None:
     page.keyboard.press("Enter")
 
 
+def test_after_a_refused_form_the_focus_is_on_the_field_that_is_wrong(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "admin") as somebody:
+        page = somebody.page
+        somebody.open("tokens", "new")
+        page.locator("main form.in").evaluate(
+            "(form) => { form.noValidate = true }"
+        )  # as a browser that checks nothing
+        name = page.get_by_label("Name", exact=True)
+        name.evaluate("(field) => { field.maxLength = 1000 }")
+        name.fill("x" * 1000)
+        page.get_by_role("button", name="Make token").click()
+        expect(name).to_be_focused()
+        expect(name).to_have_attribute("aria-invalid", "true")
+        described = name.get_attribute("aria-describedby") or ""
+        assert described.split()[-1] == "refused"
+        expect(page.locator("#refused")).to_contain_text("name")
+        assert ["422" in each for each in somebody.watch.take()] == [True]
+
+
+def test_the_time_since_which_deliveries_failed_is_chosen_and_kept(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "write") as somebody:
+        page = somebody.page
+        somebody.open("endpoints", shop.endpoints["healthy"], "outage?finishedSince=2020-01-31T09:30:00")
+        field = page.get_by_label("Failed since")
+        expect(field).to_have_value("2020-01-31T09:30")
+        field.fill("2020-02-01T10:00:05")
+        page.get_by_role("button", name="Look again").click()
+        expect(field).to_have_value("2020-02-01T10:00:05")
+        expect(page.locator("#failed")).to_contain_text("since 1 Feb 2020, 10:00:05 UTC")
+        somebody.open("endpoints", shop.endpoints["healthy"], "outage?finishedSince=soon")
+        expect(field).to_be_focused()
+        assert ["422" in each for each in somebody.watch.take()] == [True]
+
+
 @JAVASCRIPT
 def test_a_session_that_ends_while_a_form_is_filled_says_so_and_comes_back_to_it(
     browser: Browser, shop: Shop, *, has_javascript: bool

@@ -91,3 +91,12 @@ def test_filters_that_are_rarely_used_are_folded(browser: Browser, shop: Shop) -
             assert somebody.page.locator("main form.filter").first.is_hidden(), path
             somebody.page.locator("main details.fields > summary").click()
             assert somebody.page.locator("main form.filter").first.is_visible(), path
+
+
+def test_the_tab_of_a_page_is_in_sight_on_a_phone(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "admin") as somebody:
+        somebody.page.set_viewport_size({"width": 360, "height": 800})
+        for path in ("related", "as-of"):
+            somebody.open(f"audit/records/public.customer/1/{path}")
+            tab = somebody.page.locator(".tabs [aria-current]")
+            assert tab.evaluate("(tab) => tab.getBoundingClientRect().right <= innerWidth"), path

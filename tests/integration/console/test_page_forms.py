@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from svc_pg import webhooks
 from svc_pg.console import Console, register_tenants
 from svc_pg.database.query import scalar
-from tests.integration.console.browsing import OWN, Browser, hidden, shown_secret, sign_in_page, signed_in
+from tests.integration.console.browsing import OWN, Browser, Document, hidden, shown_secret, sign_in_page, signed_in
 from tests.integration.console.serving import PREFIX, serving_installed, serving_with_pool, settings
 from tests.integration.console.signing_in import Mailbox, new_address, new_ip, rows
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
@@ -296,6 +296,26 @@ def test_a_refused_form_is_a_page_that_keeps_what_was_typed_when_it_is_reloaded(
         assert 'role="alert"' in page.text
     fresh = admin.get("/tokens/new")
     assert (fresh.status_code, "no name" in fresh.text, 'role="alert"' in fresh.text) == (200, False, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "wrong"),
+    [
+        ("/tenants", {"name": "", "id": "x" * 3000}, ["name", "id"]),
+        ("/tokens", {"name": "ok", "tenant": "", "days": "7", "permission": "all"}, []),
+        ("/tokens", {"name": "ok" * 500, "tenant": "t" * 3000, "days": "7", "permission": "read"}, ["name", "tenant"]),
+    ],
+)
+def test_all_that_is_wrong_in_a_form_is_told_at_once_and_marked(
+    admin: Browser, path: str, typed: dict[str, str], wrong: list[str]
+) -> None:
+    page = admin.post(path, typed)
+    assert page.status_code == 422
+    marked = [tag["name"] for _, tag in Document(page.text).tags if tag.get("aria-invalid") == "true"]
+    assert marked == wrong
+    [told] = [tag for _, tag in Document(page.text).tags if tag.get("id") == "refused"]
+    assert told["role"] == "alert"
+    assert "autofocus" not in page.text, "the focus is on what is wrong"
 
 
 def test_a_refused_form_comes_back_to_the_page_that_the_browser_names(admin: Browser, made: dict[str, str]) -> None:

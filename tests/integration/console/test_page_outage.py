@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import httpx
 import psycopg
@@ -120,7 +121,7 @@ def test_it_turns_green_by_itself_and_tells_how_long_it_lasted(writer: Browser, 
     assert "It has failed since" in page
     assert "1 failure in a row" in page
     assert "3 deliveries wait" in page
-    assert re.findall(r"data-live[^ >]*", page) == ['data-live="15"'] * 2, "it is a costly page"
+    assert re.findall(r"data-live[^ >]*", page) == ['data-live="15"'] * 3, "it is a costly page"
     attempt(db, "delivered")
     page = shown(writer, db)
     assert "It is well again" in page
@@ -178,6 +179,50 @@ def test_what_failed_is_sent_again_once_and_never_more_than_was_shown(
     assert states == {"pending": 5, "failed": 1}
     manual = scalar(db, "select count(*) from svc.webhook_deliveries where manual_attempt is not null")
     assert manual == 2
+
+
+def test_the_time_since_which_they_failed_can_be_chosen(writer: Browser, db: psycopg.Connection[Any]) -> None:
+    send(db, 6)
+    attempt(db, "failed", 1)
+    db.execute("update svc.webhook_deliveries set finished_at = now() - interval '3 days' where status = 'failed'")
+    attempt(db, "failed", 2)
+    address = f"/endpoints/{key(db)}/outage"
+    assert "2 deliveries</b> failed since" in shown(writer, db)
+    days_ago = scalar(db, "select to_char(now() at time zone 'UTC' - interval '4 days', 'YYYY-MM-DD\"T\"HH24:MI:SS')")
+    page = writer.get(f"{address}?finishedSince={days_ago}").text
+    assert_strict(page)
+    assert f'value="{days_ago}"' in page, "the form keeps the time"
+    assert "3 deliveries</b> failed since" in page
+    [link] = re.findall(r'href="[^"]*?/ui(/deliveries/change\?[^"]*)"', page)
+    assert "Send 3 deliveries again?" in writer.get(link.replace("&amp;", "&")).text
+    tomorrow = scalar(db, "select to_char(now() at time zone 'UTC' + interval '1 day', 'YYYY-MM-DD')")
+    page = writer.get(f"{address}?finishedSince={tomorrow}").text
+    assert "Nothing of it has failed since" in page
+    assert "/deliveries/change" not in page, "there is nothing to send"
+
+
+@pytest.mark.parametrize(
+    "since", ["soon", "2026-13-45", "'; drop", '"><script>alert(1)</script>', BIDI, "0" * 5000, "9999-12-31T23:59:60"]
+)
+def test_a_time_that_cannot_be_read_is_said_at_its_field(
+    writer: Browser, db: psycopg.Connection[Any], since: str
+) -> None:
+    send(db, 1)
+    attempt(db, "failed", 1)
+    page = writer.get(f"/endpoints/{key(db)}/outage?{urlencode({'finishedSince': since})}")
+    assert page.status_code == 422
+    assert_strict(page.text)
+    assert 'aria-invalid="true"' in page.text
+    assert "Write it as 2026-11-27" in page.text
+    assert "1 delivery</b> failed since" in re.sub(r"\s+", " ", page.text), "the outage's own time stays"
+    assert "<script>alert" not in page.text
+
+
+@pytest.mark.parametrize("since", ["0001-01-01", "9999-12-31T23:59:59"])
+def test_the_ends_of_time_are_times(writer: Browser, db: psycopg.Connection[Any], since: str) -> None:
+    send(db, 1)
+    attempt(db, "failed", 1)
+    assert writer.get(f"/endpoints/{key(db)}/outage?finishedSince={since}").status_code == 200
 
 
 def test_an_endpoint_that_is_not_there_is_not_found(writer: Browser, client: httpx.Client) -> None:

@@ -1,6 +1,7 @@
 """Links to the portal on the pages of tenants and endpoints: made by a button, shown once, ended after a question."""
 
 from collections.abc import Iterator
+from html import unescape
 
 import httpx
 import psycopg
@@ -89,6 +90,34 @@ def test_a_link_is_made_on_the_page_of_an_endpoint_that_is_a_tenants(admin: Brow
     )}  # fmt: skip
     assert "/portal-links" not in pages[None]
     assert "Copy it now" in admin.post("/portal-links", fields(pages["acme"])).text
+
+
+def test_the_page_of_an_outage_makes_a_link_that_leads_the_customer_to_it(
+    client: httpx.Client, admin: Browser, database: str
+) -> None:
+    ids = {tenant: key for key, tenant in rows(database, "select id::text, tenant from svc.webhook_endpoints")}
+    page = admin.get(f"/endpoints/{ids['acme']}/outage").text
+    assert "Show it to the customer" in page
+    given = fields(page)
+    assert given["outage"] == ids["acme"]
+    assert "Show it to the customer" not in admin.get(f"/endpoints/{ids[None]}/outage").text
+    assert "Show it to the customer" not in signed_in(client, "write").get(f"/endpoints/{ids['acme']}/outage").text
+    link = shown_secret(admin.post("/portal-links", given))
+    link = unescape(link)
+    assert link.endswith(f"&outage={ids['acme']}")
+    entry = httpx.get(link).text
+    sent = {str(tag["name"]): str(tag["value"]) for _, tag in Document(entry).tags if tag.get("type") == "hidden"}
+    opened = httpx.post(link.partition("?")[0], data=sent, headers=OWN)
+    assert opened.headers["location"].endswith(f"/ui/portal/endpoints/{ids['acme']}/outage")
+
+
+@pytest.mark.parametrize("outage", ["https://evil.example/", "//evil.example", "../../sign-out", "a" * 1000, *HOSTILE])
+def test_a_link_leads_to_no_other_place(admin: Browser, outage: str) -> None:
+    link = shown_secret(admin.post("/portal-links", {"tenant": "acme", "lasts": "3600", "outage": outage}))
+    assert "outage" not in link
+    address, _, token = link.partition("?token=")
+    opened = httpx.post(address, data={"token": token, "outage": outage}, headers=OWN)
+    assert opened.headers["location"].endswith("/ui/portal/home")
 
 
 def test_an_address_that_the_customer_can_open_is_not_warned_of(database: str) -> None:

@@ -160,6 +160,7 @@ def test_the_page_shows_one_time_line_and_any_two_times(client: httpx.Client, re
     assert_strict(page.text)
     for words in ("refers to another one from then on", "is not audited", "of another record", "not there"):
         assert words in page.text, words
+    assert page.text.count('title="customer 116"><bdi>customer</bdi> <bdi>Ann</bdi></a>') == 2, "by name, in both lists"
     found = related(client)
     created, moved = found["changes"][-2]["time"], found["changes"][1]["time"]
     query = urlencode({"time": created, "with": moved})

@@ -125,5 +125,6 @@ def test_a_record_of_200_columns_is_a_page_that_can_be_read(reader: Browser) -> 
         page = reader.get(address)
         assert page.status_code == 200, address
         assert len(page.content) < 250 * 1024, address
+    assert f"<summary>{COLUMNS + 1 - 24} fields more</summary>" in page.text, "what it is now is folded after 24 fields"
     [changed, _] = rows(reader.get("/audit?view=rows&resource=wide"))
     assert "Changed c0 v0 w c1 v1 w and 198 fields more" in changed

@@ -151,9 +151,11 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
     ):
         assert part in page.text
     assert "hush" not in page.text.replace(URL, "").replace("token=hush", "")
+    assert '<h1><bdi>order.created</bdi> <span class="q"><bdi>id 7</bdi></span>' in page.text, "it names its message"
     assert "Caused by" in page.text
     [cause] = re.findall(r'href="/.well-known/svc/ui(/audit/entries/[0-9]+)"', page.text)
     assert delivery in writer.get(cause).text  # and back
+    assert '<bdi class="about">id 7</bdi>' in writer.get("/deliveries/change?do=retry&status=failed").text
     again = writer.post(f"/deliveries/{delivery}/retry")
     assert ("Pending" in again.text, "Next attempt" in again.text) == (True, True)
     assert "Send now" not in again.text

@@ -140,7 +140,7 @@ def test_a_change_of_an_endpoint_is_told(client: httpx.Client, admin: Browser, e
     page = admin.get("/activity/changes").text
     assert "Changed endpoint" in page
     assert "description" in page
-    assert f"/endpoints/{endpoint}" in page
+    assert re.search(rf'/endpoints/{endpoint}" title="{endpoint}"><bdi>The shop</bdi>', page), "by its name"
     assert "activity/changes" in admin.get("/activity").text
     assert "changed description" in admin.get(f"/endpoints/{endpoint}").text
 

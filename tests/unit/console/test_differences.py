@@ -69,6 +69,21 @@ def test_a_value_of_bytes_has_its_beginning_and_its_length() -> None:
     assert (value.tag, value.size, len(value.parts[0].text)) == ("1,000 bytes", None, 66)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        (None, "null", "Before is null, after is a text"),
+        ("null", None, "Before is a text, after is null"),
+        (None, "", ""),
+        (None, 0, ""),
+    ],
+)
+def test_null_within_json_is_no_number(before: Any, after: Any, note: str) -> None:
+    paths = difference({"a": before}, {"a": after}, Work()).paths
+    assert paths is not None
+    assert [row.note for row in paths.rows] == [note]
+
+
 def test_paths_beyond_the_page_are_counted() -> None:
     before, after = ({str(number): number + more for number in range(100)} for more in (0, 1))
     paths = difference(before, after, Work(most=12)).paths

@@ -11,9 +11,9 @@ import pytest
 from svc_pg.audit.log.entry import Entry
 from svc_pg.config import AuditedTable
 from svc_pg.console.built_in.transaction_pages import ChangeCount, LoggedTransaction
-from svc_pg.console.pages.audit.record_names import LONGEST, name_of
+from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
-from svc_pg.console.pages.record_titles import RecordTitles
+from svc_pg.console.pages.record_titles import LONGEST, RecordTitles
 from svc_pg.database.query import RawJson
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -174,3 +174,14 @@ def test_an_erased_or_redacted_value_is_told_to_nobody() -> None:
     assert (fact.is_disguised, fact.before, fact.after) == (True, None, None)
     erased = entry("customer", "INSERT", after={"erased": True}, redacted_fields=["*"])
     assert said(erased).facts == []
+
+
+def test_what_the_log_tells_of_itself_is_its_description_without_numbers_beside_it() -> None:
+    facts = {"rows": 141, "gone": 0, "missing": 0}
+    words = "Compared 141 rows of public.orders with the log: 0 differences"
+    compared = entry(
+        "", "SNAPSHOT", table_name="svc.audit_logs", after=facts, record="public.orders", description=words
+    )
+    assert (said(compared).note, shown(said(compared))) == (words, [])
+    by_application = entry("orders", "UPDATE", changed_fields=["a"], before={}, after={"a": 1}, description=words)
+    assert (said(by_application).note, len(said(by_application).facts)) == ("", 1)

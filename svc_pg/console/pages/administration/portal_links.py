@@ -5,6 +5,7 @@ from svc_pg.console.built_in.webhook_portal import CreatedPortalLink
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.portal import OUTAGE, leading_to_outage
 from svc_pg.console.pages.problems import needs_admin
 from svc_pg.console.pages.states import VISITS
 from svc_pg.console.sign_in.portal_links import PortalLink
@@ -19,7 +20,8 @@ async def add(request: PageRequest) -> Answer:
         raise Problem(422, "invalid_parameter", "Choose for how long the visit lasts.")
     body = {"tenant": request.form.get("tenant", ""), "expiresIn": int(lasts)}
     made = await request.api.post(CreatedPortalLink, "webhooks", "portal-sessions", body=body)
-    return request.made(made.url or f"{_origin(request)}{made.path}", "portal-links", made.id)
+    address = made.url or f"{_origin(request)}{made.path}"
+    return request.made(leading_to_outage(address, request.form.get(OUTAGE)), "portal-links", made.id)
 
 
 async def portal_link_page(request: PageRequest) -> Answer:

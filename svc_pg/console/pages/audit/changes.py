@@ -11,6 +11,7 @@ from svc_pg.console.pages.differences.difference import Difference, difference, 
 from svc_pg.console.pages.differences.values import Value, alone
 from svc_pg.console.pages.differences.work import Work
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.record_titles import KINDS
 from svc_pg.formats import look_alikes
 
 LIST: Final = (
@@ -109,8 +110,8 @@ def field_names(names: Sequence[str]) -> str:
 
 
 def short(table: str) -> str:
-    """The name of a table, without the schema ``public``."""
-    return table.removeprefix("public.")
+    """The name of a table, without the schema ``public``; of one of ours, the word for its rows."""
+    return KINDS.get(table) or table.removeprefix("public.")
 
 
 def who(entry: Entry) -> str:

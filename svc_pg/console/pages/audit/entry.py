@@ -29,9 +29,7 @@ async def entry_page(request: PageRequest) -> Answer:
         "one": entry,  # base.html has a macro of the name entry
         "newer": newer,
         "older": older,
-        "of_transaction": (await related.entries_of(request, [entry], fields=changes.WITH_VALUES)).get(
-            entry.xact_id or ""
-        ),
+        "of_transaction": (await related.entries_of(request, [entry])).get(entry.xact_id or ""),
         "deliveries": (await related.deliveries_of(request, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
         "names": record_names,

@@ -118,7 +118,11 @@ async def _certificate_page(request: PageRequest, certificate: Certificate, valu
     common = await _common(request, certificate, rows)
     first = rows[0].entry if rows else None
     told = _told(first) if certificate.subject == "erasure" and first is not None else {}
-    return Html("certificate", {**common, **values, "rows": rows, "told": told})
+    called = None
+    if certificate.subject == "record":
+        entries = (row.entry for row in rows if row.entry is not None)
+        called = next(filter(None, (record_names.name_of(entry, request.titles) for entry in entries)), None)
+    return Html("certificate", {**common, **values, "rows": rows, "told": told, "called": called})
 
 
 async def _entry(request: PageRequest, entry_id: str) -> Entry | None:

@@ -7,10 +7,9 @@ from svc_pg.audit.log.entry import Entry, is_disguised, is_erased
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.audit.changes import readable
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.record_titles import RecordTitles
+from svc_pg.console.pages.record_titles import RecordTitles, as_name
 from svc_pg.database.pagination import Page
 
-LONGEST: Final = 80
 _NAMING: Final = "recordId,redactedFields,beforeData,afterData"
 
 
@@ -26,13 +25,9 @@ def naming(entry: Entry, titles: RecordTitles) -> tuple[str, str] | None:
         return None
     values = members(entry.after_data) or members(entry.before_data)
     for column in titles.columns_of(entry.table_name):
-        value = values.get(column)
-        if is_disguised(column, entry.redacted_fields) or isinstance(value, bool):
-            continue
-        if isinstance(value, str | int):
-            text = str(value).strip()
-            if text and text != entry.record_id and len(text) <= LONGEST:
-                return column, text
+        name = as_name(values.get(column), entry.record_id)
+        if name is not None and not is_disguised(column, entry.redacted_fields):
+            return column, name
     return None
 
 

@@ -26,10 +26,8 @@ class NamedDelivery:
     endpoint: str | None
 
 
-async def entries_of(
-    request: PageRequest, entries: Iterable[Entry], *, fields: str = changes.LIST
-) -> Mapping[str, Page[Entry]]:
-    """The entries around each of ``entries`` that its transaction wrote, with these fields.
+async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Page[Entry]]:
+    """The entries around each of ``entries`` that its transaction wrote, with their values, which name records.
 
     The page is full only in the middle of a long transaction; its cursors tell that there are more.
     """
@@ -41,7 +39,7 @@ async def entries_of(
         query = {
             "transaction": entry.xact_id,
             "around": entry.id,
-            "fields": fields,
+            "fields": changes.WITH_VALUES,
             "limit": str(_MOST_ENTRIES),
         }
         found[entry.xact_id] = await request.api.get(Page[Entry], "audit", "entries", query=query)

@@ -1,9 +1,11 @@
 """The page of a record with the rows that refer to it: one time line over tables, and all states at two times."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
+from typing import TypeAlias
 
+from svc_pg.audit.past.tracks import TrackValue
 from svc_pg.audit.related.answer import RelatedChange, RelatedHistory, RelatedRecord, RelatedState, RelatedTable
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html
@@ -13,6 +15,7 @@ from svc_pg.console.pages.audit.record_names import name_of_record
 from svc_pg.console.pages.audit.tracks_page import Actor, Mark, actor_of, labels_of, track_value, x_of
 from svc_pg.console.pages.differences.values import Value
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.record_titles import RecordTitles, as_name
 from svc_pg.formats import look_alikes
 from svc_pg.formats.human_times import exact
 from svc_pg.formats.json_writer import timestamp
@@ -22,12 +25,14 @@ WITH = "with"
 CURSOR = "cursor"
 FILTERS = (CURSOR, TIME, WITH)
 
+Names: TypeAlias = Mapping[tuple[str, str | None], str]
+"""Names of records by table and key."""
+
 _OWN_TRACKS = 14
 """The records that have a track each; the others of a table share one."""
 _FIELDS = 3
 _SAID_FIELDS = 4
 _IN_A_TITLE = 40
-_MILLISECOND = timedelta(microseconds=999)
 _SAID = frozenset({"unknown_record", "unknown_table", "not_supported"})
 
 
@@ -59,6 +64,7 @@ class RecordTrack:
 
     table: str
     record_id: str | None
+    name: str | None
     others: int
     step: int
     marks: Sequence[Mark]
@@ -69,9 +75,10 @@ class RecordTrack:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change, with its actor and the values that it set."""
+    """A change, with its actor, the name of its record and the values that it set."""
 
     change: RelatedChange
+    name: str | None
     actor: Actor
     values: Sequence[tuple[str, Value, Value]]
     more: int
@@ -95,7 +102,10 @@ async def related_page(request: PageRequest) -> Answer:
             raise
         is_unknown = problem.code != "not_supported"
         return Html("related", values | {"found": None, "problem": problem}, 404 if is_unknown else 200)
-    return Html("related", values | {"found": found, "problem": None, "refused": refused, **_shown(request, found)})
+    named = record_names(found, request.titles)
+    return Html(
+        "related", values | {"found": found, "problem": None, "refused": refused, **_shown(request, found, named)}
+    )
 
 
 async def _asked(request: PageRequest, asked: Sequence[AskedTime]) -> RelatedHistory:
@@ -111,7 +121,25 @@ async def _asked(request: PageRequest, asked: Sequence[AskedTime]) -> RelatedHis
     return await request.api.get(RelatedHistory, *path, query=query)
 
 
-def _shown(request: PageRequest, found: RelatedHistory) -> dict[str, object]:
+def record_names(found: RelatedHistory, titles: RecordTitles) -> Names:
+    """The names of the records, by table and key: those of the newest of their states here that have one."""
+    named: dict[tuple[str, str | None], str] = {}
+    for moment in sorted(found.states, key=lambda each: each.time):
+        for state in moment.states:
+            record, values = found.records[state.record], {each.field: each.value for each in state.fields}
+            names = (_name(values.get(column), record.record_id) for column in titles.columns_of(record.table))
+            if name := next(filter(None, names), None):
+                named[record.table, record.record_id] = name
+    return named
+
+
+def _name(value: TrackValue | None, record_id: str) -> str | None:
+    if value is None or value.state != "known" or value.value is None:
+        return None
+    return as_name(changes.readable(value.value), record_id)
+
+
+def _shown(request: PageRequest, found: RelatedHistory, named: Names) -> dict[str, object]:
     actors = [actor_of(at, each) for at, each in enumerate(found.actors)]
     states = sorted(found.states, key=lambda each: each.time)
     first, last = (states[0], states[-1]) if states else (None, None)
@@ -123,20 +151,13 @@ def _shown(request: PageRequest, found: RelatedHistory) -> dict[str, object]:
         "twins": look_alikes.twins({actor.name for actor in actors}),
         "moments": moments,
         "ends": ends,
-        "fields": [_of_field(end) for end in ends or ()],
         "is_now": ends is not None and not request.query.get(WITH) and not request.query.get(CURSOR),
         "places": places,
         "labels": labels_of([(moment.x, moment.time) for moment in moments]),
-        "records": list(_tracks(found, moments, first.states if first else [], last.states if last else [])),
-        "steps": [_step(each, actors[each.actor]) for each in found.changes],
+        "records": list(_tracks(found, named, moments, first.states if first else [], last.states if last else [])),
+        "steps": [_step(each, named, actors[each.actor]) for each in found.changes],
         "bounds": [each for each in found.tables if _is_bounded(each)],
     }
-
-
-def _of_field(time: datetime) -> str:
-    """The time for a field of a form, which has milliseconds: not before the change that it is of."""
-    later = min(time, datetime.max.replace(tzinfo=UTC) - _MILLISECOND) + _MILLISECOND
-    return later.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 def _moments(
@@ -158,7 +179,11 @@ def _moments(
 
 
 def _tracks(
-    found: RelatedHistory, moments: Sequence[Moment], was: Sequence[RelatedState], now: Sequence[RelatedState]
+    found: RelatedHistory,
+    named: Names,
+    moments: Sequence[Moment],
+    was: Sequence[RelatedState],
+    now: Sequence[RelatedState],
 ) -> Iterator[RecordTrack]:
     """The records with most recent changes, then the others of each table."""
     by_record: dict[tuple[str, str | None], list[RelatedChange]] = {}
@@ -167,7 +192,8 @@ def _tracks(
     first, last = ({state.record: state for state in states} for states in (was, now))
     for at, record in enumerate(found.records[:_OWN_TRACKS]):
         own = by_record.pop((record.table, record.record_id), [])
-        yield _track(record, _marks(own, moments), first.get(at), last.get(at))
+        name = named.get((record.table, record.record_id))
+        yield _track(record, name, _marks(own, moments), first.get(at), last.get(at))
     rest: dict[str, list[RelatedChange]] = {}
     for record in found.records[_OWN_TRACKS:]:
         rest.setdefault(record.table, [])
@@ -175,7 +201,7 @@ def _tracks(
         rest.setdefault(table, []).extend(own)
     for table, own in rest.items():
         number = sum(record.table == table for record in found.records[_OWN_TRACKS:])
-        yield RecordTrack(table, None, number, 0, _marks(own, moments), None, None, is_same=True)
+        yield RecordTrack(table, None, None, number, 0, _marks(own, moments), None, None, is_same=True)
 
 
 def _marks(own: Sequence[RelatedChange], moments: Sequence[Moment]) -> list[Mark]:
@@ -188,11 +214,15 @@ def _marks(own: Sequence[RelatedChange], moments: Sequence[Moment]) -> list[Mark
 
 
 def _track(
-    record: RelatedRecord, marks: Sequence[Mark], was: RelatedState | None, now: RelatedState | None
+    record: RelatedRecord,
+    name: str | None,
+    marks: Sequence[Mark],
+    was: RelatedState | None,
+    now: RelatedState | None,
 ) -> RecordTrack:
     before, after = _cells(was, now)
     is_same = was is not None and now is not None and _is_same(was, now)
-    return RecordTrack(record.table, record.record_id, 0, record.step, marks, before, after, is_same)
+    return RecordTrack(record.table, record.record_id, name, 0, record.step, marks, before, after, is_same)
 
 
 def _is_same(was: RelatedState, now: RelatedState) -> bool:
@@ -224,10 +254,16 @@ def _words(state: RelatedState) -> str:
     return "" if state.belongs else "of another record"
 
 
-def _step(change: RelatedChange, actor: Actor) -> Step:
+def _step(change: RelatedChange, named: Names, actor: Actor) -> Step:
     fields = change.fields[:_SAID_FIELDS] if change.operation == "UPDATE" else []
     values = [(each.field, track_value(each.before), track_value(each.after)) for each in fields]
-    return Step(change, actor, values, change.field_count - len(fields) if fields else 0)
+    return Step(
+        change,
+        named.get((change.table, change.record_id)),
+        actor,
+        values,
+        change.field_count - len(fields) if fields else 0,
+    )
 
 
 def _is_bounded(table: RelatedTable) -> bool:

@@ -26,6 +26,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 """The beginning of a point in time, as snapshots have it."""
 _OF_TABLES: Final = ("TRUNCATE", "DDL")
 """The operations that change no single record."""
+_LOG: Final = "svc.audit_logs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class Sentence:
     def is_alone(self) -> bool:
         """True if the subject is the only change."""
         return self.transaction.count == 1
+
+    @property
+    def note(self) -> str:
+        """The description of the subject if it says all; else empty."""
+        return (self.subject.description or "") if is_note(self.subject) else ""
 
 
 def sentence(transaction: LoggedTransaction, titles: RecordTitles) -> Sentence:
@@ -138,7 +144,7 @@ def _facts_of(entries: Sequence[Entry], titles: RecordTitles, *, is_of_rows: boo
 
 def _telling(entry: Entry, titles: RecordTitles) -> list[str]:
     """The fields of a change that are worth a place, those first that tell most."""
-    if is_erased(entry) or entry.operation in _OF_TABLES:
+    if is_erased(entry) or entry.operation in _OF_TABLES or is_note(entry):
         return []
     if entry.changed_fields is not None:
         return sorted(entry.changed_fields, key=lambda name: name.endswith(_UNTOLD))
@@ -147,6 +153,11 @@ def _telling(entry: Entry, titles: RecordTitles) -> list[str]:
     return [
         name for name, value in row.items() if (named is None or named[0] != name) and _is_telling(entry, name, value)
     ]
+
+
+def is_note(entry: Entry) -> bool:
+    """True if the log tells of itself, with a description that says all: a purge, a comparison with a table."""
+    return entry.table_name == _LOG and bool(entry.description)
 
 
 def _facts(entry: Entry, names: Sequence[str]) -> list[Fact]:

@@ -34,6 +34,12 @@ setInterval(tick, $("time[data-left]") ? 1000 : 15000)
 // Sign in at once, if the address asks for that on a machine where one click is all it takes.
 $("form[data-submit]")?.requestSubmit()
 
+// Tabs that a phone has no room for: the one of this page is in sight.
+for (const tab of all(".tabs [aria-current]")) {
+  const tabs = tab.parentElement, end = tab.offsetLeft + tab.offsetWidth - tabs.offsetLeft
+  if (end > tabs.clientWidth) tabs.scrollLeft = end - tabs.clientWidth
+}
+
 // What works with this script only is hidden until it runs.
 function ready(root) {
   for (const element of all("[data-copy][hidden], [data-script][hidden]", root)) element.hidden = false
@@ -241,7 +247,7 @@ const busy = (element) => element.contains(document.activeElement) && document.a
 const offline = Object.assign(document.createElement("p"), { className: "note wait", id: "offline" })
 function tellOffline(status) {
   if (offline.isConnected) return
-  const since = new Date(answered).toLocaleTimeString()
+  const since = `${new Date(answered + skew).toISOString().slice(11, 19)} UTC`
   offline.textContent = `${status ? `The console answers ${status}` : "Offline"}: nothing new since ${since}. Trying again.`
   $("[data-live]").before(offline)
   say(offline.textContent)

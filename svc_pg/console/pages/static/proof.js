@@ -205,7 +205,7 @@ async function run() {
   const isSame = !hasAll || digest === (place.dataset.digest ?? "")
   const states = [...found.map(({ state }) => state), ...(isSame ? [] : ["bad"]), ...(found.length && hasAll ? [] : ["wait"])]
   const state = states.includes("bad") ? "bad" : states.includes("wait") ? "wait" : "ok"
-  const at = new Date().toLocaleTimeString(), took = `By this browser at ${at}, in ${Math.ceil(performance.now() - began)} ms`
+  const at = `${new Date().toISOString().slice(11, 19)} UTC`, took = `By this browser at ${at}, in ${Math.ceil(performance.now() - began)} ms`
   const source = own ? "with the key that you pasted" : "with the key that this console gave: compare it with a copy from elsewhere"
   const words = {
     ok: `${took}, ${source}.`,

@@ -12,11 +12,11 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
-from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.route import request_line
 
 SHOWN_BODY: Final = 32 * 1024
@@ -51,14 +51,15 @@ async def delivery_page(request: PageRequest) -> Answer:
         Page[DeliveryAttempt], "webhooks", "deliveries", delivery_id, "attempts", query={"limit": "1000"}
     )
     rebuilt = await request.api.get(DeliveryPost, "webhooks", "deliveries", delivery_id, "request")
-    endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
+    [row] = await rows(request, [delivery])
     same_message = await request.api.get(
         Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
     )
     newest_first = list(reversed(attempts.data))
-    endpoint = next(iter(endpoints), None)
+    endpoint = row.endpoint
     values = {
         "delivery": delivery,
+        "summary": row.summary,
         "why": await _why(request, delivery),
         "attempts": newest_first[:SHOWN_ATTEMPTS],
         "older": len(newest_first) - SHOWN_ATTEMPTS,
@@ -114,7 +115,12 @@ async def _causes(request: PageRequest, delivery: DeliveryDetail) -> Sequence[Ca
     query["fields"] = changes.WITH_VALUES
     found = await request.api.get(Page[Entry], "audit", "entries", query=query)
     return [
-        Cause(entry, changes.title(entry), name_of(entry, request.titles) or entry.record_id or "") for entry in found
+        Cause(
+            entry,
+            changes.row_title(entry, has_values=False),
+            name_of(entry, request.titles) or entry.record_id or "",
+        )
+        for entry in found
     ]
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from math import isfinite
 from typing import Self
 
-from pydantic.alias_generators import to_snake
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.http.requests import Problem
@@ -148,17 +147,6 @@ class EndpointForm:
         if given or (is_change and self.remove_tls):
             body["tls"] = given or None
         return body
-
-
-def errors_of(problem: Problem) -> dict[str, str]:
-    """The fields that a refusal is about; none if it does not tell."""
-    if problem.code == "unknown_tenant":
-        return {"tenant": problem.detail or "There is no such tenant."}
-    pointed = problem.members.get("errors")
-    if not isinstance(pointed, list):
-        return {}
-    named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
-    return {to_snake(name): detail for name, detail in named}
 
 
 def _headers(text: str) -> dict[str, str] | None:

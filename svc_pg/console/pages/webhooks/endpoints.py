@@ -13,10 +13,10 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.problems import headers_of, needs_write
+from svc_pg.console.pages.problems import headers_of, needs_write, wrong_fields
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
-from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm, errors_of
+from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.pagination import Page
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
@@ -102,13 +102,13 @@ async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoin
     """The form, with the typed values if it was refused: the reasons stand beside their fields."""
     types = await request.api.get(Page[EventType], "webhooks", "event-types")
     form = EndpointForm.read(request.form) if request.form else given
-    errors = {} if request.refusal is None else errors_of(request.refusal)
+    errors = wrong_fields(request.refusal)
     tried: Sequence[TriedMessage] | None = None
     if request.refusal is not None and request.refusal.code == _TRIED and request.form:
         try:
             tried = await _tried(request, form, endpoint)
         except Problem as problem:
-            errors = errors_of(problem) or {"filter": problem.detail or "It cannot be tried."}
+            errors = wrong_fields(problem) or {"filter": problem.detail or "It cannot be tried."}
     values = {
         "form": form,
         "endpoint": endpoint,

@@ -1,10 +1,12 @@
 """The page of an endpoint's outage: since when it fails, its answers, its attempts over time, and what waits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from svc_pg.console.built_in.webhook_bulk import StatusCount
+from svc_pg.console.pages import calendar
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Span, TimeLine, time_line
 from svc_pg.console.pages.page_request import PageRequest
@@ -15,10 +17,10 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.outages import EndpointOutage, OutageAttempt
 
+SINCE: Final = "finishedSince"
+"""The parameter of the address: the time since which deliveries failed that would be sent again."""
 SHOWN: Final = 5
 """The deliveries that the page shows of those that would be sent again."""
-GIVEN_UP: Final = timedelta(days=5)
-"""The time without a success after which workers disable an endpoint."""
 
 _LEAD: Final = 0.12
 _TAIL: Final = 0.02
@@ -47,38 +49,91 @@ class OutageLine:
     over: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class SendAgain:
+    """The deliveries that would be sent again: their filters, number and latest; None if they are too many to count.
+
+    ``since`` is None if the endpoint has never failed; ``problem`` says why another time than asked for is meant.
+    """
+
+    since: datetime | None
+    typed: str
+    problem: str
+    filters: Mapping[str, str]
+    count: int | None
+    is_complete: bool
+    rows: Sequence[Row]
+
+
 async def outage_page(request: PageRequest) -> Answer:
     """The last outage of one endpoint, while it lasts and afterwards."""
     endpoint = await request.api.get(Endpoint, "webhooks", "endpoints", request.params["id"])
     outage = await request.api.get(EndpointOutage, "webhooks", "endpoints", endpoint.id, "outage")
-    again = send_again(outage)
+    again = await _send_again(request, outage)
     values = {
         "endpoint": endpoint,
         "outage": outage,
         "line": drawn(outage),
         "lasted": lasted(outage),
         "next_at": next_attempt(endpoint, outage),
-        "given_up": None if outage.since is None else outage.since + GIVEN_UP,
         "again": again,
-        "rows": await _failed(request, again) if outage.failed else [],
+        "summaries": await _summaries(request, outage),
     }
-    return Html("outage", values)
+    return Html("outage", values, 422 if again.problem else 200)
 
 
-async def _failed(request: PageRequest, again: dict[str, str]) -> Sequence[Row]:
-    found = await request.api.get(Page[Delivery], "webhooks", "deliveries", query={**again, "limit": str(SHOWN)})
-    return await rows(request, found.data)
-
-
-def send_again(outage: EndpointOutage) -> dict[str, str]:
-    """The filters of the deliveries that failed in the outage until now; those that fail later are none of them."""
-    if outage.since is None:
+async def _summaries(request: PageRequest, outage: EndpointOutage) -> Mapping[str, str]:
+    """The messages of the first and the last answer in a few words, by delivery."""
+    ids = sorted({each.delivery_id for each in (outage.first_answer, outage.last_answer) if each is not None})
+    if not ids:
         return {}
+    found = await request.api.get(Page[Delivery], "webhooks", "deliveries", query={"ids": ",".join(ids)})
+    return {row.delivery.id: row.summary for row in await rows(request, found.data)}
+
+
+async def _send_again(request: PageRequest, outage: EndpointOutage) -> SendAgain:
+    """Those that failed since the time of the address, or else since the outage began, until now; none that fail later.
+
+    Without a time of the address the outage has counted them.
+    """
+    typed = request.query.get(SINCE, "")[: calendar.LONGEST]
+    asked, problem = _asked(typed)
+    since = asked or outage.since
+    shown = typed if problem else calendar.field([timestamp(since)]) if since else ""
+    if since is None:
+        return SendAgain(None, shown, problem, {}, 0, is_complete=True, rows=[])
+    filters = again_filters(outage, since)
+    count, is_complete = (
+        (outage.failed, outage.is_failed_complete) if asked is None else await _counted(request, filters)
+    )
+    found: Page[Delivery] = Page([], None)
+    if count != 0:
+        query = {**filters, "limit": str(SHOWN)}
+        found = await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)
+    return SendAgain(since, shown, problem, filters, count, is_complete, await rows(request, found.data))
+
+
+def _asked(typed: str) -> tuple[datetime | None, str]:
+    """The time of the address, None if it has none that can be read; and then the reason."""
+    try:
+        return calendar.point(typed), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+async def _counted(request: PageRequest, filters: Mapping[str, str]) -> tuple[int | None, bool]:
+    query = {name: value for name, value in filters.items() if name != "status"}
+    counts = await request.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=query)
+    return next((each.count, each.is_complete) for each in counts if each.status == filters["status"])
+
+
+def again_filters(outage: EndpointOutage, since: datetime) -> dict[str, str]:
+    """The filters of the deliveries that failed since then until the answer about the outage."""
     return {
         "status": "failed",
         "endpointId": outage.endpoint_id,
-        "finishedSince": timestamp(outage.since),
-        "finishedUntil": timestamp(outage.at),
+        "finishedSince": timestamp(since),
+        "finishedUntil": timestamp(max(outage.at, since)),
     }
 
 

@@ -61,7 +61,7 @@ WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/endpoints/new", endpoints.new, filters=["tenant", "event"], leads_to_change=True),
     PageRoute("POST", "/endpoints", endpoints.add, page="/endpoints/new"),
     PageRoute("GET", "/endpoints/:id", endpoint.endpoint_page),
-    PageRoute("GET", "/endpoints/:id/outage", outage.outage_page),
+    PageRoute("GET", "/endpoints/:id/outage", outage.outage_page, filters=[outage.SINCE]),
     PageRoute("GET", "/endpoints/:id/edit", endpoint.edit, leads_to_change=True),
     PageRoute("POST", "/endpoints/:id/edit", endpoint.update, page="/endpoints/:id/edit"),
     PageRoute("POST", "/endpoints/:id/pause", endpoint.pause, page="/endpoints/:id"),
