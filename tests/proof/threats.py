@@ -30,20 +30,23 @@ class Threat:
 def threats(page: str | None = None) -> list[Threat]:
     """The rows of the page's table, except those where nothing is promised.
 
-    Raises ValueError for a row whose promise has no test, and without a table.
+    Raises ValueError for a row whose promise has no test, for a row beside the table, and without a table.
     """
-    found = list(_rows(PAGE.read_text(encoding="utf-8") if page is None else page))
+    _, _, rest = (PAGE.read_text(encoding="utf-8") if page is None else page).partition(f"{_HEADING}\n")
+    table, _, after = rest.partition("\n\n")
+    if beside := [line for line in after.splitlines() if line.lstrip().startswith("|")]:
+        raise ValueError(f"this row is not in the table: {beside[0]}")
+    found = list(_rows(table))
     if not found:
         raise ValueError(f"the page has no table with the columns {_HEADING}")
     return found
 
 
-def _rows(page: str) -> Iterator[Threat]:
-    _, _, table = page.partition(f"{_HEADING}\n")
+def _rows(table: str) -> Iterator[Threat]:
     attacker = ""
     for line in table.splitlines()[1:]:
-        if not line.startswith("|"):
-            return
+        if not line.startswith("|") or line.count("|") != _HEADING.count("|"):
+            raise ValueError(f"this row has not the columns {_HEADING}: {line}")
         who, intent, promise, _, shown = (cell.strip() for cell in line.strip("|").split("|"))
         attacker = attacker if who == "the same" else who
         modules = _NAME.findall(shown)

@@ -69,6 +69,14 @@ def test_a_promise_without_a_test_is_named() -> None:
         threats("# Threats")
 
 
+@pytest.mark.parametrize(
+    "row", ["\n| he | lie | a wall | nothing | soon |", "he | lie | a wall | nothing | soon", "| he |"]
+)
+def test_no_row_escapes_the_look(row: str) -> None:
+    with pytest.raises(ValueError, match="this row"):
+        threats(TABLE.format(shown=f"`test_capture` |\n{row}"))
+
+
 def test_a_module_is_named_so_that_it_is_one() -> None:
     with pytest.raises(ValueError, match=r"no file test_none\.py"):
         file_of("test_none")

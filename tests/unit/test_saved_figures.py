@@ -10,6 +10,9 @@ import pytest
 
 from tests.benchmarks import saved
 from tests.benchmarks.__main__ import benchmarks
+from tests.benchmarks.all import RUNS
+from tests.benchmarks.delivery import peers
+from tests.benchmarks.peer_ratios import READ, Ratio
 from tests.support.documents import ROOT
 
 
@@ -48,6 +51,24 @@ def test_every_benchmark_is_listed_with_a_sentence() -> None:
     listed = dict(benchmarks())
     assert {"capture", "delivery", "reading", "soak"} < listed.keys()
     assert [name for name, sentence in listed.items() if not sentence.endswith(".") or "``" in sentence] == []
+
+
+def test_a_ratio_to_a_peer_above_one_is_a_loss_whatever_is_measured() -> None:
+    costs = {"svc-pg": {"INSERT": 6.0, "UPDATE": -1.0}, "plain trigger": {"INSERT": 3.0, "UPDATE": 2.0}}
+    assert list(READ["capture-mysql"]({"mariadb": {"costs": costs}})) == [Ratio("plain trigger", "mariadb, INSERT", 2)]
+    whole = {"no audit": {"INSERT": 1}, "svc-pg": {"INSERT": 4}, "sqlite-history": {"INSERT": 2}}
+    assert [each.times for each in READ["capture-sqlite"]({"microseconds": whole})] == [3]
+    sections = {
+        section.title: {"results": {"svc-pg": {"median": 10}, "pg-boss": {"median": 20}}}
+        for section in (peers.WORK, peers.PROCESS)
+    }
+    assert [each.times for each in READ["delivery-peers"](sections)] == [2, 0.5]
+
+
+def test_all_benchmarks_beside_peers_are_run_and_read() -> None:
+    assert RUNS.keys() == READ.keys()
+    for name in READ.keys() & {file.stem for file in saved.FOLDER.glob("*.json")}:
+        assert len({ratio.peer for ratio in READ[name](saved.load(name)["figures"])}) > 1, name
 
 
 def test_no_saved_rate_is_the_same_in_each_round() -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from tests.benchmarks.command import words
 from tests.benchmarks.delivery import processor, receivers, stage
 from tests.benchmarks.delivery.figures import Figures, Section, turns
 from tests.benchmarks.delivery.peer_jobs import CONCURRENCY, CONNINFO_VARIABLE, WAYS
@@ -62,6 +63,8 @@ def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
                     _measure(figures, server, name, size.peer_jobs, url, variables)
                 except PeerError as error:
                     absent[name] = str(error)
+    for name, reason in absent.items():
+        words.print(f"without {name}: {reason}", markup=False)
     return {"without": "; ".join(f"{name}: {reason}" for name, reason in absent.items())} if absent else {}
 
 

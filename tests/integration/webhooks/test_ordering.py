@@ -168,6 +168,24 @@ def test_a_failed_one_blocks_its_key_if_the_ordering_is_strict(database: str, db
     assert misplaced(db) == []
 
 
+def test_the_next_sequence_is_behind_too(database: str, db: Connection) -> None:
+    """Messages that are sent at once have sequences without gaps, others as far apart as their microseconds."""
+    endpoint(database, CONFIG, URL, ordering="strict")
+    webhooks.send_many(db, "order.created", [{}] * 3, keys=["a"] * 3)
+    sequences = [row[0] for row in db.execute("select sequence from svc.webhook_queue order by sequence")]
+    assert sequences == list(range(sequences[0], sequences[0] + 3))
+    [a1] = claim(db)
+    assert a1.name == "a1"
+    acknowledge(db, a1, "failed")
+    assert claim(db) == []
+    fetch(db, deliveries.retry(str(a1.id)))
+    for name in ("a1", "a2", "a3"):
+        [claimed] = claim(db)
+        assert claimed.name == name
+        assert claim(db) == []
+        acknowledge(db, claimed, "delivered")
+
+
 def test_a_change_of_ordering_holds_for_what_is_sent_from_then_on(database: str, db: Connection) -> None:
     key, _ = endpoint(database, CONFIG, URL)
     send(db, "a", "a")
