@@ -9,7 +9,7 @@ from svc_pg import webhooks
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import DeliveryCount
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.plans import rows_read
