@@ -30,7 +30,7 @@ from svc_pg.database.statements import statement
 
 MAX_ENTRIES: Final = 10_000
 """The entries that a page looks at."""
-MOST_RARE: Final = 2_000
+_MOST_RARE: Final = 2_000
 """The most entries of a table or record that is rare."""
 
 Row = TypeVar("Row")
@@ -145,9 +145,9 @@ def stretch(
         order = _ordered(column, order)
     elif (table := dict(reach.by).get("table_name")) is not None:
         rare: _IsRare
-        [rare] = yield Query(_IS_RARE, (table, reach.record, MOST_RARE), _IsRare)
+        [rare] = yield Query(_IS_RARE, (table, reach.record, _MOST_RARE), _IsRare)
         if rare.is_rare:
-            log, params = _RARE, (table, reach.record, 2 * MOST_RARE)  # it may grow meanwhile
+            log, params = _RARE, (table, reach.record, 2 * _MOST_RARE)  # it may grow meanwhile
     end: LiteralString = " offset 0" if most is None else " limit " + _number(most)
     text: LiteralString = "(select * from " + log + looked_at.clause + order + end + ")"  # noqa: S608 - constants
     return Stretch(text, (*params, *looked_at.params), order)

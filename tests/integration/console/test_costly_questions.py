@@ -31,7 +31,7 @@ from tests.support.long_log import fill, know
 from tests.support.postgres import new_database
 
 LOGGED: Final = 40_000
-RARE: Final = stretch.MOST_RARE + 1
+RARE: Final = stretch._MOST_RARE + 1
 """The rows by which a stretch finds out that its table or record is not rare."""
 FEW: Final = 100
 """Rows of other tables."""
