@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
-from svc_pg.audit.read.sample import newest
+from svc_pg.audit.read.sample import values_of_newest
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
@@ -37,14 +37,15 @@ _COLUMNS: Final[dict[Named, LiteralString]] = {
 _LEAST_STEPS: Final = 20
 _INDEX: Final = statement("queries/audit/leading_index.sql")
 _OF_INDEX: Final = statement("queries/audit/index_values.sql")
-_OF_NEWEST: Final = """,
-found as (
-    select distinct {column} as value from looked_at
-     where is_selected and pg_catalog.strpos(pg_catalog.lower({column}), pg_catalog.lower(%s)) > 0
-       and pg_catalog.octet_length({column}) <= %s
-)
-select w.looked_at as steps, f.value
-  from whole w left join (select value from found order by value limit %s) f on true
+_OF_NEWEST: Final = """
+select w.steps, f.value
+  from (select coalesce(sum(entries), 0)::integer as steps from counted) w
+  left join (
+    select value from counted
+     where is_selected and pg_catalog.strpos(pg_catalog.lower(value), pg_catalog.lower(%s)) > 0
+       and pg_catalog.octet_length(value) <= %s
+     order by value limit %s
+  ) f on true
 """
 
 
@@ -105,11 +106,10 @@ async def _walked(conn: AsyncConnection[Any], name: Named, text: str, *, beginni
 
 
 async def _of_newest(conn: AsyncConnection[Any], query: AuditQuery, name: Named, text: str) -> KnownValues:
-    chosen = await arun(conn, newest(query, size=MAX_ENTRIES))
-    wanted = _OF_NEWEST.replace("{column}", _COLUMNS[name])
+    chosen = await arun(conn, values_of_newest(query, _COLUMNS[name], size=MAX_ENTRIES))
     params = (*chosen.params, text, MOST_BYTES, MOST_VALUES)
     async with aby_indexes(conn):
-        found = await afetch(conn, Query(chosen.text + wanted, params, _Found))
+        found = await afetch(conn, Query(chosen.text + _OF_NEWEST, params, _Found))
     return _known(found, text, "log" if found[0].steps < MAX_ENTRIES and not query.conditions else "newest")
 
 

@@ -22,6 +22,16 @@ with looked_at as materialized (
 _NEWEST: Final = """ as is_selected
       from """
 _END: Final = " audit_logs\n),\n"
+_VALUES: Final = """
+with counted as materialized (
+    select value, count(*) as entries, bool_or(is_selected) as is_selected
+      from (
+        select {column} as value, """
+_OF_VALUES: Final = """ audit_logs
+      ) looked_at
+     group by value
+)
+"""
 _SPREAD: Final = """ as is_selected
       from svc.audit_logs tablesample system (%s) repeatable (1)"""
 _WHOLE: Final = """whole as materialized (
@@ -57,10 +67,25 @@ class Sample:
 
 def newest(query: AuditQuery, *, size: int) -> Effects[Sample]:
     """The entries that ``query`` selects among the newest ``size`` of its range, whichever index there is for that."""
+    found = yield from _among_newest(query, size)
+    return Sample(_LOOKED_AT + found.text + _END + _WHOLE, found.params)
+
+
+def values_of_newest(query: AuditQuery, column: LiteralString, *, size: int) -> Effects[Sample]:
+    """The beginning of a statement that makes ``counted`` of the same entries.
+
+    Its rows are each ``value`` of a column, the number of ``entries`` with it, and if one of them ``is_selected``.
+    """
+    found = yield from _among_newest(query, size)
+    text = _VALUES.replace("{column}", column) + found.text + _OF_VALUES
+    return Sample(text, found.params)
+
+
+def _among_newest(query: AuditQuery, size: int) -> Effects[Sample]:
+    """If an entry is selected, and the entries that are looked at."""
     wanted, reach = filter_of(query.conditions), reach_of_selection(query) or Reach(times_of(query))
     found = yield from stretch(reach, ORDER_BY["newest"], most=size)
-    text = _LOOKED_AT + wanted.is_true + _NEWEST + found.text + _END + _WHOLE
-    return Sample(text, (*wanted.params, *found.params))
+    return Sample(wanted.is_true + _NEWEST + found.text, (*wanted.params, *found.params))
 
 
 def spread(query: AuditQuery, *, percent: float) -> Sample:

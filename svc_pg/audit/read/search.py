@@ -211,7 +211,7 @@ async def _stretch(
 
 def _end_of(found: Stretch, entries: int, *, reads_snapshots: bool) -> Query[_End]:
     """The last entry that is looked at, if there are so many or their snapshots are too large."""
-    if not reads_snapshots:
+    if not reads_snapshots:  # not by numbering the rows that are searched, which would copy each of them
         return Query(_END_OF_CONTEXTS + found.text + _PLACE, (*found.params, entries - 1), _End)
     text = _END + found.order + _LOOKED_AT + found.text + _STRETCH
     return Query(text, (*found.params, entries, MAX_BYTES), _End)

@@ -2109,7 +2109,7 @@ class CausedDeliveries(Answer):
     xact_id: str
     """The transaction: entries and webhook messages of one transaction have the same."""
     deliveries: Sequence[Delivery]
-    """Its deliveries, 20 at most, the newest first."""
+    """Its deliveries, 20 at most, the newest first; of 1,000 of its messages if it sent more."""
 
 
 class HttpHeader(Answer):

@@ -272,6 +272,24 @@ class SuggestionsListQuery(TypedDict, total=False):
     """The text that somebody typed: a name, an id, a key, or an action."""
     here: str | None
     """The page that somebody looks at, below ``/ui``, for ``export this``."""
+    kind: (
+        Literal[
+            "entry",
+            "transaction",
+            "record",
+            "table",
+            "actor",
+            "request",
+            "endpoint",
+            "event_type",
+            "tenant",
+            "view",
+            "page",
+            "action",
+        ]
+        | None
+    )
+    """Suggestions of this kind alone; for others nothing is looked at."""
 
 
 class EntriesListQuery(TypedDict, total=False):

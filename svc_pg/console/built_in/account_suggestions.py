@@ -9,12 +9,19 @@ from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.suggestion_looks import SuggestionLooks
 from svc_pg.console.database.pool import Database
-from svc_pg.console.http.documentation import text
-from svc_pg.console.http.parameters import FilterParameter, bounded, documented, filtered
+from svc_pg.console.http.documentation import one_of, text
+from svc_pg.console.http.parameters import FilterParameter, bounded, documented, filtered, one_among
 from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.known_tenants import KnownTenants
-from svc_pg.console.views.suggestions import MOST_CHARACTERS, Suggestion, Suggestions, command
+from svc_pg.console.views.suggestions import (
+    KINDS,
+    MOST_CHARACTERS,
+    Suggestion,
+    SuggestionKind,
+    Suggestions,
+    command,
+)
 from svc_pg.errors import QueryError
 
 _MOST_HERE: Final = 2_000
@@ -35,6 +42,7 @@ _LATE: Final = "Not all was looked at in time."
 class _Asked:
     text: str = ""
     here: str = ""
+    kind: SuggestionKind | None = None
 
 
 def _text(asked: _Asked, given: str) -> _Asked:
@@ -45,12 +53,18 @@ def _here(asked: _Asked, given: str) -> _Asked:
     return replace(asked, here=bounded(given, _MOST_HERE))
 
 
+_kind: Final = one_among(KINDS)
 _ASKED: Final[dict[str, FilterParameter[_Asked]]] = {
     "q": FilterParameter(
         _text, "the text that somebody typed: a name, an id, a key, or an action", text("pause northwind")
     ),
     "here": FilterParameter(
         _here, "the page that somebody looks at, below `/ui`, for `export this`", text("/audit/records/orders/900")
+    ),
+    "kind": FilterParameter(
+        lambda asked, given: replace(asked, kind=_kind(given)),
+        "suggestions of this kind alone; for others nothing is looked at",
+        one_of(KINDS),
     ),
 }
 
@@ -87,14 +101,15 @@ class SuggestionRoutes:
             looks = SuggestionLooks(self.database, self.log, self.config, self.tenants, request.session, remarks)
             given = command(asked.text)
             parts = [looks.done(given, asked.here)] if given is not None else []
-            parts += looks.all_of(asked.text)
+            parts += looks.all_of(asked.text, asked.kind)
             try:
                 async with asyncio.timeout(LONGEST_SECONDS):
                     for part in parts:
                         await _add(found, part, remarks)
             except TimeoutError:
                 remarks.append(_LATE)
-        return ConsoleResponse(200, Suggestions(list(dict.fromkeys(found))[:40], list(dict.fromkeys(remarks))))
+        wanted = dict.fromkeys(each for each in found if asked.kind in (None, each.kind))
+        return ConsoleResponse(200, Suggestions(list(wanted)[:40], list(dict.fromkeys(remarks))))
 
 
 async def _add(found: list[Suggestion], part: AsyncIterator[Suggestion], remarks: list[str]) -> None:

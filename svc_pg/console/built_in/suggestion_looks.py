@@ -1,7 +1,7 @@
 """The looks for what a text may mean: each is bounded, and gives what the session may see and do."""
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -51,12 +51,19 @@ class SuggestionLooks:
     has_webhooks: bool | None = None
     """None until it is asked."""
 
-    def all_of(self, text: str) -> list[AsyncIterator[Suggestion]]:
-        """Every look for a text, the surest first."""
-        return [
-            *(self._records(text), self._entries(text), self._actors(text)),
-            *(self._endpoints(text), self._tenants(text), self._events(text), self._views(text), self._searches(text)),
-        ]
+    def all_of(self, text: str, kind: SuggestionKind | None = None) -> list[AsyncIterator[Suggestion]]:
+        """Every look for a text that may find this kind, the surest first."""
+        looks: Sequence[tuple[Callable[[str], AsyncIterator[Suggestion]], Sequence[SuggestionKind]]] = (
+            (self._records, ("record", "table", "action")),
+            (self._entries, ("entry", "transaction")),
+            (self._actors, ("actor",)),
+            (self._endpoints, ("endpoint", "action")),
+            (self._tenants, ("tenant", "action")),
+            (self._events, ("event_type",)),
+            (self._views, ("view",)),
+            (self._searches, ("page", "request")),
+        )
+        return [look(text) for look, kinds in looks if kind is None or kind in kinds]
 
     def _may_change(self) -> bool:
         return permits(self.session.permissions, "write") and not self.database.is_read_only

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, ConfigDict, Field, create_model
 from svc_pg.console.http.body import RequestBody, without_defaults
 from svc_pg.console.http.parameters import NUMBER, point_in_time
 from svc_pg.database.filters import Kind, ListFilter, filters_of
-from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, DeliveryFilter, ReplayFilter
+from svc_pg.webhooks.deliveries.delivery_query import BULK
 from svc_pg.webhooks.deliveries.replay_queries import ReplayBy
 from svc_pg.webhooks.endpoints.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.field_docs import EVENT_NAME, NOTE, URL
@@ -149,7 +149,7 @@ _TYPES: Final[Mapping[Kind, Any]] = {
     "text": Text,
     "texts": list[Text],
     "id": UUID,
-    "ids": Annotated[list[UUID], Field(max_length=delivery_queries.BULK)],
+    "ids": Annotated[list[UUID], Field(max_length=BULK)],
     "number": Annotated[str, Field(pattern=NUMBER)],
     "time": PointInTime,
     "flag": bool,

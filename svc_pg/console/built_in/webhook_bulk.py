@@ -19,7 +19,7 @@ from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_query import BULK, DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Status
 
 _FILTERS: Final = declared(DeliveryFilter, without=["status"])  # each state is counted
@@ -115,7 +115,7 @@ def _own(request: AuthenticatedRequest, wanted: DeliveryQuery) -> DeliveryQuery:
 
 async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: Status) -> StatusCount:
     """Within a quarter of a second, because a rare combination of conditions can mean reading all deliveries."""
-    most = delivery_queries.BULK if wanted == delivery_queries.query() else _MOST_FILTERED
+    most = BULK if wanted == delivery_queries.query() else _MOST_FILTERED
     try:
         async with conn.transaction():
             await conn.execute(_TIMEOUT, [f"{_MOST_MILLISECONDS}ms"])

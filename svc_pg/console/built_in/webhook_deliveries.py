@@ -21,7 +21,7 @@ from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_reasons
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.ids import delivery_key

@@ -19,7 +19,7 @@ from svc_pg.database.pagination import Page
 from svc_pg.database.query import afetch, afetch_one
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.messages.message_queries import Message, MessageDetail, MessageFilter, MessageQuery

@@ -22,7 +22,10 @@ class CausedDeliveries:
     """The deliveries of what one transaction sent."""
 
     xact_id: Annotated[str, XACT]
-    deliveries: Annotated[Sequence[Delivery], Doc("Its deliveries, 20 at most, the newest first.")]
+    deliveries: Annotated[
+        Sequence[Delivery],
+        Doc("Its deliveries, 20 at most, the newest first; of 1,000 of its messages if it sent more."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.views.suggestions import MOST_CHARACTERS, Suggestion, SuggestionKind, Suggestions
 
-DO: Final = "Do"
 HERE: Final = "here"
 _MOST_HERE: Final = 2_000
 _MOST_PAGES: Final = 4
@@ -57,13 +56,23 @@ async def palette_page(request: PageRequest) -> Answer:
     return Html("palette", {"groups": found, "remarks": remarks})
 
 
+async def actions(request: PageRequest, text: str) -> Sequence[Hit]:
+    """The suggested actions; none for an empty or a long text."""
+    found = await _suggestions(request, text, kind="action")
+    return [_hit(request, each) for each in found.data if _is_offered(request, each)]
+
+
+async def _suggestions(request: PageRequest, text: str, **kind: SuggestionKind) -> Suggestions:
+    if not text or len(text) > MOST_CHARACTERS:
+        return Suggestions([], [])
+    query = {"q": text, HERE: request.query.get(HERE, "").replace("\0", "")[:_MOST_HERE], **kind}
+    return await request.api.get(Suggestions, "account", "suggestions", query=query)
+
+
 async def hits(request: PageRequest, text: str) -> tuple[Sequence[Hits], Sequence[str]]:
     """The suggestions in groups, and remarks on what was not looked at; none for an empty or a long text."""
-    if not text or len(text) > MOST_CHARACTERS:
-        return [], []
-    query = {"q": text, HERE: request.query.get(HERE, "").replace("\0", "")[:_MOST_HERE]}
-    found = await request.api.get(Suggestions, "account", "suggestions", query=query)
-    groups: dict[str, list[Hit]] = {f"Which {text}?": [], "With it in the name": [], DO: [], "Search": []}
+    found = await _suggestions(request, text)
+    groups: dict[str, list[Hit]] = {f"Which {text}?": [], "With it in the name": [], "Do": [], "Search": []}
     which, named, do, search = groups.values()
     for each in found.data:
         if not _is_offered(request, each):

@@ -46,10 +46,9 @@ async def search_page(request: PageRequest) -> Answer:
 
 async def _actions(request: PageRequest, text: str) -> Sequence[palette.Hit]:
     try:
-        groups, _ = await palette.hits(request, text)
+        return await palette.actions(request, text)
     except Problem:  # the page has its readings without them
         return []
-    return [hit for group in groups if group.heading == palette.DO for hit in group.hits]
 
 
 async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) -> list[Finding | More]:

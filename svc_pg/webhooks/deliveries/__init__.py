@@ -14,7 +14,7 @@ from svc_pg.database.pagination import DEFAULT_SIZE, Page
 from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_reasons, delivery_request, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter, ReplayFilter
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost, HttpHeader
 from svc_pg.webhooks.deliveries.delivery_rows import (

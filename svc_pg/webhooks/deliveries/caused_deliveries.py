@@ -11,6 +11,8 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 MOST_TRANSACTIONS: Final = 100
 MOST_DELIVERIES: Final = 20
 """Of one transaction, as in the text below."""
+MOST_MESSAGES: Final = 1_000
+"""The messages of one transaction that are looked at, as in the text below: some of its last ones."""
 
 _COLUMNS: Final = COLUMNS.replace("id::text, message_id", "d.id::text, message_id").replace("status,", "d.status,", 1)
 _TEXT: Final = statement("queries/webhooks/deliveries_of_transactions.sql").replace("{columns}", _COLUMNS)

@@ -12,8 +12,8 @@ from psycopg.conninfo import make_conninfo
 
 from svc_pg import webhooks
 from svc_pg.database.query import scalar
-from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from svc_pg.webhooks.deliveries import replay_queries
+from svc_pg.webhooks.deliveries.delivery_query import BULK
 from svc_pg.webhooks.secrets import new_key
 from tests.support.certificates import authority
 from tests.support.commands import running, svc_pg
@@ -470,13 +470,13 @@ def test_a_dry_run_says_that_it_stopped_counting_and_the_real_one_goes_to_the_en
     run: Run, database: str, tmp_path: Path
 ) -> None:
     endpoint = added(run, "http://127.0.0.1:9/hook")["id"]
-    fail_deliveries(database, endpoint, deliveries.BULK + 1)
+    fail_deliveries(database, endpoint, BULK + 1)
     counted = run("recover", endpoint, "--dry-run", "--json", "--since", "2020-01-31T12:00:00Z")
-    assert json.loads(counted) == {"count": deliveries.BULK, "isComplete": False, "isDryRun": True}
+    assert json.loads(counted) == {"count": BULK, "isComplete": False, "isDryRun": True}
     words = svc_pg("webhooks", "recover", endpoint, "--dry-run", folder=tmp_path, variables={"DATABASE_URL": database})
-    assert words.stderr == f"At least {deliveries.BULK:,} deliveries would be due again.\n"
+    assert words.stderr == f"At least {BULK:,} deliveries would be due again.\n"
     done = json.loads(run("recover", endpoint, "--json"))
-    assert done == {"count": deliveries.BULK + 1, "isComplete": True, "isDryRun": False}
+    assert done == {"count": BULK + 1, "isComplete": True, "isDryRun": False}
 
 
 def deliver_many(database: str, endpoint: str, number: int) -> None:

@@ -126,6 +126,15 @@ def test_actions_lead_to_the_page_that_asks_for_those_who_may(client: httpx.Clie
     assert through["address"] == "/ui/audit/records/public.orders/3/tracks"
 
 
+def test_a_kind_is_suggested_alone_and_an_unknown_one_refused(client: httpx.Client) -> None:
+    for kind in KINDS:
+        asked = {"q": "northwind", "kind": kind}
+        found = client.get("/account/suggestions", params=asked, headers=bearer("admin")).json()["data"]
+        assert found == [each for each in suggested(client, "northwind") if each["kind"] == kind]
+    answer = client.get("/account/suggestions", params={"q": "a", "kind": "all"}, headers=bearer("admin"))
+    assert_problem(answer, 422, "invalid_parameter")
+
+
 @pytest.mark.parametrize("text", [*get_args(Verb), "portal link for", "THROUGH  TIME"])
 def test_every_verb_may_stand_alone(client: httpx.Client, installed: str, text: str) -> None:
     with psycopg.connect(installed) as conn:
@@ -165,7 +174,7 @@ def test_a_problem_of_the_palette_leaves_the_page_search_without_actions(
     browser = signed_in(client, "admin")
     address = f"/search?{httpx.QueryParams(q='pause northwind')}"
     assert "Pause Northwind" in browser.get(address).text
-    monkeypatch.setattr(palette, "hits", refused)
+    monkeypatch.setattr(palette, "actions", refused)
     page = browser.get(address)
     assert page.status_code == 200
     assert "Pause Northwind" not in page.text

@@ -6,10 +6,11 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.database.query import fetch_one, scalar
+from svc_pg.database.query import fetch, fetch_one, scalar
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
-from svc_pg.webhooks.deliveries.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.deliveries.caused_deliveries import MOST_DELIVERIES, MOST_MESSAGES, caused_by
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import DeliveryCount
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.plans import rows_read
@@ -179,3 +180,17 @@ def test_a_cursor_of_another_list_is_refused(conn: Connection) -> None:
     assert page.next_cursor is not None
     with pytest.raises(QueryError, match="is not a cursor"):
         deliveries.matching(status="pending").after(page.next_cursor)
+
+
+def test_the_deliveries_of_a_large_transaction_are_found_without_reading_its_messages(conn: Connection) -> None:
+    [(newest,)] = conn.execute("select max(xact_id) from svc.webhook_messages")
+    [(largest, sent)] = conn.execute(
+        "select xact_id, count(*) from svc.webhook_messages group by 1 order by 2 desc limit 1"
+    )
+    assert sent > MOST_MESSAGES
+    conn.execute("update pg_statistic set stadistinct = 1 where starelid = 'svc.webhook_messages'::regclass")
+    for transactions, most in (([largest], MOST_MESSAGES), (range(newest + 1, newest + 101), 0)):
+        wanted = caused_by(transactions, tenant=None)
+        found = fetch(conn, wanted)
+        assert len(found) == min(MOST_DELIVERIES, most)
+        assert rows_read(conn, wanted, "webhook_messages") <= most + MOST_DELIVERIES
