@@ -53,9 +53,7 @@ _ADDRESSES: Final = frozenset(
     ["billing", "shipping", "home", "postal", "mailing", "street", "delivery", "residential", "invoice"]
 )
 """Words before an address that is a postal one; an IP address is none."""
-_OF_ADDRESSES: Final = frozenset(
-    [("line",), ("postcode",), ("zip",), ("zipcode",), ("zip", "code"), ("postal", "code")]
-)
+_OF_ADDRESSES: Final = frozenset(["line", "postcode", "postal code", "zip", "zip code", "zipcode"])
 """Columns that are a part of a postal address in a table of such addresses."""
 _LAST: Final = frozenset(["name", "names"])
 

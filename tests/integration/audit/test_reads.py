@@ -211,6 +211,8 @@ def test_a_window_has_only_the_reads_of_its_time(conn: psycopg.Connection[Any]) 
     later = read.timestamp + timedelta(microseconds=1)
     assert audit.reads("patient", "1").since(read.timestamp).until(later).list(conn).data == [read]
     assert audit.reads("patient", "1").since(later).list(conn).data == []
+    assert audit.reads("patient", "1").since("1h").list(conn).data == [read]
+    assert audit.reads("patient", "1").until("1h").list(conn).data == []
     assert audit.reads("patient", "1").until(read.timestamp).list(conn).data == []
 
 
