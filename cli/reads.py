@@ -11,7 +11,7 @@ from . import output, records
 from .database import connect, log_instead
 from .format_difference import actor_text
 from .json_text import printable
-from .options import After, Json, Limit, PostgresUrl
+from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
 
 app = typer.Typer()
 
@@ -23,13 +23,19 @@ def reads(
         str | None, typer.Argument(metavar="KEY", help="The record's key. Default: all records of the table.")
     ] = None,
     *,
+    since: Annotated[str | None, point_in_time(meaning="Only reads since this time.")] = None,
+    until: Annotated[str | None, point_in_time(meaning="Only reads before this time.")] = None,
+    between: Between = None,
     limit: Limit = 20,
     after: After = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show who read a record, or records of a table, the newest first; tables with record_reads have that."""
+    start, end = period_of(between, since=since, until=until) or (since, until)
     wanted = audit.reads(table, key).limit(limit)
+    wanted = wanted if start is None else wanted.since(start)
+    wanted = wanted if end is None else wanted.until(end)
     with connect(database_url, instead=log_instead(table, key)) as conn:
         page = (wanted if after is None else wanted.after(after)).list(conn)
         while not page.data and page.next_cursor is not None:  # none of those that it looked at was of this record

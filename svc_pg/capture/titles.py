@@ -21,5 +21,10 @@ USUAL_TITLES: Final = (
 
 
 def guessed_title(recorded: Collection[str], key: Sequence[str]) -> str | None:
-    """The column that will name the records of a table by its ``recorded`` columns; None if only the key does."""
-    return next((column for column in USUAL_TITLES if column in recorded and [column] != list(key)), None)
+    """The column that will name the records of a table by its ``recorded`` columns; None if only the key does.
+
+    A title beside a family's name is a form of address, such as Dr, which names nobody.
+    """
+    passed = {"title"} if {"last_name", "lastname", "surname"} & {*recorded} else set()
+    usual = (column for column in USUAL_TITLES if column not in passed)
+    return next((column for column in usual if column in recorded and [column] != list(key)), None)

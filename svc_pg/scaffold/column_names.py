@@ -62,9 +62,11 @@ _PAIRS: Final[Mapping[str, Sensitive]] = {
 _OF_NUMBERS: Final = frozenset({Sensitive.card, Sensitive.national_id, Sensitive.phone, Sensitive.iban})
 
 
-_UNNAMED: Final = frozenset(
-    ("key", "hash", "hashed", "digest", "value", "code", "key_hash", "hashed_key", "key_digest")
-)
+_UNNAMED_TEXT: Final = """
+    ciphertext code digest encrypted_dek encrypted_value hash hashed hashed_key key key_digest key_hash masked_value
+    value wrapped_dek
+"""
+_UNNAMED: Final = frozenset(_UNNAMED_TEXT.split())
 """The columns that hold the secrets in a table of secrets, whose name says which."""
 
 

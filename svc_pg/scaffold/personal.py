@@ -53,6 +53,8 @@ _ADDRESSES: Final = frozenset(
     ["billing", "shipping", "home", "postal", "mailing", "street", "delivery", "residential", "invoice"]
 )
 """Words before an address that is a postal one; an IP address is none."""
+_OF_ADDRESSES: Final = frozenset(["line", "postcode", "postal code", "zip", "zip code", "zipcode"])
+"""Columns that are a part of a postal address in a table of such addresses."""
 _LAST: Final = frozenset(["name", "names"])
 
 
@@ -62,6 +64,8 @@ def is_personal(column: str, *, table: str = "") -> bool:
     if not words:
         return False
     if words[-1] in _ALONE or _BIRTH & {*pairwise(words)}:
+        return True
+    if " ".join(words) in _OF_ADDRESSES and _is_of_addresses(table):
         return True
     *before, last = words
     if last in ("name", "names"):
@@ -74,6 +78,11 @@ def is_personal(column: str, *, table: str = "") -> bool:
 def personal_columns(columns: Iterable[str], *, table: str) -> Sequence[str]:
     """The columns of a table that tell it."""
     return [column for column in columns if is_personal(column, table=table)]
+
+
+def _is_of_addresses(table: str) -> bool:
+    words = words_of(table)
+    return bool(words) and words[-1].endswith(("address", "addresses")) and "email" not in words[-1]
 
 
 def _is_of_persons(table: str) -> bool:

@@ -28,6 +28,12 @@ _SKIPPED: Final = frozenset(
     )
 )
 
+_WORDS: Final = (
+    *("fastapi", "starlette", "litestar", "flask", "sqlalchemy", "sqlmodel", "psycopg_pool", "svc_pg"),
+    *("DJANGO_SETTINGS_MODULE", "INSTALLED_APPS", "MIDDLEWARE", "SVC_CONFIG"),
+)
+"""A file without any of these can tell nothing, so it is not parsed: that takes most of the time."""
+
 
 @dataclass(slots=True)
 class SourceFiles:
@@ -43,7 +49,10 @@ class SourceFiles:
 
     @classmethod
     def read(cls, folder: Path) -> "SourceFiles":
-        """Read and parse the files; those that are not Python are passed over."""
+        """Read the files and parse those that can tell something: the tree of another is empty.
+
+        Those that are not Python are passed over.
+        """
         found = cls(folder)
         size = 0
         for path in _files(folder):
@@ -54,7 +63,8 @@ class SourceFiles:
             if text is None:
                 continue
             size += len(text)
-            if (tree := parsed(text)) is not None:
+            tree = parsed(text) if any(word in text for word in _WORDS) else ast.Module([], [])
+            if tree is not None:
                 found.trees[path.relative_to(folder)] = tree
         return found
 

@@ -77,6 +77,15 @@ def test_more_files_than_the_bound_are_told(tmp_path: Path, monkeypatch: pytest.
     assert any("only the first were looked at" in problem for problem in read_project(tmp_path).problems)
 
 
+def test_only_files_that_can_tell_something_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(source_files, "parsed", lambda text: seen.append(text))
+    told = ["import flask", "DJANGO_SETTINGS_MODULE", "MIDDLEWARE = []", "SVC_CONFIG = 1", "import sqlmodel"]
+    write(tmp_path, **{f"m{number}.py": text for number, text in enumerate([*told, "import csv", "def f(): ..."])})
+    assert source_files.SourceFiles.read(tmp_path).is_cut is False
+    assert seen == told
+
+
 def test_two_applications_are_both_told(tmp_path: Path) -> None:
     text = "from flask import Flask\napp = Flask('x')\n"
     write(tmp_path, **{"a.py": text, "b.py": text})

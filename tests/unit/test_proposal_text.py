@@ -4,11 +4,13 @@ import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg import Config
 from svc_pg.capture.patterns import resolve
+from svc_pg.capture.titles import guessed_title
 from svc_pg.database.table_names import TableName
 from svc_pg.scaffold.example_event import ExampleEvent
 from svc_pg.scaffold.proposal import Proposal, ProposedTable, RedactedColumn
@@ -118,3 +120,11 @@ def test_elsewhere_the_default_schema_is_not_written() -> None:
     tables = [ProposedTable(TableName("main", "customer"), []), ProposedTable(TableName("main", "a.b"), [])]
     config = loaded(toml_text(Proposal(tables, default_schema="main")))
     assert [each.name for each in config.audit.tables] == ["public.customer", 'public."a.b"']
+
+
+@pytest.mark.parametrize(
+    ("columns", "title"),
+    [("id title body", "title"), ("id title first_name last_name", None), ("id title surname code", "code")],
+)
+def test_a_form_of_address_names_no_record(columns: str, title: str | None) -> None:
+    assert guessed_title(columns.split(), ["id"]) == title

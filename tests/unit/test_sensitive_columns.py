@@ -58,7 +58,8 @@ def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
     ("table", "column"),
     [("authtoken_token", "key"), ("knox_authtoken", "digest"), ("wagtailcore_apitoken", "key_hash"),
      ("api_keys", "hash"), ("RecoveryCode", "code"), ("client_secrets", "value"), ("tokens", "key"),
-     ("api_tokens", "hashed"), ("share_codes", "hashed"), ("oauth_codes", "code")],
+     ("api_tokens", "hashed"), ("share_codes", "hashed"), ("oauth_codes", "code"),
+     ("secrets", "encrypted_value"), ("secrets", "wrapped_dek"), ("secrets", "masked_value")],
 )  # fmt: skip
 def test_the_name_of_a_table_of_secrets_tells_what_its_plain_columns_hold(table: str, column: str) -> None:
     assert by_name(column, table=table) is Sensitive.token
@@ -146,6 +147,7 @@ def test_a_few_numbers_with_a_check_digit_are_no_cards() -> None:
         ("employee", ["FirstName", "LastName", "BirthDate", "name", "address", "nickname", "date_of_birth"]),
         ("customers", ["name", "full_name", "street", "address"]),
         ("policies", ["policy_holder_name", "insured_name", "dob"]),
+        ("order_shippingaddress", ["last_name", "line1", "line2", "postcode"]),
     ],
 )
 def test_a_column_that_tells_who_a_person_is_is_personal(table: str, columns: list[str]) -> None:
@@ -157,6 +159,7 @@ def test_a_column_that_tells_who_a_person_is_is_personal(table: str, columns: li
     [
         *(("products", name) for name in ("name", "product_name", "brand_name", "address", "ip_address", "")),
         *(("orders", name) for name in ("name", "customer_id", "file_name", "table_name", "mail_address", "last_seen")),
+        *(("order_line", name) for name in ("line", "postcode_id", "line_price")),
         *(("server", name) for name in ("hostname", "bind_address", "domain_name", "column_names", "first", "_")),
         *(("user_settings", name) for name in ("name", "value", "username_field", "named", "renames")),
     ],

@@ -6,6 +6,8 @@ with looked as materialized (
       from svc.audit_logs l
      where l.table_name = 'svc.audit_reads' and l.record_id = %(table)s
        and (%(tenant)s::text is null or l.tenant_id = %(tenant)s)
+       and l."timestamp" >= coalesce(%(since)s::timestamptz, pg_catalog.now() - %(since_age)s::interval, '-infinity')
+       and l."timestamp" < coalesce(%(until)s::timestamptz, pg_catalog.now() - %(until_age)s::interval, 'infinity')
        and (%(time)s::timestamptz is null
             or l."timestamp" <= %(time)s and (l."timestamp", l.id) < (%(time)s, %(id)s::bigint))
      order by l."timestamp" desc, l.id desc

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Self, cast
 
 from psycopg import AsyncConnection, Connection
@@ -14,7 +14,7 @@ from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
-from svc_pg.database.pagination import Keyset, Listing, Page, aware_time, decode
+from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, aware_time, decode, time_or_age
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
@@ -93,6 +93,16 @@ class Reads(Listing[RecordRead]):
     table: TableName
     record: str | None = None
     of_tenant: str | None = None
+    since_time: datetime | timedelta | None = None
+    until_time: datetime | timedelta | None = None
+
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Reads from then on: an aware datetime, or a duration before now, for example ``1h``."""
+        return replace(self, since_time=time_or_age(point_in_time))
+
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Reads before then: an aware datetime, or a duration before now, for example ``1h``."""
+        return replace(self, until_time=time_or_age(point_in_time))
 
     def tenant(self, tenant: Id | None) -> Self:
         """Only those of this tenant; None for all."""
@@ -114,6 +124,8 @@ class Reads(Listing[RecordRead]):
             "table": str(self.table),
             "key": self.record,
             "tenant": self.of_tenant,
+            **_bound("since", self.since_time),
+            **_bound("until", self.until_time),
             "time": time,
             "id": entry_id,
             "limit": self.size + 1,
@@ -126,6 +138,12 @@ class Reads(Listing[RecordRead]):
         if len(found) > self.size or is_cut or not rows or isinstance(end := rows[-1], RecordRead):
             return replace(page, prev_cursor=None)
         return Page(page.data, self.page_of([cast(RecordRead, end)], has_more=True, key=self.keyset.key).next_cursor)
+
+
+def _bound(name: str, time: datetime | timedelta | None) -> dict[str, datetime | timedelta | None]:
+    """The parameters of an end of a window: a time, or the time before the database's now."""
+    is_age = isinstance(time, timedelta)
+    return {name: None if is_age else time, f"{name}_age": time if is_age else None}
 
 
 def reads(table: str, record: object = None) -> Reads:

@@ -45,6 +45,15 @@ def test_no_example_and_no_table_is_cut_on_a_laptop(site: Path, page: Page) -> N
     assert cut == {}
 
 
+@pytest.mark.parametrize("name", ["audit-trail", "webhooks", "admin-console"])
+def test_an_entry_page_is_one_screen_and_two_of_a_phone(site: Path, browser: Browser, name: str) -> None:
+    for width, height, screens in [(1440, 900, 1), (390, 844, 2)]:
+        shown = browser.new_page(viewport={"width": width, "height": height})
+        shown.goto((site / f"{name}.html").as_uri())
+        assert shown.evaluate("document.documentElement.scrollHeight") <= screens * height
+        shown.close()
+
+
 @pytest.mark.parametrize("name", ["index.html", "demo.html"])
 def test_the_first_page_and_that_of_the_demo_lead_to_its_copy(site: Path, page: Page, name: str) -> None:
     page.goto((site / name).as_uri())

@@ -5,6 +5,7 @@ import getpass
 import io
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,17 @@ def test_a_key_that_may_tell_of_somebody_is_hashed_and_found(conn: psycopg.Conne
     assert audit.reads("patient", "1").list(conn).data == []
 
 
+def test_a_window_has_only_the_reads_of_its_time(conn: psycopg.Connection[Any]) -> None:
+    audit.history("patient", "1").list(conn)
+    [read] = audit.reads("patient", "1").list(conn).data
+    later = read.timestamp + timedelta(microseconds=1)
+    assert audit.reads("patient", "1").since(read.timestamp).until(later).list(conn).data == [read]
+    assert audit.reads("patient", "1").since(later).list(conn).data == []
+    assert audit.reads("patient", "1").since("1h").list(conn).data == [read]
+    assert audit.reads("patient", "1").until("1h").list(conn).data == []
+    assert audit.reads("patient", "1").until(read.timestamp).list(conn).data == []
+
+
 def test_keys_beyond_the_bound_are_counted_and_may_be_any(conn: psycopg.Connection[Any]) -> None:
     conn.execute(
         "select svc.audit_add_reads(jsonb_build_array(jsonb_build_object('table', 'public.patient', 'through', 'api',"
@@ -316,6 +328,7 @@ def test_commands_are_recorded_with_the_user_of_the_machine(installed: str, tmp_
     run("export", "--format", "ndjson", "--to", "log.ndjson")
     told = run("reads", "patient", "1")
     assert told.count("command") == 3
+    assert run("reads", "patient", "1", "--between", "2026-01-01 to 2026-01-02") == ""
     assert "perhaps this one" in told
     assert '"export"' in told or "export" in told
 
