@@ -1,5 +1,5 @@
--- Let a table that svc.audit_capture_new records have its new name, if a pattern covers that too; false if not. What an
--- install captures keeps its name until the next one.
+-- Let a table that svc.audit_capture_new records have its new name, if a pattern covers that too; false if not. What
+-- an install captures keeps its name until the next one.
 -- access: trigger
 create or replace function svc.audit_rename_new(p_relation oid, p_from text, p_to text) returns boolean
 language plpgsql

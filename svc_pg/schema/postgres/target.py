@@ -106,6 +106,7 @@ def target_of(
             has_webhooks="webhooks" in products,
             patterns=patterns_of(config.audit),
             named=named_in(config.audit),
+            has_warning=any(audited.is_pattern and audited.on_error == "warn" for audited in config.audit.tables),
             redactions=REDACTIONS,
             is_actor_required=config.audit.unattributed == "refuse",
             read_tables=read_tables,

@@ -154,7 +154,8 @@ def test_a_table_that_takes_the_name_of_an_audited_one_is_captured(
             conn.execute(sql.SQL(text).format(table))
     assert [notice for notice in notices if "shop.w3" not in notice and "shop.w2" not in notice] == []
     assert captured(db, name) == ["INSERT", "UPDATE", "DELETE", "TRUNCATE"]
-    assert scalar(db, "select count(*) from svc.audit_table_names where table_oid = %s::regclass", (name,)) == 1
+    of_table = "select count(*) from svc.audit_table_names where table_oid = %s::regclass and table_name = %s"
+    assert scalar(db, of_table, (name, name)) == 1
     old, new = [entry for entry in ddl(db) if entry[1] == name][-2:]
     assert old == ("ALTER TABLE", name, {"table name": f"{name}_old"})
     assert new == ("ALTER TABLE", name, {"table name": name})
