@@ -17,6 +17,14 @@ as $svc$
                select from pg_trigger t
                  join pg_proc p on p.oid = t.tgfoid and p.pronamespace = 'svc'::regnamespace
                 where t.tgrelid = p_root and t.tgname::text ^@ '00_svc_audit_' and t.tgenabled <> 'D')
-           then 'not before the next install' end
+           then 'not before the next install'
+           -- others that had rows before their capture are gaps, which status names
+           else (
+               select 'without the rows that it has now'
+                 from pg_trigger t
+                where t.tgrelid = p_relation and t.tgname::text ^@ '00_svc_audit_'
+                  and t.tgfoid = to_regproc('svc.audit_capture_new') and pg_relation_size(p_relation) > 0
+                limit 1)
+           end
 $svc$;
 revoke all on function svc.audit_lacks_capture(oid, oid) from public;

@@ -1,5 +1,6 @@
 -- The event trigger that captures what is new, before the next statement: partitions get the TRUNCATE triggers that
--- PostgreSQL does not clone, and a table that takes the name of an audited one gets that one's triggers. It runs as
+-- PostgreSQL does not clone, a table that takes the name of an audited one gets that one's triggers, and another one
+-- that a pattern covers those of svc.audit_capture_new. It runs as
 -- whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked. What it
 -- leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other from its
 -- own: what was made before it is made again without it. So there are few subtransactions: more than 64 of them in a
@@ -26,6 +27,9 @@ declare
            and d.schema_name is distinct from 'pg_temp'
          order by 1 limit v_most
     );
+    v_capture_new constant oid := (
+        select p.oid from pg_proc p where p.pronamespace = v_svc and p.proname = 'audit_capture_new');
+    v_replaces constant boolean := current_setting('server_version_num')::integer >= 140000;
     v_most_failures constant integer := 3;  -- each of which may be a wait for a lock
     v_wanted oid[] := array[]::oid[];
     v_made text[] := array[]::text[];  -- the SQL of each, in the same order
@@ -51,7 +55,8 @@ begin
                    and t.tgname = '00_svc_audit_truncate_' || left(encode(sha256(  -- the name that an install gives
                            convert_to(an.nspname, 'UTF8') || decode('00', 'hex') || convert_to(ac.relname, 'UTF8')
                        ), 'hex'), 8)
-                  join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc and p.proname::text ^@ 'capture_'
+                  join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc
+                   and (p.proname::text ^@ 'capture_' or p.proname = 'audit_capture_new')
                 union
                 select i.inhrelid, o.tgname, o.proname
                   from part o join pg_inherits i on i.inhparent = o.relation
@@ -76,7 +81,9 @@ begin
                and c.relpersistence <> 't'
               join pg_namespace n on n.oid = c.relnamespace
              where n.nspname !~ '^(pg_|information_schema$|svc$)'
-               and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname::text ^@ '00_svc_audit_')
+               and not exists (
+                       select from pg_trigger t where t.tgrelid = c.oid and t.tgname::text ^@ '00_svc_audit_'
+                          and (t.tgfoid <> v_capture_new or v_replaces is not true))
         loop
             -- the name of its capture function, if there is one
             v_plain := format('capture_%s_%s', v_new.nspname, v_new.relname);
@@ -132,6 +139,17 @@ begin
                 v_made := v_made || v_sql;
             end if;
         end loop;
+        -- who lacks these rights cannot make the triggers either
+        if (case when has_schema_privilege(v_svc, 'USAGE')
+                 then has_function_privilege('svc.audit_new_triggers(oid)', 'EXECUTE') end) then
+            for v_new in select x.relation as oid from unnest(v_relations) x(relation) loop
+                v_sql := svc.audit_new_triggers(v_new.oid);
+                if v_sql is not null and v_new.oid <> all (v_wanted) then
+                    v_wanted := v_wanted || v_new.oid;
+                    v_made := v_made || v_sql;
+                end if;
+            end loop;
+        end if;
         if v_wanted = array[]::oid[] then
             return;
         end if;

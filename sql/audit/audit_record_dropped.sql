@@ -17,6 +17,15 @@ begin
                 case when v_is_part then 'attached' else v_name end),
             null, null);
     end if;
+    if not v_is_part then  -- of a table that no install has captured nothing is to be removed
+        delete from svc.installed_objects o
+         where o.kind = 'trigger' and o.audited_table = p_known.table_name and o.identity ^@ '00_svc_audit_'
+           and not exists (
+               select from svc.installed_objects f where f.kind = 'function' and f.audited_table = p_known.table_name)
+           and not exists (
+               select from svc.audit_shapes s
+                where s.table_name = p_known.table_name and s.root <> p_known.relation);
+    end if;
     -- the form of the table itself stays, for another that takes its name, if it was captured
     delete from svc.audit_shapes s
      where s.relation = p_known.relation

@@ -1048,6 +1048,16 @@ create function svc.audit_bounded_tenant(p_id text)
 create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
     returns jsonb language plpgsql immutable parallel safe;
 
+create function svc.audit_capture_new()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set extra_float_digits=1
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set lc_monetary=C;
+
 create function svc.audit_changed(p_before jsonb, p_after jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -1297,6 +1307,18 @@ create function svc.audit_new_epoch()
     returns jsonb language sql immutable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_new_image(p_row jsonb, p_rules jsonb, p_known jsonb, p_key text[], p_table text, OUT image jsonb, OUT redacted text[])
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_new_rules(p_name text)
+    returns jsonb language plpgsql immutable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_new_triggers(p_relation oid)
+    returns text language sql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_next_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1469,6 +1491,10 @@ create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT 
 
 create function svc.audit_removed_digest(p_removal bigint)
     returns text language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_rename_new(p_relation oid, p_from text, p_to text)
+    returns boolean language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_seal_lag()
@@ -2339,6 +2365,7 @@ grant execute on function svc.audit_bounded_tenant to svc_reader;
 grant execute on function svc.audit_bounded_tenant to svc_writer;
 grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
+grant execute on function svc.audit_capture_new to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
 grant execute on function svc.audit_changed_redactions to svc_admin;
@@ -2449,6 +2476,7 @@ grant execute on function svc.audit_net_changes to svc_reader;
 grant execute on function svc.audit_net_changes to svc_writer;
 grant execute on function svc.audit_new_epoch to svc_admin;
 grant execute on function svc.audit_new_epoch to svc_writer;
+grant execute on function svc.audit_new_triggers to svc_writer;
 grant execute on function svc.audit_next_event to svc_admin;
 grant execute on function svc.audit_next_event to svc_reader;
 grant execute on function svc.audit_next_event to svc_writer;

@@ -10,11 +10,11 @@ from typing import Any
 from psycopg import Connection
 
 from svc_pg.capture.erasure import check_erasure
-from svc_pg.capture.patterns import posix
 from svc_pg.capture.postgres.cascades import check_cascades
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
 from svc_pg.capture.postgres.expressions import check_conditions
+from svc_pg.capture.postgres.new_tables import REDACTIONS, named_in, patterns_of
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import capture_objects
@@ -104,7 +104,11 @@ def target_of(
             references=tuple(references(config.audit.erasure)),
             partitions=config.audit.partitions,
             has_webhooks="webhooks" in products,
-            patterns=_patterns(config),
+            patterns=patterns_of(config.audit),
+            named=named_in(config.audit),
+            has_warning=any(audited.is_pattern and audited.on_error == "warn" for audited in config.audit.tables),
+            redactions=REDACTIONS,
+            is_actor_required=config.audit.unattributed == "refuse",
             read_tables=read_tables,
             requires_reads=config.audit.unrecorded_reads == "refuse",
         ),
@@ -127,12 +131,6 @@ def target_of(
         products=products,
         has_ddl=config.audit.ddl,
     )
-
-
-def _patterns(config: Config) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The patterns of audited tables, and what each excludes, by which the event triggers know a new table."""
-    wanted = [rules for rules in config.audit.tables if rules.is_pattern and config.audit.ddl]
-    return tuple((posix(rules.name), tuple(posix(name) for name in rules.exclude)) for rules in wanted)
 
 
 @lru_cache(maxsize=8)  # a program installs few configurations, and often

@@ -206,3 +206,20 @@ def test_a_partition_that_is_attached_meanwhile_is_compared_though_it_is_older(d
     db.execute("insert into older values (21, 'a'); alter table p attach partition older for values from (20) to (30)")
     one = report(audit.reconcile(db, CONFIG, after=after), "public.p")
     assert (one.rows, one.missing) == (20, 1)
+
+
+def test_a_table_of_200_million_rows_is_estimated_before_its_first_piece_and_goes_on(
+    db: psycopg.Connection[Any],
+) -> None:
+    db.execute(MANY)
+    db.execute("update pg_class set reltuples = 2e8 where oid = 't'::regclass")
+    seen: list[Progress] = []
+    found = audit.reconcile(db, CONFIG, table="t", progress=seen.append, is_over=lambda: len(seen) >= 2)
+    assert (seen[0].expected, seen[0].rows < 1000) == (200_000_000, True)
+    assert found.after is not None
+    first = report(found)
+    again = audit.reconcile(db, CONFIG, table="t", progress=seen.append, after=found.after)
+    assert (again.after, again.is_whole, first.rows < report(again).rows) == (None, True, True)
+    assert {each.expected for each in seen[:-1]} == {200_000_000}
+    assert seen[-1].expected == seen[-1].rows == report(again).rows
+    assert [each.rows for each in seen] == sorted(each.rows for each in seen)

@@ -572,6 +572,15 @@ def test_a_proof_holds_without_a_database(db: Connection) -> None:
     assert proven.fields["after_data"] == {"id": 3, "a": "x"}
 
 
+def test_a_proof_of_another_database_is_refused(db: Connection) -> None:
+    """Its keys are others: also one of the same name, and one that this program does not know."""
+    text = audit.prove(db, "3").text
+    assert audit.check_proof(text, public_keys=KEY.public).id == "3"
+    for name, reason in (("s1", "the signature is not of this seal"), ("elsewhere", "its public key is not given")):
+        with pytest.raises(ProofError, match=reason):
+            audit.check_proof(text, public_keys=SealKey.new(name).public)
+
+
 @pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000, r'{"b": "\\", "a\"]": ["[,", {}]}'])
 def test_a_proof_of_what_python_does_not_read_holds_too(db: Connection, value: str) -> None:
     entry = scalar(db, "select svc.capture_log('file', 'INSERT', 'x', after_data => %s::jsonb)", (value,))
