@@ -46,7 +46,8 @@ def reads(
     for read in page:
         output.data(_line(read, is_of_record=key is not None))
     if not page.data:
-        output.words("No reads are on record. They are of tables with record_reads = true in the configuration.")
+        period = "" if start is None and end is None else " of this time"
+        output.words(f"No reads{period} are on record. They are of tables with record_reads = true.")
     output.more(page.next_cursor)
 
 

@@ -82,14 +82,12 @@ class Status:
         """
         if self.audited_table is not None:
             return None
-        match self.kind:
-            case "function" | "view":
-                return product_of(name_of(self.identity))
-            case "trigger":
-                table = Trigger.parse(self.identity).table
-                return "webhooks" if table.schema == "svc" and is_table_of_webhooks(table.table) else None
-            case _:
-                return None
+        if self.kind in ("function", "view"):
+            return product_of(name_of(self.identity))
+        if self.kind == "trigger":
+            table = Trigger.parse(self.identity).table
+            return "webhooks" if table.schema == "svc" and is_table_of_webhooks(table.table) else None
+        return None
 
     @property
     def is_of_own_table(self) -> bool:

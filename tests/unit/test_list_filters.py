@@ -90,6 +90,8 @@ LISTS: Final[Mapping[str, Surfaces]] = {
     "a record with its rows": Surfaces(
         None, "get /audit/records/{table}/{id}/related", "related", "/audit/records/:table/:id/related"
     ),
+    "reads of a record": Surfaces(None, "get /audit/records/{table}/{id}/reads", "reads", None),
+    "reads of a table": Surfaces(None, "get /audit/tables/{table}/reads", None, None),
     "purges": Surfaces(audit.purge, "delete /audit/entries", "purge", None),
     "holds": Surfaces(audit.holds, "get /audit/holds", "hold", None),
     "tenants": Surfaces(None, "get /tenant/tenants", None, "/tenants"),

@@ -1,5 +1,5 @@
--- Of each transaction 20 of its deliveries at most, of the last 20 of 1,000 of its messages; with a tenant, those to its
--- endpoints. No equality, or the planner might read all messages by their ids until it finds 20 of the transaction
+-- Of each transaction 20 of its deliveries at most, of the last 20 of 1,000 of its messages; with a tenant, those to
+-- its endpoints. No equality, or the planner might read all messages by their ids until it finds 20 of them.
 select t.xact_id::text, d.*
   from pg_catalog.unnest(%s::bigint[]) t(xact_id)
  cross join lateral (

@@ -635,9 +635,11 @@ class Records:
         """
         return self._api.answer(ops.RECORDS_READS, Arguments(path=[table, id], query=query))
 
-    def iterate_reads(self, table: str, id: str, *, page_size: int | None = None) -> Iterator[models.RecordRead]:
+    def iterate_reads(
+        self, table: str, id: str, *, page_size: int | None = None, **query: Unpack[requests.RecordsReadsQuery]
+    ) -> Iterator[models.RecordRead]:
         """As ``reads``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.RECORDS_READS, Arguments(path=[table, id]), page_size)
+        return self._api.iterate(ops.RECORDS_READS, Arguments(path=[table, id], query=query), page_size)
 
     def certificate(self, table: str, id: str) -> models.Certificate:
         """The newest entries of one record with what proves them, 20 at most.
@@ -709,9 +711,11 @@ class Tables:
         """
         return self._api.answer(ops.TABLES_READS, Arguments(path=[table], query=query))
 
-    def iterate_reads(self, table: str, *, page_size: int | None = None) -> Iterator[models.RecordRead]:
+    def iterate_reads(
+        self, table: str, *, page_size: int | None = None, **query: Unpack[requests.TablesReadsQuery]
+    ) -> Iterator[models.RecordRead]:
         """As ``reads``, but all rows, page by page as they are asked for."""
-        return self._api.iterate(ops.TABLES_READS, Arguments(path=[table]), page_size)
+        return self._api.iterate(ops.TABLES_READS, Arguments(path=[table], query=query), page_size)
 
     def list(self, **query: Unpack[requests.TablesListPage]) -> Page[models.CapturedTable]:
         """The audited tables by name, with their rules and the state of capture.

@@ -69,6 +69,7 @@ __all__ = [
     "RecordsEntriesPage",
     "RecordsEntriesQuery",
     "RecordsReadsPage",
+    "RecordsReadsQuery",
     "RecordsRelatedPage",
     "RecordsRelatedQuery",
     "RecordsStatesPage",
@@ -89,6 +90,7 @@ __all__ = [
     "TablesAsOfQuery",
     "TablesListPage",
     "TablesReadsPage",
+    "TablesReadsQuery",
     "TenantsListPage",
     "TenantsListQuery",
     "TenantsUseQuery",
@@ -559,7 +561,16 @@ class RecordsRelatedPage(RecordsRelatedQuery, total=False):
     """The most changes."""
 
 
-class RecordsReadsPage(TypedDict, total=False):
+class RecordsReadsQuery(TypedDict, total=False):
+    """The parameters of ``records.reads``."""
+
+    since: PointInTime | None
+    """Entries since this time: RFC 3339, or a duration before now such as 1h."""
+    until: PointInTime | None
+    """Entries before this time: RFC 3339, or a duration before now such as 1h."""
+
+
+class RecordsReadsPage(RecordsReadsQuery, total=False):
     """Those of a page of ``records.reads``."""
 
     limit: int | None
@@ -568,7 +579,16 @@ class RecordsReadsPage(TypedDict, total=False):
     """NextCursor of a page."""
 
 
-class TablesReadsPage(TypedDict, total=False):
+class TablesReadsQuery(TypedDict, total=False):
+    """The parameters of ``tables.reads``."""
+
+    since: PointInTime | None
+    """Entries since this time: RFC 3339, or a duration before now such as 1h."""
+    until: PointInTime | None
+    """Entries before this time: RFC 3339, or a duration before now such as 1h."""
+
+
+class TablesReadsPage(TablesReadsQuery, total=False):
     """Those of a page of ``tables.reads``."""
 
     limit: int | None

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from svc_pg.audit.read.read_list import Reads, RecordRead, reads
+from svc_pg.audit.read.read_list import RecordRead, reads
 from svc_pg.console.audit_log import ConsoleLog
+from svc_pg.console.built_in.audit_filters import TIMES
 from svc_pg.console.built_in.audit_lookup import OF_RECORD, OF_TABLE
 from svc_pg.console.built_in.audit_past import past_problems
 from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
@@ -14,7 +15,7 @@ from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.console.http.tenant_cursors import TenantCursors
 from svc_pg.database.pagination import Page
 
-_PAGE: Final[dict[str, FilterParameter[Reads]]] = {name: PAGE[name] for name in ("limit", "cursor")}
+_LIST: Final[dict[str, FilterParameter[Any]]] = {**TIMES, **{name: PAGE[name] for name in ("limit", "cursor")}}
 _ERRORS: Final = {"unknown_table": 404, "not_supported": 422}
 
 
@@ -37,7 +38,7 @@ class ReadRoutes:
                 is_compressed=True,
                 serves_tenants=True,
                 summary="The reads of one record, the newest first, if those of its table are recorded",
-                query=documented(_PAGE),
+                query=documented(_LIST),
                 response=Page[RecordRead],
                 errors=_ERRORS,
             ),
@@ -50,7 +51,7 @@ class ReadRoutes:
                 is_compressed=True,
                 serves_tenants=True,
                 summary="The reads of records of a table, the newest first, if these are recorded",
-                query=documented(_PAGE),
+                query=documented(_LIST),
                 response=Page[RecordRead],
                 errors=_ERRORS,
             ),
@@ -60,7 +61,7 @@ class ReadRoutes:
         given = self.cursors.decrypted(request.session, request.query)
         with past_problems(request):
             found = reads(request.params["table"], request.params.get("id")).tenant(request.session.tenant)
-        wanted = filtered(found, given, _PAGE)
+        wanted = filtered(found, given, _LIST)
         async with self.log.past(request.session) as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
         return ConsoleResponse(200, self.cursors.encrypted(request.session, page))

@@ -185,6 +185,14 @@ def test_who_read_a_record_is_told_by_its_key(client: httpx.Client, reader: Brow
         client.get("/audit/records/patient/" + key).raise_for_status()
         found = client.get(f"/audit/records/patient/{key}/reads").json()["data"]
         assert (found[0]["isCertain"], found[0]["records"]) == (True, 1), key
+    window = {"since": "1h", "until": found[0]["timestamp"]}
+    for address in ("/audit/tables/patient/reads", f"/audit/records/patient/{'x' * 2_500}/reads"):
+        before = client.get(address, params=window).json()["data"]
+        assert found[0]["entryId"] not in {each["entryId"] for each in before}
+        assert (
+            client.get(address, params={"since": window["until"]}).json()["data"][-1]["entryId"] == found[0]["entryId"]
+        )
+        assert client.get(address, params={"since": "yesterdya"}).status_code == 422
     others = client.get("/audit/records/patient/999/reads").json()["data"]
     assert {each["isCertain"] for each in others} <= {False}
     with psycopg.connect(installed) as conn:
