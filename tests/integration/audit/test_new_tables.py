@@ -437,12 +437,14 @@ def test_an_owner_can_record_nothing_under_the_name_of_another_table(
 
 HOSTILE: LiteralString = """
 create schema evil;
-create function evil.runs() returns trigger language plpgsql as $$ begin raise 'evil runs'; end $$;
+grant usage on schema evil to public;
+create function evil.runs() returns text language plpgsql as $$ begin
+    raise warning 'evil runs as %', current_user; return '1'; end $$;  -- an error would be caught
 create type evil.kind as enum ('a');
-create function evil.to_json(evil.kind) returns json language plpgsql as $$ begin raise 'evil runs'; end $$;
+create function evil.to_json(evil.kind) returns json language sql as 'select evil.runs()::json';
 create cast (evil.kind as json) with function evil.to_json(evil.kind);
 create domain evil.checked as text check (value <> 'secret');
-create function evil.format(text, variadic text[]) returns text language plpgsql as $$ begin raise 'evil runs'; end $$;
+create function evil.format(text, variadic text[]) returns text language sql as 'select evil.runs()';
 create temp table pg_class (oid oid, relname text);
 set search_path = evil, pg_temp, public, pg_catalog;
 """
@@ -544,3 +546,37 @@ def test_a_restored_dump_goes_on_capturing(database: str, owner: str, empty_data
         copy.execute("insert into shop.fresh values (3, 'three')")
         assert operations(copy, "shop.fresh")[2:] == [("INSERT", "3")]
         copy.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(owner)))
+
+
+SHADOWS: dict[str, LiteralString] = {
+    "pg_class": "oid oid, relname text, relnamespace oid, relispartition boolean",
+    "pg_namespace": "oid oid, nspname text",
+    "pg_attribute": "attrelid oid, attname text, atttypid oid, attnum int2, attisdropped boolean, attgenerated text",
+    "pg_type": "oid oid, typbasetype oid",
+    "pg_index": "indrelid oid, indkey int2vector, indisprimary boolean, indnkeyatts int2",
+    "pg_trigger": "tgrelid oid, tgname text, tgfoid oid",
+    "pg_proc": "oid oid, pronamespace oid",
+}
+
+
+@pytest.mark.parametrize(("catalog", "columns"), SHADOWS.items())
+def test_a_transition_table_takes_the_place_of_no_catalog(
+    database: str, db: psycopg.Connection[Any], owner: str, catalog: str, columns: LiteralString
+) -> None:
+    """Else a hostile owner would choose the name of the entry, or have a cast of its own run by the owner of the log."""
+    db.execute(
+        sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), sql.Identifier(owner))
+    )
+    with acting(database, owner) as (conn, notices):
+        conn.execute(HOSTILE)
+        conn.execute('create schema "shop.x"')
+        conn.execute(sql.SQL('create table "shop.x".t ({}, k evil.kind)').format(sql.SQL(columns)))
+        conn.execute(
+            sql.SQL(
+                """create trigger hostile after insert on "shop.x".t referencing new table as {} for each row
+                   execute function svc.audit_capture_new()"""
+            ).format(sql.Identifier(catalog))
+        )
+        conn.execute("""insert into "shop.x".t (k) values ('a')""")
+    assert notices == []
+    assert [entry["table_name"] for entry in log(db) if entry["operation"] == "INSERT"] == ['"shop.x".t']
