@@ -232,6 +232,21 @@ def test_a_key_that_is_redacted_is_in_no_entry(database: str, db: psycopg.Connec
     assert HIDDEN not in str(entry)
 
 
+def test_a_column_that_is_computed_from_a_redacted_one_is_masked(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with acting(database, owner) as (conn, _):
+        conn.execute(
+            """create table shop.fresh (id int primary key, ssn text, v int,
+                                        shown text generated always as (upper(ssn)) stored,
+                                        twice int generated always as (v * 2) stored)"""
+        )
+        conn.execute("insert into shop.fresh values (1, %s, 3)", ("secret",))
+    [entry] = entries(db, "shop.fresh")
+    assert (entry["after_data"]["shown"], entry["after_data"]["twice"]) == ("[masked]", 6)
+    assert entry["redacted_fields"] == ["shown", "ssn"]
+
+
 def test_drift_and_errors_are_treated_as_the_pattern_says(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
