@@ -419,6 +419,24 @@ def test_without_rights_on_svc_a_table_is_made_and_told_to_be_without_capture(
         db.execute(sql.SQL("drop owned by {} cascade").format(name))
 
 
+def test_a_new_owner_makes_partitions(postgres: str, database: str, db: psycopg.Connection[Any]) -> None:
+    """PostgreSQL clones the triggers for whoever has the right to their function."""
+    with new_role(postgres) as role:
+        name = sql.Identifier(role)
+        db.execute(sql.SQL("grant all on schema shop to {}").format(name))
+        db.execute("create table shop.p (id int primary key) partition by range (id)")
+        db.execute(sql.SQL("alter table shop.p owner to {}").format(name))
+        with acting(database, role) as (conn, _):
+            conn.execute("create table shop.p1 partition of shop.p default; insert into shop.p values (1)")
+            conn.execute("create table shop.p2 (id int primary key)")
+            conn.execute("alter table shop.p attach partition shop.p2 for values from (10) to (20)")
+            conn.execute("insert into shop.p values (11)")
+        assert operations(db, "shop.p") == [("INSERT", "1"), ("INSERT", "11")]
+        schema.install(db, CONFIG)
+        assert differing(db) == []
+        db.execute(sql.SQL("drop owned by {} cascade").format(name))
+
+
 def test_in_a_replica_the_next_install_captures(db: psycopg.Connection[Any]) -> None:
     db.execute("set session_replication_role = replica")
     db.execute("create table shop.fresh (id int primary key)")
