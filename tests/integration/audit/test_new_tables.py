@@ -1,5 +1,6 @@
 """New tables that a pattern covers are captured from their first row on, by its redaction, before the next install."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -613,3 +614,23 @@ def test_a_transition_table_takes_the_place_of_no_catalog(
         conn.execute("""insert into "shop.x".t (k) values ('a')""")
     assert notices == []
     assert [entry["table_name"] for entry in log(db) if entry["operation"] == "INSERT"] == ['"shop.x".t']
+
+
+def test_a_table_is_restored_as_it_was_without_event_triggers(database: str, db: psycopg.Connection[Any]) -> None:
+    db.execute("create table shop.fresh (id int primary key, v int); insert into shop.fresh values (1, 1)")
+    schema.install(db, CONFIG)
+    db.execute("create table shop.fresher (id int primary key); insert into shop.fresher values (1)")
+    programs, tables = embedded_programs(), ["--table=shop.fresh", "--table=shop.fresher"]
+    dump = subprocess.run(
+        [programs / "pg_dump", "--format=custom", *tables, "--dbname", database], capture_output=True, check=True
+    ).stdout
+    restore = [programs / "pg_restore", "--clean", "--single-transaction", "--dbname", database]
+    failed = subprocess.run(restore, input=dump, capture_output=True, check=False)
+    assert b"already exists" in failed.stderr
+    silent = {**os.environ, "PGOPTIONS": "-c session_replication_role=replica"}
+    subprocess.run(restore, input=dump, capture_output=True, check=True, env=silent)
+    db.execute("insert into shop.fresh values (2, 2); insert into shop.fresher values (2)")
+    for table in ("shop.fresh", "shop.fresher"):
+        assert operations(db, table) == [("INSERT", "1"), ("INSERT", "2")]
+    schema.install(db, CONFIG)
+    assert [entry for entry in differing(db) if entry[1] != "incomplete"] == []
