@@ -233,6 +233,32 @@ def test_a_key_that_is_redacted_is_in_no_entry(database: str, db: psycopg.Connec
     assert HIDDEN not in str(entry)
 
 
+LATER: list[tuple[str, LiteralString]] = [
+    (
+        "shop",
+        """create table shop.fresh (id int primary key, v int); alter table shop.fresh add ssn text;
+           insert into shop.fresh values (1, 1, {}); alter table shop.fresh rename ssn to x""",
+    ),
+    (
+        "narrow",
+        """create table narrow.fresh (id int primary key, ssn text); insert into narrow.fresh values (1, {});
+           alter table narrow.fresh rename ssn to v""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "statements"), LATER)
+def test_a_column_that_is_newer_than_the_capture_is_masked(
+    database: str, db: psycopg.Connection[Any], owner: str, name: str, statements: LiteralString
+) -> None:
+    """It may have had the name of a redacted one, or of one that is not recorded."""
+    with acting(database, owner) as (conn, _):
+        conn.execute(sql.SQL(statements).format(sql.Literal(HIDDEN)))
+        conn.execute(sql.SQL("update {}.fresh set id = 2").format(sql.Identifier(name)))
+    assert operations(db, f"{name}.fresh") == [("INSERT", "1"), ("UPDATE", "2")]
+    assert HIDDEN not in str(log(db))
+
+
 def test_a_column_that_is_computed_from_a_redacted_one_is_masked(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
@@ -490,12 +516,12 @@ def test_a_hostile_owner_has_no_code_run_by_the_log(database: str, db: psycopg.C
     )
     with acting(database, owner) as (conn, notices):
         conn.execute(HOSTILE)
-        conn.execute("create table shop.fresh (id int primary key, k evil.kind, ks evil.kind[], d evil.checked)")
-        conn.execute("insert into shop.fresh values (1, 'a', '{a}', 'x')")
-        conn.execute("create type evil.pair as (k evil.kind); alter table shop.fresh add p evil.pair")
-        conn.execute("update shop.fresh set p = row('a')::evil.pair")
+        conn.execute("create table bulk.fresh (id int primary key, k evil.kind, ks evil.kind[], d evil.checked)")
+        conn.execute("insert into bulk.fresh values (1, 'a', '{a}', 'x')")
+        conn.execute("create type evil.pair as (k evil.kind); alter table bulk.fresh add p evil.pair")
+        conn.execute("update bulk.fresh set p = row('a')::evil.pair")
     assert notices == []
-    insert, update = entries(db, "shop.fresh")
+    insert, update = entries(db, "bulk.fresh")
     assert insert["after_data"] == {"id": 1, "k": "a", "ks": ["a"], "d": "x"}
     assert update["after_data"]["p"] == "(a)"
 
