@@ -125,6 +125,8 @@ def test_a_new_table_is_captured_from_its_first_row_on_and_an_install_takes_it_o
     assert (update["changed_fields"], update["redacted_fields"], update["db_user"]) == (["v"], None, owner)
     assert (move["moved_from"], move["changed_fields"]) == ("2", ["id"])
     assert ddl(db, "shop.fresh") == [("CREATE TABLE", {"table name": "shop.fresh"})]
+    description = "select description from svc.audit_logs where operation = 'DDL' and table_name = 'shop.fresh'"
+    assert scalar(db, description) == "table name is new: shop.fresh"
     assert {state for _, state in differing(db)} == {"missing", "outdated"}
     schema.install(db, CONFIG)
     assert differing(db) == []
@@ -623,7 +625,7 @@ SHADOWS: dict[str, LiteralString] = {
 def test_a_transition_table_takes_the_place_of_no_catalog(
     database: str, db: psycopg.Connection[Any], owner: str, catalog: str, columns: LiteralString
 ) -> None:
-    """Else a hostile owner would choose the name of the entry, or have a cast of its own run by the owner of the log."""
+    """Else a hostile owner would choose the name of the entry, or have the owner of the log run a cast."""
     db.execute(
         sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), sql.Identifier(owner))
     )
