@@ -645,14 +645,17 @@ def test_a_transition_table_takes_the_place_of_no_catalog(
 
 
 def test_a_table_is_restored_as_it_was_without_event_triggers(database: str, db: psycopg.Connection[Any]) -> None:
+    if db.info.server_version < 170000:
+        pytest.skip("pg_restore of 18 sets a parameter that older servers lack")
     db.execute("create table shop.fresh (id int primary key, v int); insert into shop.fresh values (1, 1)")
     schema.install(db, CONFIG)
     db.execute("create table shop.fresher (id int primary key); insert into shop.fresher values (1)")
-    programs, tables = embedded_programs(), ["--table=shop.fresh", "--table=shop.fresher"]
+    programs = embedded_programs()
+    tables = ["--table=shop.fresh", "--table=shop.fresher"]
     dump = subprocess.run(
         [programs / "pg_dump", "--format=custom", *tables, "--dbname", database], capture_output=True, check=True
     ).stdout
-    restore = [programs / "pg_restore", "--clean", "--single-transaction", "--dbname", database]
+    restore: list[Path | str] = [programs / "pg_restore", "--clean", "--single-transaction", "--dbname", database]
     failed = subprocess.run(restore, input=dump, capture_output=True, check=False)
     assert b"already exists" in failed.stderr
     silent = {**os.environ, "PGOPTIONS": "-c session_replication_role=replica"}
