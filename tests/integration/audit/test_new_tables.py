@@ -1,5 +1,6 @@
 """New tables that a pattern covers are captured from their first row on, by its redaction, before the next install."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,6 +125,8 @@ def test_a_new_table_is_captured_from_its_first_row_on_and_an_install_takes_it_o
     assert (update["changed_fields"], update["redacted_fields"], update["db_user"]) == (["v"], None, owner)
     assert (move["moved_from"], move["changed_fields"]) == ("2", ["id"])
     assert ddl(db, "shop.fresh") == [("CREATE TABLE", {"table name": "shop.fresh"})]
+    description = "select description from svc.audit_logs where operation = 'DDL' and table_name = 'shop.fresh'"
+    assert scalar(db, description) == "table name is new: shop.fresh"
     assert {state for _, state in differing(db)} == {"missing", "outdated"}
     schema.install(db, CONFIG)
     assert differing(db) == []
@@ -230,6 +233,47 @@ def test_a_key_that_is_redacted_is_in_no_entry(database: str, db: psycopg.Connec
     [entry] = entries(db, "shop.fresh")
     assert (entry["record_id"], entry["after_data"]["v"]) == (None, 1)
     assert HIDDEN not in str(entry)
+
+
+LATER: list[tuple[str, LiteralString]] = [
+    (
+        "shop",
+        """create table shop.fresh (id int primary key, v int); alter table shop.fresh add ssn text;
+           insert into shop.fresh values (1, 1, {}); alter table shop.fresh rename ssn to x""",
+    ),
+    (
+        "narrow",
+        """create table narrow.fresh (id int primary key, ssn text); insert into narrow.fresh values (1, {});
+           alter table narrow.fresh rename ssn to v""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "statements"), LATER)
+def test_a_column_that_is_newer_than_the_capture_is_masked(
+    database: str, db: psycopg.Connection[Any], owner: str, name: str, statements: LiteralString
+) -> None:
+    """It may have had the name of a redacted one, or of one that is not recorded."""
+    with acting(database, owner) as (conn, _):
+        conn.execute(sql.SQL(statements).format(sql.Literal(HIDDEN)))
+        conn.execute(sql.SQL("update {}.fresh set id = 2").format(sql.Identifier(name)))
+    assert operations(db, f"{name}.fresh") == [("INSERT", "1"), ("UPDATE", "2")]
+    assert HIDDEN not in str(log(db))
+
+
+def test_a_column_that_is_computed_from_a_redacted_one_is_masked(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with acting(database, owner) as (conn, _):
+        conn.execute(
+            """create table shop.fresh (id int primary key, ssn text, v int,
+                                        shown text generated always as (upper(ssn)) stored,
+                                        twice int generated always as (v * 2) stored)"""
+        )
+        conn.execute("insert into shop.fresh values (1, %s, 3)", ("secret",))
+    [entry] = entries(db, "shop.fresh")
+    assert (entry["after_data"]["shown"], entry["after_data"]["twice"]) == ("[masked]", 6)
+    assert entry["redacted_fields"] == ["shown", "ssn"]
 
 
 def test_drift_and_errors_are_treated_as_the_pattern_says(
@@ -404,6 +448,24 @@ def test_without_rights_on_svc_a_table_is_made_and_told_to_be_without_capture(
         db.execute(sql.SQL("drop owned by {} cascade").format(name))
 
 
+def test_a_new_owner_makes_partitions(postgres: str, database: str, db: psycopg.Connection[Any]) -> None:
+    """PostgreSQL clones the triggers for whoever has the right to their function."""
+    with new_role(postgres) as role:
+        name = sql.Identifier(role)
+        db.execute(sql.SQL("grant all on schema shop to {}").format(name))
+        db.execute("create table shop.p (id int primary key) partition by range (id)")
+        db.execute(sql.SQL("alter table shop.p owner to {}").format(name))
+        with acting(database, role) as (conn, _):
+            conn.execute("create table shop.p1 partition of shop.p default; insert into shop.p values (1)")
+            conn.execute("create table shop.p2 (id int primary key)")
+            conn.execute("alter table shop.p attach partition shop.p2 for values from (10) to (20)")
+            conn.execute("insert into shop.p values (11)")
+        assert operations(db, "shop.p") == [("INSERT", "1"), ("INSERT", "11")]
+        schema.install(db, CONFIG)
+        assert differing(db) == []
+        db.execute(sql.SQL("drop owned by {} cascade").format(name))
+
+
 def test_in_a_replica_the_next_install_captures(db: psycopg.Connection[Any]) -> None:
     db.execute("set session_replication_role = replica")
     db.execute("create table shop.fresh (id int primary key)")
@@ -437,12 +499,14 @@ def test_an_owner_can_record_nothing_under_the_name_of_another_table(
 
 HOSTILE: LiteralString = """
 create schema evil;
-create function evil.runs() returns trigger language plpgsql as $$ begin raise 'evil runs'; end $$;
+grant usage on schema evil to public;
+create function evil.runs() returns text language plpgsql as $$ begin
+    raise warning 'evil runs as %', current_user; return '1'; end $$;  -- an error would be caught
 create type evil.kind as enum ('a');
-create function evil.to_json(evil.kind) returns json language plpgsql as $$ begin raise 'evil runs'; end $$;
+create function evil.to_json(evil.kind) returns json language sql as 'select evil.runs()::json';
 create cast (evil.kind as json) with function evil.to_json(evil.kind);
 create domain evil.checked as text check (value <> 'secret');
-create function evil.format(text, variadic text[]) returns text language plpgsql as $$ begin raise 'evil runs'; end $$;
+create function evil.format(text, variadic text[]) returns text language sql as 'select evil.runs()';
 create temp table pg_class (oid oid, relname text);
 set search_path = evil, pg_temp, public, pg_catalog;
 """
@@ -454,12 +518,12 @@ def test_a_hostile_owner_has_no_code_run_by_the_log(database: str, db: psycopg.C
     )
     with acting(database, owner) as (conn, notices):
         conn.execute(HOSTILE)
-        conn.execute("create table shop.fresh (id int primary key, k evil.kind, ks evil.kind[], d evil.checked)")
-        conn.execute("insert into shop.fresh values (1, 'a', '{a}', 'x')")
-        conn.execute("create type evil.pair as (k evil.kind); alter table shop.fresh add p evil.pair")
-        conn.execute("update shop.fresh set p = row('a')::evil.pair")
+        conn.execute("create table bulk.fresh (id int primary key, k evil.kind, ks evil.kind[], d evil.checked)")
+        conn.execute("insert into bulk.fresh values (1, 'a', '{a}', 'x')")
+        conn.execute("create type evil.pair as (k evil.kind); alter table bulk.fresh add p evil.pair")
+        conn.execute("update bulk.fresh set p = row('a')::evil.pair")
     assert notices == []
-    insert, update = entries(db, "shop.fresh")
+    insert, update = entries(db, "bulk.fresh")
     assert insert["after_data"] == {"id": 1, "k": "a", "ks": ["a"], "d": "x"}
     assert update["after_data"]["p"] == "(a)"
 
@@ -544,3 +608,60 @@ def test_a_restored_dump_goes_on_capturing(database: str, owner: str, empty_data
         copy.execute("insert into shop.fresh values (3, 'three')")
         assert operations(copy, "shop.fresh")[2:] == [("INSERT", "3")]
         copy.execute(sql.SQL("drop owned by {} cascade").format(sql.Identifier(owner)))
+
+
+SHADOWS: dict[str, LiteralString] = {
+    "pg_class": "oid oid, relname text, relnamespace oid, relispartition boolean",
+    "pg_namespace": "oid oid, nspname text",
+    "pg_attribute": "attrelid oid, attname text, atttypid oid, attnum int2, attisdropped boolean, attgenerated text",
+    "pg_type": "oid oid, typbasetype oid",
+    "pg_index": "indrelid oid, indkey int2vector, indisprimary boolean, indnkeyatts int2",
+    "pg_trigger": "tgrelid oid, tgname text, tgfoid oid",
+    "pg_proc": "oid oid, pronamespace oid",
+}
+
+
+@pytest.mark.parametrize(("catalog", "columns"), SHADOWS.items())
+def test_a_transition_table_takes_the_place_of_no_catalog(
+    database: str, db: psycopg.Connection[Any], owner: str, catalog: str, columns: LiteralString
+) -> None:
+    """Else a hostile owner would choose the name of the entry, or have the owner of the log run a cast."""
+    db.execute(
+        sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), sql.Identifier(owner))
+    )
+    with acting(database, owner) as (conn, notices):
+        conn.execute(HOSTILE)
+        conn.execute('create schema "shop.x"')
+        conn.execute(sql.SQL('create table "shop.x".t ({}, k evil.kind)').format(sql.SQL(columns)))
+        conn.execute(
+            sql.SQL(
+                """create trigger hostile after insert on "shop.x".t referencing new table as {} for each row
+                   execute function svc.audit_capture_new()"""
+            ).format(sql.Identifier(catalog))
+        )
+        conn.execute("""insert into "shop.x".t (k) values ('a')""")
+    assert notices == []
+    assert [entry["table_name"] for entry in log(db) if entry["operation"] == "INSERT"] == ['"shop.x".t']
+
+
+def test_a_table_is_restored_as_it_was_without_event_triggers(database: str, db: psycopg.Connection[Any]) -> None:
+    if db.info.server_version < 170000:
+        pytest.skip("pg_restore of 18 sets a parameter that older servers lack")
+    db.execute("create table shop.fresh (id int primary key, v int); insert into shop.fresh values (1, 1)")
+    schema.install(db, CONFIG)
+    db.execute("create table shop.fresher (id int primary key); insert into shop.fresher values (1)")
+    programs = embedded_programs()
+    tables = ["--table=shop.fresh", "--table=shop.fresher"]
+    dump = subprocess.run(
+        [programs / "pg_dump", "--format=custom", *tables, "--dbname", database], capture_output=True, check=True
+    ).stdout
+    restore: list[Path | str] = [programs / "pg_restore", "--clean", "--single-transaction", "--dbname", database]
+    failed = subprocess.run(restore, input=dump, capture_output=True, check=False)
+    assert b"already exists" in failed.stderr
+    silent = {**os.environ, "PGOPTIONS": "-c session_replication_role=replica"}
+    subprocess.run(restore, input=dump, capture_output=True, check=True, env=silent)
+    db.execute("insert into shop.fresh values (2, 2); insert into shop.fresher values (2)")
+    for table in ("shop.fresh", "shop.fresher"):
+        assert operations(db, table) == [("INSERT", "1"), ("INSERT", "2")]
+    schema.install(db, CONFIG)
+    assert [entry for entry in differing(db) if entry[1] != "incomplete"] == []
