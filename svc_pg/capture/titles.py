@@ -18,7 +18,7 @@ USUAL_TITLES: Final = (
     "reference",
 )
 """The columns that may name a record, the first that it has."""
-_FAMILY_NAMES: Final = frozenset(("last_name", "lastname", "surname"))
+_FAMILY_NAMES: Final = frozenset(("lastname", "surname", "familyname"))
 
 
 def usual_titles(recorded: Collection[str]) -> Sequence[str]:
@@ -26,7 +26,8 @@ def usual_titles(recorded: Collection[str]) -> Sequence[str]:
 
     A title beside a family's name is none: it is a form of address, such as Dr, which names nobody.
     """
-    passed = {"title"} if _FAMILY_NAMES & {*recorded} else set()
+    is_of_persons = not _FAMILY_NAMES.isdisjoint(column.replace("_", "").lower() for column in recorded)
+    passed = {"title"} if is_of_persons else set()
     return [column for column in USUAL_TITLES if column in recorded and column not in passed]
 
 
