@@ -12,4 +12,4 @@ as $svc$
 $svc$;
 revoke all on function svc.uuid7_at(timestamptz) from public;
 comment on function svc.uuid7_at(timestamptz) is
-    'The least UUID version 7 of a time: ids of messages and deliveries that were made before are smaller.';
+    'The least UUID version 7 of a time''s millisecond: ids of messages and deliveries made before that are smaller.';

@@ -10,10 +10,10 @@ as $svc$
         pg_catalog.overlay(
             pg_catalog.overlay(
                 pg_catalog.lpad(
-                    pg_catalog.to_hex((
-                        extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 4096000
-                    )::pg_catalog.int8),
-                    15, '0'
+                    pg_catalog.to_hex(
+                        (extract(epoch from pg_catalog.clock_timestamp())
+                         operator(pg_catalog.*) 4096000)::pg_catalog.int8
+                    ), 15, '0'
                 ),
                 '-7', 13, 0
             ),

@@ -27,6 +27,8 @@ _CONNECTIONS: Final[Mapping[str, Library]] = {
     "psycopg_pool.AsyncConnectionPool": "psycopg",
 }
 _FLASK_SQLALCHEMY: Final = ("flask_sqlalchemy.SQLAlchemy", "flask_sqlalchemy.extension.SQLAlchemy")
+PACKAGES: Final = frozenset(name.partition(".")[0] for name in (*APPLICATIONS, *_CONNECTIONS, *_FLASK_SQLALCHEMY))
+"""The packages that have them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from svc_pg.scaffold.applications import PACKAGES
+
 MAX_FILES: Final = 2000
 MAX_BYTES: Final = 32 * 1024 * 1024
 MAX_FILE_BYTES: Final = 1024 * 1024
@@ -28,10 +30,7 @@ _SKIPPED: Final = frozenset(
     )
 )
 
-_WORDS: Final = (
-    *("fastapi", "starlette", "litestar", "flask", "sqlalchemy", "sqlmodel", "psycopg_pool", "svc_pg"),
-    *("DJANGO_SETTINGS_MODULE", "INSTALLED_APPS", "MIDDLEWARE", "SVC_CONFIG"),
-)
+_WORDS: Final = (*PACKAGES, "svc_pg", "DJANGO_SETTINGS_MODULE", "INSTALLED_APPS", "MIDDLEWARE", "SVC_CONFIG")
 """A file without any of these can tell nothing, so it is not parsed: that takes most of the time."""
 
 
@@ -51,7 +50,7 @@ class SourceFiles:
     def read(cls, folder: Path) -> "SourceFiles":
         """Read the files and parse those that can tell something: the tree of another is empty.
 
-        Those that are not Python are passed over.
+        Of those that can, the ones that are not Python are passed over.
         """
         found = cls(folder)
         size = 0

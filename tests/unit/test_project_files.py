@@ -6,6 +6,7 @@ import pytest
 
 from svc_pg.scaffold import project as projects
 from svc_pg.scaffold import source_files
+from svc_pg.scaffold.applications import PACKAGES
 from svc_pg.scaffold.next_steps import next_steps
 from svc_pg.scaffold.project import read_project
 from tests.support.documents import examples
@@ -80,8 +81,9 @@ def test_more_files_than_the_bound_are_told(tmp_path: Path, monkeypatch: pytest.
 def test_only_files_that_can_tell_something_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr(source_files, "parsed", lambda text: seen.append(text))
-    told = ["import flask", "DJANGO_SETTINGS_MODULE", "MIDDLEWARE = []", "SVC_CONFIG = 1", "import sqlmodel"]
-    write(tmp_path, **{f"m{number}.py": text for number, text in enumerate([*told, "import csv", "def f(): ..."])})
+    told = ["DJANGO_SETTINGS_MODULE", "MIDDLEWARE = []", "SVC_CONFIG = 1", *(f"import {each}" for each in PACKAGES)]
+    assert {"flask", "sqlmodel"} <= PACKAGES
+    write(tmp_path, **{f"m{number:02}.py": text for number, text in enumerate([*told, "import csv", "def f(): ..."])})
     assert source_files.SourceFiles.read(tmp_path).is_cut is False
     assert seen == told
 

@@ -124,7 +124,14 @@ def test_elsewhere_the_default_schema_is_not_written() -> None:
 
 @pytest.mark.parametrize(
     ("columns", "title"),
-    [("id title body", "title"), ("id title first_name last_name", None), ("id title surname code", "code")],
+    [
+        ("id title body", "title"),
+        ("id title first_name last_name", None),
+        ("id title surname code", "code"),
+        ("id title lastName", None),
+        ("id title family_name email", "email"),
+        ("id title last_named", "title"),
+    ],
 )
 def test_a_form_of_address_names_no_record(columns: str, title: str | None) -> None:
     assert guessed_title(columns.split(), ["id"]) == title

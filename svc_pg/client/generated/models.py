@@ -2110,6 +2110,10 @@ class CausedDeliveries(Answer):
     """The transaction: entries and webhook messages of one transaction have the same."""
     deliveries: Sequence[Delivery]
     """Its deliveries, 20 at most, the newest first; of 1,000 of its messages if it sent more."""
+    is_complete: bool
+    """False if there may be more: the list of deliveries has all by its filter ``transaction``. For a tenant with no
+    message among those looked at it is true, so that nothing tells of others' messages.
+    """
 
 
 class HttpHeader(Answer):

@@ -99,7 +99,7 @@ class SuggestionRoutes:
         remarks: list[str] = []
         if asked.text:
             looks = SuggestionLooks(self.database, self.log, self.config, self.tenants, request.session, remarks)
-            given = command(asked.text)
+            given = command(asked.text) if asked.kind in (None, "action") else None
             parts = [looks.done(given, asked.here)] if given is not None else []
             parts += looks.all_of(asked.text, asked.kind)
             try:

@@ -11,9 +11,8 @@ from svc_pg.console.http.documentation import text
 from svc_pg.console.http.parameters import FilterParameter, documented, filtered, refuse
 from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.database.query import afetch
 from svc_pg.formats.doc import Doc
-from svc_pg.webhooks.deliveries.caused_deliveries import MOST_TRANSACTIONS, caused_by
+from svc_pg.webhooks.deliveries.caused_deliveries import MOST_TRANSACTIONS, acaused_by
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 
 
@@ -25,6 +24,13 @@ class CausedDeliveries:
     deliveries: Annotated[
         Sequence[Delivery],
         Doc("Its deliveries, 20 at most, the newest first; of 1,000 of its messages if it sent more."),
+    ]
+    is_complete: Annotated[
+        bool,
+        Doc(
+            "False if there may be more: the list of deliveries has all by its filter `transaction`. For a tenant with"
+            " no message among those looked at it is true, so that nothing tells of others' messages."
+        ),
     ]
 
 
@@ -78,8 +84,6 @@ class TransactionDeliveryRoutes:
         if not asked.xact_ids:
             refuse("ids", "is missing")
         async with self.database.connection() as conn:
-            rows = await afetch(conn, caused_by(asked.xact_ids, tenant=request.session.tenant))
-        found: dict[str, list[Delivery]] = {str(xact_id): [] for xact_id in asked.xact_ids}
-        for xact_id, delivery in sorted(rows, key=lambda row: row[1].id, reverse=True):
-            found[xact_id].append(delivery)
-        return ConsoleResponse(200, [CausedDeliveries(*each) for each in found.items()])
+            caused = await acaused_by(conn, asked.xact_ids, tenant=request.session.tenant)
+        found = [CausedDeliveries(str(xact_id), each.deliveries, each.is_complete) for xact_id, each in caused.items()]
+        return ConsoleResponse(200, found)

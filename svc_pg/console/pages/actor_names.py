@@ -22,7 +22,7 @@ def actors_in(page: bytes) -> list[str]:
 def with_names(page: bytes, names: Mapping[str, str], request: PageRequest) -> bytes:
     """The page with the names in place of the ids, and without the marks.
 
-    A name that another actor of the page has too, or one that looks like it, stands before its id.
+    A name stands before its id if it looks like another actor's, or like another actor's with the id of that.
     """
     texts = _texts({actor: names.get(actor, actor) for actor in actors_in(page)}, request)
     text = _MARKED.sub(lambda found: texts[unescape(found[1])] or f"<bdi>{found[2]}</bdi>", page.decode())
@@ -31,12 +31,13 @@ def with_names(page: bytes, names: Mapping[str, str], request: PageRequest) -> b
 
 def _texts(names: Mapping[str, str], request: PageRequest) -> Mapping[str, str]:
     """The HTML of each name, by the id of its actor; empty if that is the actor's only name."""
-    used = Counter(names.values())
-    alike = twins(names.values())
-    mark = lookalike(request) if any(map(is_mixed, used)) else ""
+    with_ids = {actor: f"{name} ({actor})" for actor, name in names.items() if name != actor}
+    used = Counter([*names.values(), *with_ids.values()])
+    alike = twins(used.keys())
+    mark = lookalike(request) if any(map(is_mixed, names.values())) else ""
     found = dict.fromkeys(names, "")
     for actor, name in names.items():
         if name != actor:
-            shown = f"{name} ({actor})" if used[name] > 1 or name in alike else name
+            shown = with_ids[actor] if used[name] > 1 or name in alike else name
             found[actor] = f"<bdi>{marked(escape(shown))}</bdi>" + (mark if is_mixed(name) else "")
     return found

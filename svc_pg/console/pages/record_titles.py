@@ -1,11 +1,11 @@
 """The columns that name the records of a table for people: the ``title`` of the configuration, else the usual ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from svc_pg.capture.patterns import covering
-from svc_pg.capture.titles import USUAL_TITLES
+from svc_pg.capture.titles import usual_titles
 from svc_pg.config import AuditedTable
 from svc_pg.database.table_names import DEFAULT_SCHEMA, TableName
 from svc_pg.errors import ConfigError
@@ -46,15 +46,20 @@ class RecordTitles:
     def __init__(self, tables: Sequence[AuditedTable] = (), *, is_of_any_schema: bool = False) -> None:
         self._tables = tables if any(each.title for each in tables) else ()
         self._is_of_any_schema = is_of_any_schema
-        self.columns_of = lru_cache(maxsize=_MOST_KEPT)(self._columns_of)
-        """The columns that may name the records of a table, by the name that its entries have."""
+        self._own = lru_cache(maxsize=_MOST_KEPT)(self._own_of)
 
-    def _columns_of(self, table: str) -> Sequence[str]:
+    def columns_of(self, table: str, recorded: Iterable[str]) -> Sequence[str]:
+        """The columns that may name the records of a table, by the name and the columns that its entries have."""
+        own = self._own(table)
+        return usual_titles({*recorded}) if own is None else own
+
+    def _own_of(self, table: str) -> Sequence[str] | None:
+        """The columns of this table alone; None if it has the usual ones."""
         try:
             name = TableName.parse(table)
         except ConfigError:  # a name of capture_log
-            return USUAL_TITLES
+            return None
         rules = covering(self._tables, name)
         if rules is None and self._is_of_any_schema:
             rules = covering(self._tables, name._replace(schema=DEFAULT_SCHEMA))
-        return OWN.get(table, USUAL_TITLES) if rules is None or rules.title is None else (rules.title,)
+        return OWN.get(table) if rules is None or rules.title is None else (rules.title,)

@@ -155,13 +155,22 @@ def test_a_function_that_never_returns_has_a_few_threads_however_often_it_is_ask
 
 
 def test_equal_and_look_alike_names_stand_with_their_ids(conninfo: str) -> None:
-    names = {"7": "Nora", "8": "Nora", "h0": "N\u043era", "h1": "h2", "h3": "alone", "h4": "\u0430\u006e" * 5_000}
+    names = {
+        "7": "Nora",
+        "8": "Nora",
+        "h0": "N\u043era",
+        "h1": "h2",
+        "h3": "alone",
+        "h5": "Nora (7)",
+        "h4": "\u0430\u006e" * 5_000,
+    }
     with served(conninfo, actor_names=lambda _actors: names) as client:
         page = signed_in(client, "read").get("/audit?view=rows")
     shown = {" ".join(text.split()) for text in actors_on(page)}
     assert {"Nora (7)", "Nora (8)", "N\u043era (h0)", "alone"} <= shown
     assert "h2" in shown, "the actor whom nobody names"
     assert "h2 (h1)" in shown, "the name that is the id of another one"
+    assert "Nora (7) (h5)" in shown, "the name that is another one's with its id"
     assert max(map(len, shown)) <= max(host_users.NAME_CHARACTERS, *map(len, HOSTILE))
 
 

@@ -11,9 +11,10 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg import Config, audit
+from svc_pg import Config, audit, webhooks
 from svc_pg.console import Console
 from svc_pg.formats.unseen import marked
+from svc_pg.webhooks.deliveries.caused_deliveries import MOST_DELIVERIES
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import endpoint
@@ -197,6 +198,28 @@ def test_a_change_leads_to_the_webhooks_that_its_transaction_sent(reader: Browse
         assert f"/deliveries/{delivery}" in links(page)
     back = links(reader.get(f"/deliveries/{delivery}"))
     assert [link for link in back if link.startswith("/audit")]
+
+
+def test_each_page_leads_to_all_deliveries_of_a_transaction_with_more_than_it_shows(
+    postgres: str, template: str
+) -> None:
+    with new_database(postgres, template=template) as conninfo:
+        create_and_audit(conninfo, DDL, CONFIG)
+        endpoint(conninfo, CONFIG, "https://hooks.example/in")
+        with psycopg.connect(conninfo) as conn:
+            conn.execute("insert into note values (1, 'told')")
+            webhooks.send_many(conn, "customer.updated", [{}] * (MOST_DELIVERIES + 1))
+            [(entry_id, xact_id)] = conn.execute("select id, xact_id from svc.audit_logs order by id desc limit 1")
+        with serving_installed(Console(settings(database_url=conninfo), config=CONFIG)) as client:
+            reader = signed_in(client, "read")
+            record = "/audit/records/public.note/1"
+            for path in (f"/audit/entries/{entry_id}", f"/audit/transactions/{xact_id}", record, "/audit"):
+                page = reader.get(path)
+                assert_strict(page.text)
+                assert f"/deliveries?transaction={xact_id}" in links(page), path
+            assert f"Told by webhook: {MOST_DELIVERIES} deliveries or more" in reader.get(record).text
+            shown = links(reader.get(f"/deliveries?transaction={xact_id}"))
+            assert len([link for link in shown if re.fullmatch("/deliveries/[0-9a-f-]{36}", link)]) > MOST_DELIVERIES
 
 
 def test_a_megabyte_is_cut_around_what_differs_and_can_be_saved_whole(reader: Browser, installed: str) -> None:

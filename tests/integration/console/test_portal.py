@@ -717,8 +717,13 @@ def test_a_customer_sees_the_outage_of_its_own_endpoint_in_its_own_words(client:
     for others in ("globex", "worker-of-ours", "operator", "Pause"):
         assert others not in page.text
     assert "Send them to me again" in page.text
+    chosen = customer.get(f"endpoints/{ids['acme']}/outage?finishedSince=2020-01-31T12:00:07")
+    assert (chosen.status_code, "since 31 Jan 2020, 12:00:07 UTC" in chosen.text) == (200, True)
+    for others in ("globex", "worker-of-ours", "operator"):
+        assert others not in chosen.text
     for tenant in ("globex", None):
-        assert customer.get(f"endpoints/{ids[tenant]}/outage").status_code == 404
+        for address in (f"endpoints/{ids[tenant]}/outage", f"endpoints/{ids[tenant]}/outage?finishedSince=2020-01-31"):
+            assert customer.get(address).status_code == 404
     # an endpoint that was another tenant's before shows nothing of that time
     move(database, "update svc.webhook_messages set tenant = 'globex' where tenant = 'acme'")
     later = customer.get(f"endpoints/{ids['acme']}/outage").text

@@ -127,10 +127,15 @@ def test_actions_lead_to_the_page_that_asks_for_those_who_may(client: httpx.Clie
 
 
 def test_a_kind_is_suggested_alone_and_an_unknown_one_refused(client: httpx.Client) -> None:
-    for kind in KINDS:
-        asked = {"q": "northwind", "kind": kind}
-        found = client.get("/account/suggestions", params=asked, headers=bearer("admin")).json()["data"]
-        assert found == [each for each in suggested(client, "northwind") if each["kind"] == kind]
+    seen = set()
+    for text in ("northwind", "3", "orders 3", "acme", "mara", "order", "pause northwind"):
+        every = suggested(client, text)
+        seen |= {each["kind"] for each in every}
+        for kind in KINDS:
+            asked = {"q": text, "kind": kind}
+            found = client.get("/account/suggestions", params=asked, headers=bearer("admin")).json()["data"]
+            assert found == [each for each in every if each["kind"] == kind]
+    assert seen == {*KINDS} - {"view"}
     answer = client.get("/account/suggestions", params={"q": "a", "kind": "all"}, headers=bearer("admin"))
     assert_problem(answer, 422, "invalid_parameter")
 

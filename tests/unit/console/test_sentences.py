@@ -134,6 +134,7 @@ def test_any_snapshot_is_told_and_names_nothing_if_it_has_no_name(snapshot: str)
         ({"name": "secret", "code": "K7"}, {"redacted_fields": ["name"]}, "K7"),
         ({"name": "1", "number": 12}, {}, "12"),
         ({"name": "secret", "code": "K7"}, {"redacted_fields": ["*"]}, None),
+        ({"title": "Dr", "last_name": "Moe", "code": "K7"}, {}, "K7"),
         ({"erased": True}, {"redacted_fields": ["*"]}, None),
         ({"name": True}, {}, None),
     ],

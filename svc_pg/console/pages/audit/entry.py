@@ -30,7 +30,7 @@ async def entry_page(request: PageRequest) -> Answer:
         "newer": newer,
         "older": older,
         "of_transaction": (await related.entries_of(request, [entry])).get(entry.xact_id or ""),
-        "deliveries": (await related.deliveries_of(request, [entry])).get(entry.xact_id or "", []),
+        "caused": (await related.deliveries_of(request, [entry])).get(entry.xact_id or "", related.NOBODY_TOLD),
         "changes": changes,
         "names": record_names,
         "called": record_names.name_of(entry, request.titles),

@@ -44,7 +44,7 @@ class _Shown:
 
     page: Page[Entry] | Page[Sentence]
     of_actors: Sequence[Entry] = ()
-    deliveries: Mapping[str, Sequence[related.NamedDelivery]] = field(default_factory=dict)
+    deliveries: Mapping[str, related.Told] = field(default_factory=dict)
 
 
 async def log_page(request: PageRequest) -> Answer:

@@ -24,7 +24,7 @@ def naming(entry: Entry, titles: RecordTitles) -> tuple[str, str] | None:
     if not has_values(entry) or is_erased(entry):
         return None
     values = members(entry.after_data) or members(entry.before_data)
-    for column in titles.columns_of(entry.table_name):
+    for column in titles.columns_of(entry.table_name, values):
         name = as_name(values.get(column), entry.record_id)
         if name is not None and not is_disguised(column, entry.redacted_fields):
             return column, name

@@ -26,6 +26,17 @@ class NamedDelivery:
     endpoint: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The deliveries of a transaction's messages; ``is_complete`` unless it may have more."""
+
+    deliveries: Sequence[NamedDelivery] = ()
+    is_complete: bool = True
+
+
+NOBODY_TOLD: Final = Told()
+
+
 async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Page[Entry]]:
     """The entries around each of ``entries`` that its transaction wrote, with their values, which name records.
 
@@ -46,7 +57,7 @@ async def entries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[
     return found
 
 
-async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
+async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mapping[str, Told]:
     """The deliveries of each transaction's messages, if this person may see deliveries."""
     if not request.has("deliveries") or not request.is_log_here:
         return {}
@@ -63,6 +74,8 @@ async def deliveries_of(request: PageRequest, entries: Iterable[Entry]) -> Mappi
         endpoints = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
         names = {endpoint.id: endpoint_name(endpoint.description, endpoint.url) for endpoint in endpoints}
     return {
-        each.xact_id: [NamedDelivery(delivery, names.get(delivery.endpoint_id)) for delivery in each.deliveries]
+        each.xact_id: Told(
+            [NamedDelivery(delivery, names.get(delivery.endpoint_id)) for delivery in each.deliveries], each.is_complete
+        )
         for each in caused
     }

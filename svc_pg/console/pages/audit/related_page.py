@@ -127,7 +127,7 @@ def record_names(found: RelatedHistory, titles: RecordTitles) -> Names:
     for moment in sorted(found.states, key=lambda each: each.time):
         for state in moment.states:
             record, values = found.records[state.record], {each.field: each.value for each in state.fields}
-            names = (_name(values.get(column), record.record_id) for column in titles.columns_of(record.table))
+            names = (_name(values.get(column), record.record_id) for column in titles.columns_of(record.table, values))
             if name := next(filter(None, names), None):
                 named[record.table, record.record_id] = name
     return named

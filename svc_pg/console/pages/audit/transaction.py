@@ -42,7 +42,7 @@ async def transaction_page(request: PageRequest) -> Answer:
     filters = {"transaction": xact_id}
     page = await entries_of(request, request.list_query(**filters, order="oldest", fields=changes.WITH_VALUES))
     facets = await request.api.get(Facets, "audit", "facets", query=filters)
-    deliveries = await related.deliveries_of(request, page.data[:1])
+    caused = await related.deliveries_of(request, page.data[:1])
     values = {
         "xact_id": xact_id,
         "page": page,
@@ -50,7 +50,7 @@ async def transaction_page(request: PageRequest) -> Answer:
         "tables": next(facet.values for facet in facets.facets if facet.name == "resource"),
         "actors": next(facet.values for facet in facets.facets if facet.name == "actor"),
         "said": await _sentence(request, xact_id) if page.prev_cursor is None else None,
-        "deliveries": deliveries.get(xact_id, []),
+        "caused": caused.get(xact_id, related.NOBODY_TOLD),
         "can_be_reverted": changes.can_be_reverted(request, page.data),
         "changes": changes,
         "names": record_names,
