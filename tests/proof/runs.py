@@ -66,7 +66,10 @@ def run_tests(tests: Path, *, options: Sequence[str], environment: Mapping[str, 
         done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1, _NONE_COLLECTED) or not results.exists():
             raise RuntimeError(f"{tests.name}: pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-        return counted(results.read_text(encoding="utf-8"))
+        counts = counted(results.read_text(encoding="utf-8"))
+        if counts.failed:
+            sys.stderr.write(done.stdout)  # which says why
+        return counts
 
 
 def counted(results: str) -> Counts:

@@ -84,12 +84,13 @@ def test_a_module_is_named_so_that_it_is_one() -> None:
         file_of("test_portal")
 
 
-def test_the_counts_are_of_tests_and_of_examples(tmp_path: Path) -> None:
+def test_the_counts_are_of_tests_and_of_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "test_several.py"
     file.write_text(TESTS, encoding="utf-8")
     counts = run(file, seed=7, options=SETTINGS)
     assert (counts.passed, counts.failed, counts.skipped, counts.examples) == (2, 1, 1, 4)
     assert [failure.rpartition("::")[2] for failure in counts.failures] == ["test_that_fails"]
+    assert "def test_that_fails" in capsys.readouterr().err, "the reason of a failure is shown"
 
 
 def test_a_module_that_cannot_be_run_is_an_error_and_one_without_tests_is_none(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from svc_pg import __version__
-from tests.benchmarks import saved
+from tests.benchmarks import command, saved
 from tests.matrix import known
 from tests.proof.foreign.comparing import Counts, compare, holds, known_differences
 from tests.proof.foreign.running import Place, place
@@ -26,6 +26,7 @@ _SHOWN: Final = 40  # differences of a suite in the saved file
 
 def main() -> int:
     """Run the suites in turn."""
+    command.end_on_sigterm()
     options = _options()
     held = [_prove(suite, options) for suite in SUITES if not options.names or suite.name in options.names]
     return 0 if all(held) else 1
