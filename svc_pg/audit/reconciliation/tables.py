@@ -23,6 +23,7 @@ from svc_pg.database.table_names import TableName
 from svc_pg.errors import AccessError, ConflictError
 
 _TABLE: Final = statement("queries/audit/reconciled_table.sql")
+_HAS_KEY: Final = "select svc.audit_hash('') is not null as has_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ def compared(
     stopped, problem = None, None
     try:
         _check_owner(name, facts, server)
-        stopped = (yield from comparison.run(start)) if is_compared else None
+        if is_compared:
+            yield from _check_hash_key(rules)
+            stopped = yield from comparison.run(start)
     except (AccessError, ConflictError) as error:
         problem = f"{error.message}; {error.hint}" if error.hint else error.message
     differences += comparison.findings.differences
@@ -87,6 +90,16 @@ def _check_owner(name: TableName, facts: _Facts, server: Server) -> None:
             " meanwhile: no lock of a standby forbids that",
             hint="Reconcile on the primary server, or here as that role.",
         )
+
+
+def _check_hash_key(rules: TableRules) -> Effects[None]:
+    if "hash" in rules.redactions.values():
+        [has_key] = yield Together(NAMES, _rows(Query(_HAS_KEY, (), lambda has_key: has_key)))
+        if not has_key:
+            raise ConflictError(
+                "the key of hashes is missing from svc.audit_hash_key, so no value tells its hash",
+                hint="Restore the key from a backup; svc-pg status has more.",
+            )
 
 
 def _report(

@@ -163,3 +163,20 @@ def test_hostile_names_and_values_are_compared(database: str) -> None:
         assert report(audit.reconcile(conn, rules), 'public."we""ird.t\' $1"').gone == len(keys)
         assert audit.reconcile(conn, rules, repair=True).is_whole
         assert audit.reconcile(conn, rules).is_whole
+
+
+def test_without_the_key_of_hashes_nothing_is_said_to_be_whole(database: str) -> None:
+    rules = configured(redact={"h": "hash"})
+    create_and_audit(database, "create table r (id int primary key, h text)", rules)
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("insert into r values (1, 'h')")
+        assert audit.reconcile(db, rules).is_whole
+        key = db.execute("delete from svc.audit_hash_key returning *").fetchone()
+        found = audit.reconcile(db, rules, repair=True)
+        assert (found.is_whole, found.differences) == (False, [])
+        assert "the key of hashes is missing from svc.audit_hash_key" in str(report(found).problem)
+        assert "key in svc.audit_hash_key" in str(schema.status(db, rules))
+        assert key is not None
+        values = sql.SQL(", ").join(sql.Literal(each) for each in key)
+        db.execute(sql.SQL("insert into svc.audit_hash_key values ({})").format(values))
+        assert audit.reconcile(db, rules).is_whole
