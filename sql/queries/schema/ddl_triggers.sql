@@ -13,9 +13,10 @@ owners as (
       from pg_roles o
       left join pg_namespace n on n.nspname = 'svc'
      where not o.rolsuper
-       and (o.oid in (
-               select p.proowner from pg_proc p, me
-                where p.pronamespace = n.oid and 'svc.' || p.proname = any(%(functions)s) and not me.rolsuper)
+       and (o.oid = any (array(  -- read once, not for each role
+               select p.proowner
+                 from pg_proc p join pg_namespace s on s.oid = p.pronamespace and s.nspname = 'svc' cross join me
+                where 'svc.' || p.proname = any(%(functions)s) and not me.rolsuper))
             or case when %(has_roles)s then o.rolname = 'svc_owner'
                     when n.oid is null or pg_get_userbyid(n.nspowner) = 'svc_owner' then o.rolname = current_user
                     else o.oid = n.nspowner end)

@@ -32,8 +32,9 @@ def patterns_of(config: AuditConfig) -> tuple[NewTables, ...]:
 
 
 def named_in(config: AuditConfig) -> tuple[str, ...]:
-    """The tables that have rules of their own, as entries name them."""
-    return tuple(sorted(str(TableName.parse(audited.name)) for audited in config.tables if not audited.is_pattern))
+    """The tables that have rules of their own, as entries name them; none if no pattern could cover them."""
+    names = {str(TableName.parse(audited.name)) for audited in config.tables if not audited.is_pattern}
+    return tuple(sorted(names)) if patterns_of(config) else ()
 
 
 def _rules(audited: AuditedTable) -> str:

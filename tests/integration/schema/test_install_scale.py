@@ -73,6 +73,25 @@ def test_a_look_at_many_tables_is_linear_without_statistics_of_the_catalog(
     assert 0 < few < many < 5 * few  # of seven times as many tables; quadratic plans made it nine times as much
 
 
+def test_a_look_costs_a_few_rows_for_each_role_of_the_server(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scope, "RawCursor", RawWorkCursor)
+    config = tables(db, 2)
+    schema.install(db, config)
+    db.commit()
+    before = looking(db, config)
+    roles = [sql.Identifier(f"{db.info.dbname}_{number}") for number in range(50)]
+    for role in roles:
+        db.execute(sql.SQL("create role {}").format(role))
+    db.commit()
+    try:
+        assert looking(db, config) - before < len(roles) * 100
+    finally:
+        db.execute(sql.SQL("drop role {}").format(sql.SQL(", ").join(roles)))
+        db.commit()
+
+
 def test_removals_take_few_statements_whatever_the_number_of_tables(db: psycopg.Connection[Any]) -> None:
     schema.install(db, tables(db, 12))
     with counting(db) as traffic:
