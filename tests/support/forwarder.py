@@ -2,8 +2,8 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from threading import Thread
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Lock, Thread
 from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -26,6 +26,7 @@ class Forwarder:
         self.port = free_port()
         self._listener: socket.socket | None = None
         self._ends: list[socket.socket] = []
+        self._lock = Lock()
 
     def open(self) -> None:
         """Accept connections."""
@@ -34,8 +35,9 @@ class Forwarder:
 
     def close(self) -> None:
         """Break all connections, and refuse others."""
-        ends = [*([self._listener] if self._listener else []), *self._ends]
-        self._ends, self._listener = [], None
+        with self._lock:
+            ends = [*([self._listener] if self._listener else []), *self._ends]
+            self._ends, self._listener = [], None
         for end in ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
@@ -45,10 +47,21 @@ class Forwarder:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                server = socket.create_connection(self._target)
+                self._join(listener, client)
+
+    def _join(self, listener: socket.socket, client: socket.socket) -> None:
+        """Forward between a client and the server, unless the listener was closed meanwhile."""
+        with ExitStack() as ends:
+            ends.callback(client.close)
+            server = socket.create_connection(self._target)
+            ends.callback(server.close)
+            with self._lock:
+                if self._listener is not listener:
+                    return
                 self._ends += [client, server]
-                for source, sink in ((client, server), (server, client)):
-                    Thread(target=self._pump, args=(source, sink), daemon=True).start()
+            ends.pop_all()
+        for source, sink in ((client, server), (server, client)):
+            Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
