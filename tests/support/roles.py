@@ -28,6 +28,21 @@ def as_role(conninfo: str, role: str) -> psycopg.Connection[Any]:
     return psycopg.connect(make_conninfo(conninfo, user=role))
 
 
+@contextmanager
+def owning(conninfo: str, role: str) -> Iterator[tuple[psycopg.Connection[Any], list[str]]]:
+    """Enter to get a connection of that role in autocommit, and the notices that it gets."""
+    with as_role(conninfo, role) as conn:
+        conn.autocommit = True
+        yield conn, noticed(conn)
+
+
+def noticed(conn: psycopg.Connection[Any]) -> list[str]:
+    """The messages of the notices that the connection gets from now on."""
+    notices: list[str] = []
+    conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    return notices
+
+
 def execute(conninfo: str, statement: LiteralString, *names: str) -> None:
     """Run one statement as the conninfo's own user, with names in place of its braces."""
     with psycopg.connect(conninfo, autocommit=True) as conn:

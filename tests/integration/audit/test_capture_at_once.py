@@ -14,7 +14,7 @@ from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
 from svc_pg.database.table_names import TableName
 from tests.support.postgres import Prepare
-from tests.support.roles import as_role, new_role
+from tests.support.roles import new_role, noticed, owning
 from tests.support.tables import create_and_audit
 
 TABLES: LiteralString = """
@@ -59,16 +59,6 @@ def owner(postgres: str, db: psycopg.Connection[Any], database: str) -> Iterator
         yield role
         with psycopg.connect(database, autocommit=True) as conn:
             conn.execute(sql.SQL("drop owned by {} cascade").format(name))
-
-
-@contextmanager
-def owning(database: str, role: str) -> Iterator[tuple[psycopg.Connection[Any], list[str]]]:
-    """A connection as the role, and the notices that it gets."""
-    with as_role(database, role) as conn:
-        conn.autocommit = True
-        notices: list[str] = []
-        conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
-        yield conn, notices
 
 
 def ddl(conn: psycopg.Connection[Any]) -> list[tuple[str, str, dict[str, str] | None]]:
@@ -468,8 +458,7 @@ def test_a_statement_costs_one_subtransaction(db: psycopg.Connection[Any]) -> No
 
 @pytest.mark.usefixtures("owner")
 def test_a_statement_about_many_partitions_is_bounded(db: psycopg.Connection[Any]) -> None:
-    notices: list[str] = []
-    db.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    notices = noticed(db)
     db.execute("set session_replication_role = replica")
     db.execute("create table public.q (id int not null, v int, primary key (id)) partition by range (id)")
     with db.transaction():

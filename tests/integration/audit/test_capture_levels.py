@@ -15,6 +15,7 @@ from svc_pg.config.audited_table import Redaction
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
 from tests.support.postgres import copied
+from tests.support.roles import noticed
 from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -294,8 +295,7 @@ def test_on_error_raise_stops_the_write_and_on_error_warn_lets_it_go_on(connect:
 
 def test_on_error_warn_says_what_is_not_on_record(connect: Connect) -> None:
     conn = connect(on_error="warn")
-    notices: list[str] = []
-    conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    notices = noticed(conn)
     conn.execute("alter view svc.record_public_t rename to elsewhere")
     conn.execute("insert into t (id) values (1)")
     assert conn.execute("select count(*) from t").fetchone() == (1,)
@@ -424,8 +424,7 @@ def test_where_the_log_cannot_grow_the_write_fails_and_its_transaction_with_it(c
 def test_where_the_log_cannot_grow_and_on_error_is_warn_the_write_goes_on(connect: Connect) -> None:
     conn = connect(on_error="warn")
     conn.execute(DISK_FULL)
-    notices: list[str] = []
-    conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    notices = noticed(conn)
     conn.execute("insert into t (id) values (1)")
     assert conn.execute("select count(*) from t").fetchone() == (1,)
     assert "No space left on device" in notices[0]

@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, LiteralString
 
@@ -17,7 +16,7 @@ from svc_pg.database.query import scalar
 from svc_pg.errors import QueryError, RemovalRefusedError
 from svc_pg.schema.postgres import sql_script
 from tests.support.postgres import Prepare, embedded_programs
-from tests.support.roles import as_role, new_role
+from tests.support.roles import new_role, owning
 from tests.support.tables import audited, create_and_audit
 
 Rows = list[dict[str, Any]]
@@ -66,13 +65,6 @@ def owner(postgres: str, db: psycopg.Connection[Any], database: str) -> Iterator
         yield role
         with psycopg.connect(database, autocommit=True) as conn:
             conn.execute(sql.SQL("drop owned by {} cascade").format(name))
-
-
-@contextmanager
-def owning(database: str, role: str) -> Iterator[psycopg.Connection[Any]]:
-    with as_role(database, role) as conn:
-        conn.autocommit = True
-        yield conn
 
 
 def entries(conn: psycopg.Connection[Any]) -> Rows:
@@ -133,7 +125,7 @@ def test_each_kind_of_ddl_is_an_entry(
     before: Image,
     after: Image,
 ) -> None:
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         if " schema s" in statement:
             db.execute(sql.SQL("create schema s authorization {}").format(sql.Identifier(owner)))
         with conn.transaction():
@@ -155,7 +147,7 @@ def test_each_kind_of_ddl_is_an_entry(
 def test_an_attached_partition_is_named_though_its_statement_reports_the_parent_alone(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute("create table p2 (id int not null primary key, v int)")
         conn.execute("alter table p attach partition p2 for values from (10) to (20)")
         conn.execute("alter table p detach partition p2")
@@ -168,7 +160,7 @@ def test_an_attached_partition_is_named_though_its_statement_reports_the_parent_
 def test_partitions_that_others_have_locked_hold_nobody_up(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with owning(database, owner) as conn, psycopg.connect(database) as holder:
+    with owning(database, owner) as (conn, _), psycopg.connect(database) as holder:
         conn.execute("create table p2 (id int not null primary key, v int)")
         holder.execute("lock table only p1 in access exclusive mode")
         conn.execute("alter table p attach partition p2 for values from (10) to (20)")
@@ -211,7 +203,7 @@ def test_after_an_install_entries_have_the_new_name_and_none_are_of_tables_no_lo
 def test_a_table_that_takes_the_name_of_an_audited_one_is_on_record(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with owning(database, owner) as conn, conn.transaction():
+    with owning(database, owner) as (conn, _), conn.transaction():
         conn.execute("create table w2 (like w including all)")
         conn.execute("alter table w rename to w_old")
         conn.execute("alter table w2 rename to w")
@@ -232,7 +224,7 @@ def test_the_owner_of_a_table_and_a_renamed_schema_are_on_record(db: psycopg.Con
 
 
 def test_ddl_that_is_rolled_back_leaves_nothing(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         with conn.transaction(force_rollback=True):
             conn.execute("alter table w add d int; drop table g")
         conn.execute("alter table w add e int")
@@ -241,7 +233,7 @@ def test_ddl_that_is_rolled_back_leaves_nothing(database: str, db: psycopg.Conne
 
 
 def test_nothing_but_audited_tables_is_on_record(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute("alter table other add d int; create temp table w (id int); create table fresh (id int)")
         conn.execute("create index on public.w (v); comment on table public.w is 'x'; drop table other, fresh")
         conn.execute(
@@ -253,7 +245,7 @@ def test_nothing_but_audited_tables_is_on_record(database: str, db: psycopg.Conn
 
 
 def test_the_text_of_a_statement_is_not_on_record(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute("alter table w add token text default 'a-secret'")
     [entry] = entries(db)
     assert entry["after_data"] == {"column token": "text"}
@@ -277,9 +269,7 @@ def test_a_hostile_owner_neither_runs_code_nor_escapes(database: str, db: psycop
     db.execute(
         sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), sql.Identifier(owner))
     )
-    with owning(database, owner) as conn:
-        notices: list[str] = []
-        conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    with owning(database, owner) as (conn, notices):
         conn.execute(HOSTILE)
         conn.execute("select set_config('svc.tenant_id', repeat('x', 100000), false)")
         conn.execute("select set_config('svc.actor_id', repeat('y', 100000), false)")
@@ -318,9 +308,7 @@ UNRECORDED: list[tuple[LiteralString, int, list[Image]]] = [
 def test_a_statement_succeeds_with_a_warning_if_it_cannot_be_recorded(
     database: str, db: psycopg.Connection[Any], owner: str, statement: LiteralString, number: int, rest: list[Image]
 ) -> None:
-    with owning(database, owner) as conn, psycopg.connect(database) as holder:
-        notices: list[str] = []
-        conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    with owning(database, owner) as (conn, notices), psycopg.connect(database) as holder:
         holder.execute("lock table svc.audit_shapes in exclusive mode")
         conn.execute(statement)
         told = [notice for notice in notices if "not on record with its details" in notice]
@@ -334,7 +322,7 @@ def test_a_statement_succeeds_with_a_warning_if_it_cannot_be_recorded(
 def test_what_was_missed_is_told_as_of_no_actor(database: str, db: psycopg.Connection[Any], owner: str) -> None:
     db.execute("set session_replication_role = replica; alter table w add missed int, drop c, alter v type bigint")
     db.execute("reset session_replication_role")
-    with owning(database, owner) as conn, conn.transaction():
+    with owning(database, owner) as (conn, _), conn.transaction():
         conn.execute("savepoint a; alter table w add own int; release savepoint a; select pg_current_xact_id()")
         conn.execute("alter table w add own_2 int")
     entry, next_entry = entries(db)
@@ -351,7 +339,7 @@ def test_after_a_failure_the_next_entry_lists_nothing_as_its_own(
 ) -> None:
     db.execute("create function fails() returns trigger language plpgsql as $$ begin raise 'fails'; end $$")
     db.execute("create trigger fails before insert on svc.audit_shapes for each row execute function public.fails()")
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute("alter table w add d int")
         db.execute("drop trigger fails on svc.audit_shapes")
         conn.execute("alter table w add e int")
@@ -371,7 +359,7 @@ def test_an_entry_that_fails_takes_none_of_the_others_with_it(
         "create trigger fails before insert on svc.audit_logs for each row"
         " when (new.table_name = 'public.p') execute function public.fails()"
     )
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute("drop table g, p, w")
     assert [entry["before_data"] for entry in entries(db)] == [
         {"table name": "public.g"},
@@ -419,12 +407,12 @@ def test_if_one_of_many_tables_fails_thirty_are_recorded_alone(empty_database: s
 
 
 def test_an_entry_has_a_bounded_number_of_parts(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute(("alter table w " + ", ".join(f"add c{number} int" for number in range(80))).encode())
     [entry] = entries(db)
     assert len(entry["changed_fields"]) == 50
     assert entry["after_data"]["more"] == "30"
-    with owning(database, owner) as conn:
+    with owning(database, owner) as (conn, _):
         conn.execute(("alter table w " + ", ".join(f"drop c{number}" for number in range(80))).encode())
     gone = entries(db)[1]
     assert (len(gone["before_data"]), gone["after_data"]) == (50, {"more": "30"})
@@ -496,7 +484,7 @@ def test_a_role_without_the_right_installs_all_but_the_event_triggers(postgres: 
             name = sql.Identifier(conn.info.dbname)
             conn.execute(sql.SQL("grant create on database {} to {}").format(name, sql.Identifier(role)))
             conn.execute(sql.SQL("create schema mine authorization {}").format(sql.Identifier(role)))
-        with owning(empty_database, role) as conn:
+        with owning(empty_database, role) as (conn, _):
             conn.execute("create table mine.t (id int primary key)")
             config = with_ddl("mine.t")
             assert schema.install(conn, config, roles=False)

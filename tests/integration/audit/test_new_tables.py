@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, LiteralString
@@ -16,7 +15,7 @@ from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.database.query import scalar
 from tests.support.postgres import Prepare, embedded_programs
-from tests.support.roles import as_role, new_role
+from tests.support.roles import new_role, noticed, owning
 from tests.support.tables import create_and_audit, log
 
 TABLES: LiteralString = """
@@ -67,16 +66,6 @@ def owner(postgres: str, db: psycopg.Connection[Any], database: str) -> Iterator
             conn.execute(sql.SQL("drop owned by {} cascade").format(name))
 
 
-@contextmanager
-def acting(database: str, role: str) -> Iterator[tuple[psycopg.Connection[Any], list[str]]]:
-    """A connection as the role, and the notices that it gets."""
-    with as_role(database, role) as conn:
-        conn.autocommit = True
-        notices: list[str] = []
-        conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
-        yield conn, notices
-
-
 def entries(conn: psycopg.Connection[Any], table: str) -> list[dict[str, Any]]:
     """The entries of a table about its rows."""
     return [entry for entry in log(conn) if entry["table_name"] == table and entry["operation"] != "DDL"]
@@ -109,7 +98,7 @@ def plain(kinds: tuple[str, ...] = ("truncate", "update", "write")) -> list[str]
 def test_a_new_table_is_captured_from_its_first_row_on_and_an_install_takes_it_over(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, notices), conn.transaction():
+    with owning(database, owner) as (conn, notices), conn.transaction():
         conn.execute("create table shop.fresh (id int primary key, v int, seen int)")
         conn.execute("insert into shop.fresh values (1, 1, 1), (2, 2, 2)")
         conn.execute(
@@ -158,7 +147,7 @@ def test_what_is_recorded_is_what_an_install_records(database: str, db: psycopg.
     compared = ("operation", "record_id", *images, "moved_from", "partition", "db_role", "tenant_id", "actor_id")
     for name in ("shop", "narrow", "kept"):
         table = f"{name}.fresh"
-        with acting(database, owner) as (conn, notices):
+        with owning(database, owner) as (conn, notices):
             conn.execute(sql.SQL(makes).format(sql.Identifier(name), sql.Identifier("fresh")))
             conn.execute("set svc.actor_id = 'mara'; set svc.tenant_id = 'acme'")
             conn.execute(sql.SQL(changes).format(sql.SQL(table)))
@@ -179,7 +168,7 @@ def test_what_is_recorded_is_what_an_install_records(database: str, db: psycopg.
 def test_of_a_level_of_statements_rows_are_recorded_until_an_install(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, notices):
+    with owning(database, owner) as (conn, notices):
         conn.execute("create table bulk.fresh (id int primary key, v int)")
         conn.execute(
             "insert into bulk.fresh values (1, 1), (2, 2); update bulk.fresh set v = 3; delete from bulk.fresh"
@@ -214,7 +203,7 @@ DISGUISES: list[LiteralString] = [
 def test_a_redacted_value_is_never_in_the_log(
     database: str, db: psycopg.Connection[Any], owner: str, statements: LiteralString
 ) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute("create table shop.fresh (id int primary key, ssn text, v int)")
         conn.execute("insert into shop.fresh values (1, %s, 1)", (HIDDEN,))
         conn.execute(statements)
@@ -227,7 +216,7 @@ def test_a_redacted_value_is_never_in_the_log(
 
 
 def test_a_key_that_is_redacted_is_in_no_entry(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute("create table shop.fresh (ssn text primary key, v int)")
         conn.execute("insert into shop.fresh values (%s, 1)", (HIDDEN,))
     [entry] = entries(db, "shop.fresh")
@@ -254,7 +243,7 @@ def test_a_column_that_is_newer_than_the_capture_is_masked(
     database: str, db: psycopg.Connection[Any], owner: str, name: str, statements: LiteralString
 ) -> None:
     """It may have had the name of a redacted one, or of one that is not recorded."""
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute(sql.SQL(statements).format(sql.Literal(HIDDEN)))
         conn.execute(sql.SQL("update {}.fresh set id = 2").format(sql.Identifier(name)))
     assert operations(db, f"{name}.fresh") == [("INSERT", "1"), ("UPDATE", "2")]
@@ -264,7 +253,7 @@ def test_a_column_that_is_newer_than_the_capture_is_masked(
 def test_a_column_that_is_computed_from_a_redacted_one_is_masked(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute(
             """create table shop.fresh (id int primary key, ssn text, v int,
                                         shown text generated always as (upper(ssn)) stored,
@@ -279,7 +268,7 @@ def test_a_column_that_is_computed_from_a_redacted_one_is_masked(
 def test_drift_and_errors_are_treated_as_the_pattern_says(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, notices):
+    with owning(database, owner) as (conn, notices):
         conn.execute("create table kept.fresh (no int, ssn text); insert into kept.fresh values (4, 'secret')")
         conn.execute("alter table kept.fresh rename ssn to x; update kept.fresh set no = 5")
         assert len(notices) == 1
@@ -315,7 +304,7 @@ MADE: list[tuple[LiteralString, str, str | None]] = [
 def test_a_table_is_captured_however_it_is_made(
     database: str, db: psycopg.Connection[Any], owner: str, statements: LiteralString, table: str, lacks: str | None
 ) -> None:
-    with acting(database, owner) as (conn, notices), conn.transaction():
+    with owning(database, owner) as (conn, notices), conn.transaction():
         conn.execute(statements)
         columns = "(v)" if "(v int)" in statements else "(id)"
         if "ssn" in statements:
@@ -354,7 +343,7 @@ def test_others_are_left_alone(db: psycopg.Connection[Any], statements: LiteralS
 def test_a_partitioned_table_is_captured_with_its_partitions(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, notices), conn.transaction():
+    with owning(database, owner) as (conn, notices), conn.transaction():
         conn.execute("create table shop.p (id int primary key, ssn text) partition by range (id)")
         conn.execute("create table shop.p1 partition of shop.p for values from (0) to (10)")
         conn.execute("insert into shop.p values (1, 'secret'); update shop.p1 set ssn = 'other'; delete from shop.p")
@@ -372,7 +361,7 @@ def test_a_partitioned_table_is_captured_with_its_partitions(
 
 
 def test_a_new_table_that_is_attached_is_recorded_once(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute("create table shop.p (id int primary key, v int) partition by range (id)")
         schema.install(db, CONFIG)
         conn.execute("create table shop.p1 (like shop.p including all)")
@@ -389,7 +378,7 @@ def test_a_new_table_that_is_attached_is_recorded_once(database: str, db: psycop
 def test_a_table_that_is_renamed_before_an_install_keeps_its_capture(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, notices):
+    with owning(database, owner) as (conn, notices):
         conn.execute("create table shop.one (id int primary key); insert into shop.one values (1)")
         conn.execute("alter table shop.one rename to two; insert into shop.two values (2)")
         conn.execute("create table shop.one (id int primary key); insert into shop.one values (3)")
@@ -408,7 +397,7 @@ def test_a_table_that_is_renamed_before_an_install_keeps_its_capture(
 def test_a_table_that_is_dropped_before_an_install_leaves_nothing_to_remove(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, notices):
+    with owning(database, owner) as (conn, notices):
         conn.execute("create table shop.gone (id int); drop table shop.gone")
         conn.execute(
             "create table shop.p (id int) partition by range (id); create table shop.p1 partition of shop.p default"
@@ -422,7 +411,7 @@ def test_a_table_that_is_dropped_before_an_install_leaves_nothing_to_remove(
 
 
 def test_a_statement_that_is_rolled_back_leaves_nothing(database: str, db: psycopg.Connection[Any], owner: str) -> None:
-    with acting(database, owner) as (conn, _), conn.transaction(force_rollback=True):
+    with owning(database, owner) as (conn, _), conn.transaction(force_rollback=True):
         conn.execute("create table shop.fresh (id int); insert into shop.fresh values (1)")
     assert differing(db) == []
     assert entries(db, "shop.fresh") == []
@@ -434,7 +423,7 @@ def test_without_rights_on_svc_a_table_is_made_and_told_to_be_without_capture(
     with new_role(postgres) as role:
         name = sql.Identifier(role)
         db.execute(sql.SQL("grant all on schema shop, public to {}").format(name))
-        with acting(database, role) as (conn, notices):
+        with owning(database, role) as (conn, notices):
             conn.execute("create table public.fresh (id int)")
             assert notices == []
             conn.execute("create table shop.fresh (id int); insert into shop.fresh values (1)")
@@ -455,7 +444,7 @@ def test_a_new_owner_makes_partitions(postgres: str, database: str, db: psycopg.
         db.execute(sql.SQL("grant all on schema shop to {}").format(name))
         db.execute("create table shop.p (id int primary key) partition by range (id)")
         db.execute(sql.SQL("alter table shop.p owner to {}").format(name))
-        with acting(database, role) as (conn, _):
+        with owning(database, role) as (conn, _):
             conn.execute("create table shop.p1 partition of shop.p default; insert into shop.p values (1)")
             conn.execute("create table shop.p2 (id int primary key)")
             conn.execute("alter table shop.p attach partition shop.p2 for values from (10) to (20)")
@@ -479,7 +468,7 @@ def test_in_a_replica_the_next_install_captures(db: psycopg.Connection[Any]) -> 
 def test_an_owner_can_record_nothing_under_the_name_of_another_table(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute("create table public.mine (id int, ssn text)")
         for arguments in ("", "'shop.w'", '\'["id", "ssn"]\'', "'{'"):
             conn.execute(
@@ -516,7 +505,7 @@ def test_a_hostile_owner_has_no_code_run_by_the_log(database: str, db: psycopg.C
     db.execute(
         sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), sql.Identifier(owner))
     )
-    with acting(database, owner) as (conn, notices):
+    with owning(database, owner) as (conn, notices):
         conn.execute(HOSTILE)
         conn.execute("create table bulk.fresh (id int primary key, k evil.kind, ks evil.kind[], d evil.checked)")
         conn.execute("insert into bulk.fresh values (1, 'a', '{a}', 'x')")
@@ -531,7 +520,7 @@ def test_a_hostile_owner_has_no_code_run_by_the_log(database: str, db: psycopg.C
 def test_triggers_of_our_names_that_others_made_are_not_counted_as_ours(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute("create table shop.fresh (id int primary key)")
         conn.execute("""drop trigger "00_svc_audit_update" on shop.fresh""")
         conn.execute(
@@ -561,8 +550,7 @@ def test_a_table_that_two_patterns_cover_waits_for_a_person(db: psycopg.Connecti
     db.execute("create table public.both (id int)")
     rules = [*TABLE_RULES, AuditedTable(name="*.both", redact=["id"])]
     schema.install(db, Config(audit=AuditConfig(ddl=True, tables=rules)))
-    notices: list[str] = []
-    db.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    notices = noticed(db)
     db.execute("create table shop.both (id int); insert into shop.both values (1); create table shop.other (id int)")
     assert notices == ["svc-pg: shop.both is captured not before the next install"]
     assert (triggers(db, "shop.both"), triggers(db, "shop.other")) == ([], plain())
@@ -589,7 +577,7 @@ def test_a_table_of_an_extension_is_captured_as_others(db: psycopg.Connection[An
 
 
 def test_a_restored_dump_goes_on_capturing(database: str, owner: str, empty_database: str) -> None:
-    with acting(database, owner) as (conn, _):
+    with owning(database, owner) as (conn, _):
         conn.execute("create table shop.fresh (id int primary key, ssn text); insert into shop.fresh values (1, 'one')")
         conn.execute("create table shop.p (id int primary key) partition by range (id)")
         conn.execute("create table shop.p1 partition of shop.p default; insert into shop.p values (1)")
@@ -629,7 +617,7 @@ def test_a_transition_table_takes_the_place_of_no_catalog(
     db.execute(
         sql.SQL("grant create on database {} to {}").format(sql.Identifier(db.info.dbname), sql.Identifier(owner))
     )
-    with acting(database, owner) as (conn, notices):
+    with owning(database, owner) as (conn, notices):
         conn.execute(HOSTILE)
         conn.execute('create schema "shop.x"')
         conn.execute(sql.SQL('create table "shop.x".t ({}, k evil.kind)').format(sql.SQL(columns)))
