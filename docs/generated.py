@@ -39,7 +39,7 @@ PAGES: Final = ("limit", "cursor", "before")
 
 
 UNFILLED: Final = "This page is empty until the site is built"
-"""How the line begins that tells so to readers of the repository."""
+"""The beginning of the line that tells so to readers of the repository."""
 
 
 def fill(text: str) -> str:

@@ -20,11 +20,11 @@ def actors_in(page: bytes) -> list[str]:
 
 
 def with_names(page: bytes, names: Mapping[str, str], request: PageRequest) -> bytes:
-    """The page with the names in place of the ids, and without the marks.
+    """The page with the names in place of the ids, and without the marks; ``names`` has an id itself for want of one.
 
     A name stands before its id if it looks like another actor's, or like another actor's with the id of that.
     """
-    texts = _texts({actor: names.get(actor, actor) for actor in actors_in(page)}, request)
+    texts = _texts(names, request)
     text = _MARKED.sub(lambda found: texts[unescape(found[1])] or f"<bdi>{found[2]}</bdi>", page.decode())
     return text.encode(errors="replace")
 

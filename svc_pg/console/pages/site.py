@@ -244,7 +244,9 @@ class Site:
             case Html():
                 content = await run_sync(render, answer.template, request, answer.values, limiter=self._renderers)
                 if request.names_actors:
-                    names = await self._users.names_of(actors_in(content))
+                    actors = actors_in(content)
+                    known = await self._users.names_of(actors)
+                    names = {actor: known.get(actor, actor) for actor in actors}
                     content = await run_sync(with_names, content, names, request, limiter=self._renderers)
                 headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
                 status = answer.status

@@ -73,7 +73,7 @@ class HostUsers:
         actor_names: ActorNames | None,
         sign_in_url: SignInUrl | None,
     ) -> "HostUsers":
-        """What was given, else what ``session_of`` itself has, as that of ``django_users`` does."""
+        """The functions that were given, else those of ``session_of`` itself, as ``django_users`` has them."""
         names = actor_names or getattr(session_of, "actor_names", None)
         url = sign_in_url or getattr(session_of, "sign_in_url", None)
         return cls(
