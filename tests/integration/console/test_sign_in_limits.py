@@ -221,6 +221,7 @@ def test_everybody_lists_and_ends_their_own_sessions_and_nobody_elses(
 
 
 def test_administrators_read_the_events(magic: httpx.Client, mailbox: Mailbox) -> None:
+    sign_in(magic, mailbox, new_address("read.example"))
     email = new_address("admin.example")
     admin = sign_in(magic, mailbox, email)
     events = magic.get("/account/events", params={"email": email}, headers=admin).json()["data"]
