@@ -18,7 +18,7 @@ from svc_pg.audit import SealKey
 from svc_pg.audit.reads.reading import MOST_KEYS, MOST_TABLES, Reading, bounded_question, reading_through
 from svc_pg.errors import ConfigError, ReadNotRecordedError
 from tests.support.commands import svc_pg
-from tests.support.postgres import new_database
+from tests.support.postgres import Prepare, new_database
 from tests.support.rebuilt import rebuilt
 from tests.support.tables import create_and_audit
 
@@ -29,20 +29,14 @@ DDL = "create table patient (id text primary key, name text); create table note 
 
 
 @pytest.fixture(scope="module")
-def installed(postgres: str, template: str) -> Iterator[str]:
-    with new_database(postgres, template=template) as conninfo:
+def prepare() -> Prepare:
+    def patients(conninfo: str) -> None:
         create_and_audit(conninfo, DDL, CONFIG)
         with psycopg.connect(conninfo) as conn, audit.actor(conn, "ann"):
             conn.execute("insert into patient values ('1', 'Ines'), ('ines@mail.example', 'Ines')")
             conn.execute("insert into note values (1, 'x')")
-        yield conninfo
 
-
-@pytest.fixture
-def conn(installed: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(installed) as conn:
-        yield conn
-        conn.rollback()
+    return patients
 
 
 def last(conn: psycopg.Connection[Any]) -> tuple[Any, ...] | None:
@@ -312,15 +306,15 @@ def test_what_is_allowed_unrecorded_is_shown_with_a_warning(
     assert "public.patient" in caplog.text
 
 
-def test_commands_are_recorded_with_the_user_of_the_machine(installed: str, tmp_path: Path) -> None:
+def test_commands_are_recorded_with_the_user_of_the_machine(database: str, tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
-        done = svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": installed})
+        done = svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     for command in (["history", "patient", "1"], ["blame", "patient", "1"], ["log", "--table", "patient"]):
         run(*command)
-        with psycopg.connect(installed) as conn:
+        with psycopg.connect(database) as conn:
             through, keys, actor, of = last(conn) or (None,) * 4
         assert (through, of) == ("command", command[0])
         assert "1" in keys
