@@ -149,7 +149,7 @@ class SealCopies:
     def _opened(self, before: Copies | None, *, is_new: bool) -> Copies:
         if not is_new and not self.path.exists():
             raise SvcError(f"{self.path} is gone", hint="Mount it, or put it back.")
-        with naming(self.path), appending(self.path, before=before) as copies:
+        with naming(self.path), appending(self.path, before=before, creates=is_new) as copies:
             return copies
 
     def _appended(self, before: Copies, seals: list[Seal]) -> Copies:

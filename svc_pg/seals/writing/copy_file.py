@@ -19,15 +19,15 @@ _END: Final = 65_536
 
 
 @contextmanager
-def opened_file(path: Path, *, before: "CopyFile | None" = None) -> Iterator["CopyFile"]:
-    """Open a file of copies to append to it, locked against other writers; create it if there is none.
+def opened_file(path: Path, *, before: "CopyFile | None" = None, creates: bool = True) -> Iterator["CopyFile"]:
+    """Open a file of copies to append to it, locked against other writers; it ``creates`` one that was never there.
 
     Only its end is read, to find its last seal: the rest is left to a verification. ``before`` is the file as it was
     closed last: it is read again only if it has changed since.
 
     Raises ConflictError if another process appends to it, ProofError if its end is cut or damaged, and OSError.
     """
-    with path.open("a+b") as opened:
+    with open(path, "a+b", opener=None if creates and before is None else _existing) as opened:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -78,6 +78,10 @@ class CopyFile:
         left = memoryview(line)
         while left:
             left = left[os.write(self._file.fileno(), left) :]
+
+
+def _existing(path: str, flags: int) -> int:
+    return os.open(path, flags & ~os.O_CREAT)
 
 
 def _last(opened: BinaryIO, path: Path) -> Seal | None:

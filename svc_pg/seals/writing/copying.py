@@ -41,14 +41,17 @@ class Copies(Protocol):
         """Add timestamps, each after the number of its seal. Raises ProofError and OSError."""
 
 
-def appending(path: Path, *, before: Copies | None = None) -> AbstractContextManager[CopyFile | CopyFolder]:
-    """Open copies to add to them: a folder if there is one at ``path``, else a file, which is created if missing.
+def appending(
+    path: Path, *, before: Copies | None = None, creates: bool = True
+) -> AbstractContextManager[CopyFile | CopyFolder]:
+    """Open copies to add to them: a folder if there is one at ``path``, else a file, which it ``creates`` if missing.
 
-    ``before`` are the copies as they were closed last. Raises as ``opened_folder`` and ``opened_file``.
+    ``before`` are the copies as they were closed last: what is gone since is not created, and what was a folder is one.
+    Raises as ``opened_folder`` and ``opened_file``.
     """
-    if path.is_dir():
-        return opened_folder(path, before=before if isinstance(before, CopyFolder) else None)
-    return opened_file(path, before=before if isinstance(before, CopyFile) else None)
+    if isinstance(before, CopyFolder) or (before is None and path.is_dir()):
+        return opened_folder(path, before=before)
+    return opened_file(path, before=before if isinstance(before, CopyFile) else None, creates=creates)
 
 
 @contextmanager

@@ -90,6 +90,28 @@ def test_an_old_dump_that_is_restored_is_named(
     assert verified(db, folder).is_intact
 
 
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_copies_that_vanish_between_a_look_and_a_write_are_not_begun_anew(
+    db: Connection, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    path = folder if kind == "folder" else tmp_path / "seals"
+    copies = SealCopies(path)
+    for _ in range(2):
+        seal(db)
+        copies.look(db)
+        if copies.known is not None:
+            path.rename(tmp_path / "gone")
+        copies.write(db)
+    assert copies.problem is not None
+    assert not path.exists()
+    copies.look(db)
+    assert f"{path} is gone" in str(copies.problem)
+    (tmp_path / "gone").rename(path)
+    copies.look(db)
+    copies.write(db)
+    assert [seal.number for seal in read_copies(path)] == [1, 2]
+
+
 def test_copies_that_the_folder_lost_come_back_and_others_stay(db: Connection, folder: Path) -> None:
     seal(db, 4)
     assert copy(db, folder) == 4
