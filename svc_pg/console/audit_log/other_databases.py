@@ -102,7 +102,6 @@ class OtherDatabaseLog:
         query: AuditQuery,
         *,
         bucket: Bucket | None,
-        is_newest: bool = False,  # noqa: ARG002 - it counts few anyway
         tells_reach: bool,
     ) -> AuditStats:
         """Counts of entries."""
