@@ -45,6 +45,7 @@ class DeliveryQuery(Listing[Delivery]):
     is_by_end: bool = False
     searched: SearchedValue | None = None
     of_tenant: str | None = None
+    of_event: str | None = None
     is_selective: bool = False
 
     def endpoint(self, endpoint_id: str) -> Self:
@@ -65,7 +66,8 @@ class DeliveryQuery(Listing[Delivery]):
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
-        return self._list("event_name = %s", name, alone=newest_of_event(name))
+        wanted = replace(self._list("event_name = %s", name, alone=newest_of_event(name)), of_event=name)
+        return wanted if wanted.searched is None else wanted._with(wanted.filter)
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
@@ -78,7 +80,8 @@ class DeliveryQuery(Listing[Delivery]):
     def payload(self, wanted: str) -> Self:
         """Deliveries of the messages whose payload has a value at a key that is searched, for example ``number=1045``.
 
-        They come in the order of their messages. Running it raises QueryError if no event is searched by the key.
+        They come in the order of their messages. Running it raises QueryError if no event is searched by the key,
+        or not the event of which they are.
         """
         return replace(self, searched=SearchedValue.parse(wanted))._with(self.filter)
 
@@ -138,9 +141,12 @@ class DeliveryQuery(Listing[Delivery]):
     @property
     def _conditions(self) -> Filter:
         """The conditions, with that of a searched value if it is one among others."""
-        if self.searched is None or not self.is_selective:
+        if self.searched is None:
             return self.filter
-        return self.filter.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
+        wanted = self.filter.where(*self.searched.condition)
+        if not self.is_selective:
+            return wanted
+        return wanted.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
 
     def _refuse_to_read_all(self) -> None:
         if self.is_by_end and not self.is_narrow:
@@ -160,7 +166,7 @@ class DeliveryQuery(Listing[Delivery]):
     def _with(self, wanted: Filter) -> Self:
         if self.searched is None:
             return replace(self, keyset=NEWEST, filter=wanted)
-        searched = replace(self.searched, tenant=self.of_tenant)
+        searched = replace(self.searched, tenant=self.of_tenant, event=self.of_event)
         keyset = NEWEST if self.is_selective else newest_found(searched.messages + OF_EACH_FOUND)
         return replace(self, keyset=keyset, filter=wanted, searched=searched)
 

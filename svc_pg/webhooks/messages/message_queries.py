@@ -81,7 +81,8 @@ class MessageDetail(Message):
 class MessageFilter(TypedDict, total=False):
     """Conditions on messages; a message must meet all that are not None.
 
-    ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event names; another one raises QueryError.
+    ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event, or of this event, names; another one
+    raises QueryError.
     ``transaction`` is the ``xact_id`` of entries in the audit log. ``since`` and ``until`` apply to the time of
     sending: an aware datetime, or a duration before now, for example ``6h``.
     """
@@ -106,10 +107,11 @@ class MessageQuery(Listing[Message]):
 
     searched: SearchedValue | None = None
     of_tenant: str | None = None
+    of_event: str | None = None
 
     def event(self, name: str) -> Self:
         """Messages of one event."""
-        return self._where("m.event_name = %s", name)
+        return replace(self._where("m.event_name = %s", name), of_event=name)
 
     def tenant(self, tenant: str) -> Self:
         """Messages of one tenant."""
@@ -119,7 +121,7 @@ class MessageQuery(Listing[Message]):
     def payload(self, wanted: str) -> Self:
         """Messages whose payload has a value at a key that is searched, for example ``number=1045``.
 
-        Running it raises QueryError if no event is searched by the key.
+        Running it raises QueryError if no event is searched by the key, or not the event of which they are.
         """
         return replace(self, searched=SearchedValue.parse(wanted))
 
@@ -144,8 +146,9 @@ class MessageQuery(Listing[Message]):
     def _query(self) -> Query[Message]:
         if self.searched is None:
             return Listing._query(self)
-        searched = replace(self.searched, tenant=self.of_tenant)
-        found = Listing._query(replace(self, keyset=_found(searched)))
+        searched = replace(self.searched, tenant=self.of_tenant, event=self.of_event)
+        wanted = self.filter.where(*searched.condition)
+        found = Listing._query(replace(self, keyset=_found(searched), filter=wanted))
         return replace(found, params=(*searched.params, *found.params))
 
 
