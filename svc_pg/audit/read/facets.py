@@ -8,13 +8,13 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, newest
-from svc_pg.audit.read.stats import BUCKET, MAX_BUCKETS, TIMES, Bucket, TimeCount
+from svc_pg.audit.read.stats import BUCKET, MAX_BUCKETS, MAX_NEWEST, TIMES, Bucket, TimeCount
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.formats.doc import Doc
 
-MAX_ENTRIES: Final = 10_000
+MAX_ENTRIES: Final = MAX_NEWEST
 MAX_VALUES: Final = 20
 
 NAMES: Final = ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")

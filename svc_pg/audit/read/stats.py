@@ -17,6 +17,8 @@ Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
+MAX_NEWEST: Final = 10_000
+"""The newest entries that are counted without a sample, if no more are wanted."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
@@ -90,19 +92,22 @@ async def astats(
     query: AuditQuery,
     *,
     bucket: Bucket | None = None,
+    is_newest: bool = False,
     tells_reach: bool = True,
 ) -> AuditStats:
     """Count the entries that ``query`` selects: all if its range has less than 50,000, else a sample of them.
 
+    With ``is_newest`` only the newest 10,000 of its range count, at the price of a page of the list.
     Without ``bucket``, times are by minute up to three hours, by hour up to seven days, else by day. The order, limit
     and cursor of the query are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
     selects, for readers that may see no other. Never commits. Raises NotInstalledError.
     """
-    newest_of_range = await arun(conn, newest(query, size=MAX_ENTRIES))
+    size = MAX_NEWEST if is_newest else MAX_ENTRIES
+    newest_of_range = await arun(conn, newest(query, size=size))
     async with aby_indexes(conn):
         exact = await _counted(conn, newest_of_range, bucket)
-    if exact[0].looked_at < MAX_ENTRIES:
-        return _stats(exact, is_complete=True, tells_reach=tells_reach)
+    if is_newest or exact[0].looked_at < size:
+        return _stats(exact, is_complete=exact[0].looked_at < size, tells_reach=tells_reach)
     percent = await arun(conn, percent_of(query, size=MAX_ENTRIES))
     sample = await _counted(conn, spread(query, percent=percent), bucket)
     if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from

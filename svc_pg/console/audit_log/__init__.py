@@ -57,6 +57,7 @@ class ConsoleLog(Protocol):
         query: AuditQuery,
         *,
         bucket: Bucket | None,
+        is_newest: bool = False,
         tells_reach: bool,
     ) -> AuditStats:
         """Counts by time, table, actor, operation and severity."""

@@ -102,6 +102,7 @@ class OtherDatabaseLog:
         query: AuditQuery,
         *,
         bucket: Bucket | None,
+        is_newest: bool = False,  # noqa: ARG002 - it counts few anyway
         tells_reach: bool,
     ) -> AuditStats:
         """Counts of entries."""

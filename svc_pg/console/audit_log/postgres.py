@@ -104,11 +104,12 @@ class PostgresLog:
         query: AuditQuery,
         *,
         bucket: Bucket | None,
+        is_newest: bool = False,
         tells_reach: bool,
     ) -> AuditStats:
         """Counts of entries."""
         async with self.connection() as conn:
-            return await astats(conn, query, bucket=bucket, tells_reach=tells_reach)
+            return await astats(conn, query, bucket=bucket, is_newest=is_newest, tells_reach=tells_reach)
 
     async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file. Raises Problem 409 if nothing tells which are complete."""

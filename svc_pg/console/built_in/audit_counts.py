@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.stats import BUCKETS, AuditStats, Bucket
+from svc_pg.audit.read.stats import BUCKETS, MAX_NEWEST, AuditStats, Bucket
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
 from svc_pg.console.http.documentation import one_of
-from svc_pg.console.http.parameters import FilterParameter, documented, filtered, one_among
+from svc_pg.console.http.parameters import FilterParameter, documented, filtered, one_among, truth
 from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 
@@ -17,6 +17,7 @@ from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
 @dataclass(frozen=True, slots=True)
 class _Counted(Asked):
     bucket: Bucket | None = None
+    is_newest: bool = False
 
 
 _bucket: Final = one_among(BUCKETS)
@@ -26,6 +27,11 @@ _COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
         lambda counted, text: replace(counted, bucket=_bucket(text)),
         "the unit of times; default: minute up to three hours, hour up to seven days, else day",
         one_of(BUCKETS),
+    ),
+    "newest": FilterParameter(
+        lambda counted, text: replace(counted, is_newest=truth(text)),
+        f"true to count only the newest {MAX_NEWEST:,} entries of the range, which costs little",
+        {"type": "boolean", "default": False},
     ),
 }
 
@@ -66,7 +72,9 @@ class CountRoutes:
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
         counted = filtered(_Counted(visible(request.session)), request.query, _COUNTED)
         sees_all = request.session.tenant is None
-        found = await self.log.stats(counted.query, bucket=counted.bucket, tells_reach=sees_all)
+        found = await self.log.stats(
+            counted.query, bucket=counted.bucket, is_newest=counted.is_newest, tells_reach=sees_all
+        )
         return ConsoleResponse(200, found)
 
     async def _facets(self, request: AuthenticatedRequest) -> ConsoleResponse:
