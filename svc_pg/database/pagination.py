@@ -43,6 +43,15 @@ class Page(Generic[Item]):
 
 
 @dataclass(frozen=True, slots=True)
+class Seen(Generic[Row]):
+    """A row that a page has looked at: one that was selected, or the last, if more may follow."""
+
+    row: Row
+    is_selected: bool
+    is_end: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """The conditions of a query, and their parameters; every method returns a new one."""
 
@@ -203,9 +212,28 @@ class Listing(Paged[Row]):
         text = keyset.select + wanted.clause + keyset.order + " limit %s"
         return Query(text, (*wanted.params, self.size + 1), keyset.row)
 
+    def page_of_seen(self, rows: Sequence[Seen[Row]], *, is_cut: bool) -> Page[Row]:
+        """The page of the rows that were looked at: if it ends with these, the last is its cursor."""
+        found = [each.row for each in rows if each.is_selected]
+        page = self._page(found, is_cut=is_cut)
+        if is_cut or len(found) > self.size or not rows or not rows[-1].is_end:
+            return page
+        cursor = encode(self.keyset.key(rows[-1].row))
+        return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
+
     def _page(self, rows: Sequence[Row], *, is_cut: bool = False) -> Page[Row]:
         has_more = is_cut or len(rows) > self.size
         return self.page_of(rows[: self.size], has_more=has_more, key=self.keyset.key)
+
+
+def seen(row: Callable[..., Row]) -> Callable[..., Seen[Row]]:
+    """Reads a row of a page that may end before the list does."""
+
+    def read(**columns: Any) -> Seen[Row]:
+        is_selected, is_end = columns.pop("svc is selected"), columns.pop("svc is end")
+        return Seen(row(**columns), is_selected, is_end)
+
+    return read
 
 
 def decode(cursor: str, *readers: Callable[[str], object]) -> Sequence[object]:

@@ -26,7 +26,7 @@ _SHOWN: Final = 60
 _EXAMPLE: Final = "Write the key and its value: number=1045."
 
 _OF_ALL: Final = """ from (
-    select v.message_id as found from svc.webhook_search_values v where v.digest = svc.webhook_searched(%s, %s)
+    select v.message_id as found from svc.webhook_search_values v where v.digest = svc.webhook_searched(%s, %s, %s)
 """
 _OF_TENANT: Final = _OF_ALL + " and v.tenant = %s"
 
@@ -45,11 +45,12 @@ class SearchKey:
 
 @dataclass(frozen=True, slots=True)
 class SearchedValue:
-    """A value that messages are asked for, of those of one tenant if it is given."""
+    """A value that messages are asked for, of those of one tenant and of one event if they are given."""
 
     key: str
     value: str
     tenant: str | None = None
+    event: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "SearchedValue":
@@ -66,6 +67,11 @@ class SearchedValue:
         return cls(key, value)
 
     @property
+    def condition(self) -> tuple[LiteralString, *tuple[object, ...]]:
+        """A condition that refuses an unknown key, also if no row would ask for the value's digest."""
+        return "svc.webhook_searched(%s, %s, %s) is not null", self.key, self.value, self.event
+
+    @property
     def messages(self) -> LiteralString:
         """A ``from`` of the ids of the messages that have it, as ``s.found``; what follows goes on with a join."""
         return (_OF_ALL if self.tenant is None else _OF_TENANT) + ") s"
@@ -73,7 +79,8 @@ class SearchedValue:
     @property
     def params(self) -> tuple[object, ...]:
         """The parameters of ``messages``."""
-        return (self.key, self.value) if self.tenant is None else (self.key, self.value, self.tenant)
+        searched = (self.key, self.value, self.event)
+        return searched if self.tenant is None else (*searched, self.tenant)
 
 
 def unsearched(searched: str, keys: Iterable[SearchKey]) -> str:

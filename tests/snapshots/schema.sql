@@ -2272,7 +2272,7 @@ create function svc.webhook_search_digests(p_keys text[], p_payload json)
     returns bytea[] language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_searched(p_key text, p_value text)
+create function svc.webhook_searched(p_key text, p_value text, p_event text)
     returns bytea language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, LiteralString, TypeVar
+from typing import Final, LiteralString
 
 from svc_pg.audit.log.conditions import Among, Condition, Is, Since, Until
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import Filter
+from svc_pg.database.pagination import Filter, Row, Seen, seen
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 
@@ -17,21 +17,11 @@ MAX_PLACES: Final = 1_000
 _MOST_TABLES: Final = 20
 """The tables with a record of this key, of which the order of change is told; of more, the order is that of the log."""
 
-Row = TypeVar("Row")
 Time = datetime | timedelta
 
 _ENTRIES: Final = statement("queries/audit/record_entries.sql")
 _TABLES: Final = "select svc.audit_tables_of(%s, %s) as names"
 _CURSOR: Final = statement("queries/audit/place_of_cursor.sql")
-
-
-@dataclass(frozen=True, slots=True)
-class Seen(Generic[Row]):
-    """An entry that a page has looked at: one that was selected, or the last, if more may follow."""
-
-    row: Row
-    is_selected: bool
-    is_end: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +132,6 @@ def places(
         text = text.replace("{" + name + "}", part)
     params = (*edge_params, [*tables], key, most, most, key, *far_params, *wanted.params, limit)
     return text, params
-
-
-def seen(row: Callable[..., Row]) -> Callable[..., Seen[Row]]:
-    """Reads a row of a page that may end before the list does."""
-
-    def read(**columns: Any) -> Seen[Row]:
-        is_selected, is_end = columns.pop("svc is selected"), columns.pop("svc is end")
-        return Seen(row(**columns), is_selected, is_end)
-
-    return read
 
 
 def _bound(

@@ -1,4 +1,4 @@
-"""The values of each filter of the audit log, with the number of entries that have them."""
+"""The values of each filter of the audit log, with the number of entries that have them, and these entries by time."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,41 +8,46 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, newest
+from svc_pg.audit.read.stats import BUCKET, MAX_BUCKETS, MAX_NEWEST, TIMES, Bucket, TimeCount
 from svc_pg.database.by_indexes import aby_indexes
 from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.formats.doc import Doc
 
-MAX_ENTRIES: Final = 10_000
+MAX_ENTRIES: Final = MAX_NEWEST
 MAX_VALUES: Final = 20
 
 NAMES: Final = ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
 _COUNTED: Final = """,
 counted as (
-    select case when grouping(table_name) = 0 then 'resource' when grouping(actor_id) = 0 then 'actor'
-                when grouping(tenant_id) = 0 then 'tenant' when grouping(operation) = 0 then 'operation'
-                when grouping(severity) = 0 then 'severity' else 'label' end as name,
-           coalesce(table_name, actor_id, tenant_id, operation, severity, label) as value, count(*) as entries
-      from looked_at
-     where is_selected
-     group by grouping sets ((table_name), (actor_id), (tenant_id), (operation), (severity), (label))
+    select case when grouping(at) = 0 then 'time' when grouping(table_name) = 0 then 'resource'
+                when grouping(actor_id) = 0 then 'actor' when grouping(tenant_id) = 0 then 'tenant'
+                when grouping(operation) = 0 then 'operation' when grouping(severity) = 0 then 'severity'
+                else 'label' end as name,
+           at, coalesce(table_name, actor_id, tenant_id, operation, severity, label) as value, count(*) as entries
+      from (
+        select l.*, date_trunc(whole.bucket, l."timestamp", 'UTC') as at
+          from looked_at l cross join whole
+         where l.is_selected
+      ) l
+     group by grouping sets ((at), (table_name), (actor_id), (tenant_id), (operation), (severity), (label))
     union all
-    select 'compliance', tag, count(*)
+    select 'compliance', null, tag, count(*)
       from looked_at cross join pg_catalog.unnest(compliance) t(tag)
      where is_selected and compliance is not null
      group by tag
     union all
-    select 'compliance', null, count(*)
+    select 'compliance', null, null, count(*)
       from looked_at
      where is_selected and coalesce(compliance, '{}') operator(pg_catalog.=) '{}'
     having count(*) > 0
 )
-select c.name, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first
+select c.name, c.at, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first, w.bucket
   from whole w
   left join (
-    select *, row_number() over (partition by name order by entries desc, value) as rank from counted
-  ) c on c.rank <= %s
- order by c.name, c.rank
+    select *, row_number() over (partition by name order by at desc, entries desc, value) as rank from counted
+  ) c on c.rank <= case c.name when 'time' then %s else %s end
+ order by c.name, c.at, c.rank
 """
 
 
@@ -56,23 +61,27 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Counts of entries by the values of each filter."""
+    """Counts of entries by the values of each filter, and by time."""
 
     entries: Annotated[int, Doc("The number of entries that were counted.", 5000)]
     since: Annotated[datetime | None, Doc("The time of the oldest entry that was counted; null if there is none.")]
     is_complete: Annotated[bool, Doc("False if there are older entries, which were not counted.")]
     facets: Annotated[list[Facet], Doc("The filters.")]
+    bucket: Annotated[Bucket, BUCKET]
+    times: Annotated[list[TimeCount], TIMES]
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
     name: str | None
+    at: datetime | None
     value: str | None
     entries: int | None
     looked_at: int
     selected: int
     oldest: datetime | None
     first: datetime | None
+    bucket: Bucket
 
 
 async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach: bool = True) -> Facets:
@@ -83,10 +92,10 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
     """
     chosen = await arun(conn, newest(query, size=MAX_ENTRIES))
     async with aby_indexes(conn):
-        rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
+        rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_BUCKETS, MAX_VALUES), _Counted))
     counts: dict[str, list[EntryCount]] = {name: [] for name in NAMES}
     for row in rows:
-        if row.name is not None and row.entries is not None:
+        if row.name in counts and row.entries is not None:
             counts[row.name].append(EntryCount(row.value, row.entries))
     whole = rows[0]
     is_complete = whole.looked_at < MAX_ENTRIES
@@ -95,4 +104,6 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
         since=whole.first if is_complete or not tells_reach else whole.oldest,
         is_complete=is_complete,
         facets=[Facet(name, values) for name, values in counts.items()],
+        bucket=whole.bucket,
+        times=[TimeCount(row.at, row.entries) for row in rows if row.at is not None and row.entries is not None],
     )

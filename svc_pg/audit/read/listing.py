@@ -28,10 +28,10 @@ from svc_pg.audit.log.entry import FIELDS, FROM, Entry, beyond_parameters, colum
 from svc_pg.audit.log.selection import Search, Selection
 from svc_pg.audit.read import search_conditions
 from svc_pg.audit.read.bounded_ids import bounded_value
-from svc_pg.audit.read.change_order import MAX_PLACES, OfRecord, Seen, by_change, of_record, tables_of
+from svc_pg.audit.read.change_order import MAX_PLACES, OfRecord, by_change, of_record, tables_of
 from svc_pg.audit.read.stretch import MAX_ENTRIES, Reach, of_stretch, reach_of
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import ALL, Filter, Listing, Page, Row, encode
+from svc_pg.database.pagination import ALL, Filter, Listing, Page, Row, Seen
 from svc_pg.database.performing import ByIndexes, Within
 from svc_pg.database.query import Query
 
@@ -85,7 +85,7 @@ class EntryListing(Listing[Row]):
         else:
             return (yield from Listing.page(self, max_bytes=max_bytes))
         rows, is_all = ((yield wanted), True) if max_bytes is None else (yield wanted)
-        return self._page_of_seen(rows, is_cut=not is_all)
+        return self.page_of_seen(rows, is_cut=not is_all)
 
     def narrowed(self, wanted: Filter) -> Self:
         """The same list with other conditions too: ``wanted`` are all of them."""
@@ -102,14 +102,6 @@ class EntryListing(Listing[Row]):
             position=None if self.position is None else self.position[1:],
             limit=self.size + 1,
         )
-
-    def _page_of_seen(self, rows: Sequence[Seen[Row]], *, is_cut: bool) -> Page[Row]:
-        found = [each.row for each in rows if each.is_selected]
-        page = self._page(found, is_cut=is_cut)
-        if is_cut or len(found) > self.size or not rows or not rows[-1].is_end:
-            return page
-        cursor = encode(self.keyset.key(rows[-1].row))
-        return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
 
 
 def listing(selection: Selection) -> EntryListing[Entry]:

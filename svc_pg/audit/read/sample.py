@@ -35,9 +35,14 @@ _OF_VALUES: Final = """ audit_logs
 _SPREAD: Final = """ as is_selected
       from svc.audit_logs tablesample system (%s) repeatable (1)"""
 _WHOLE: Final = """whole as materialized (
-    select count(*) as looked_at, count(*) filter (where is_selected) as selected, min("timestamp") as oldest,
-           min("timestamp") filter (where is_selected) as first, max("timestamp") filter (where is_selected) as last
-      from looked_at
+    select *, case when last - first > interval '7 days' then 'day'
+                   when last - first > interval '3 hours' then 'hour' else 'minute' end as bucket
+      from (
+        select count(*) as looked_at, count(*) filter (where is_selected) as selected, min("timestamp") as oldest,
+               min("timestamp") filter (where is_selected) as first,
+               max("timestamp") filter (where is_selected) as last
+          from looked_at
+      ) w
 )"""
 
 _MOST_BLOCKS: Final = 5_000
@@ -59,7 +64,10 @@ class EntryCount:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The beginning of a statement that makes ``looked_at``, whose rows count if ``is_selected``, and ``whole``."""
+    """The beginning of a statement that makes ``looked_at``, whose rows count if ``is_selected``, and ``whole``.
+
+    The ``bucket`` of the whole is the unit of time that suits it.
+    """
 
     text: LiteralString
     params: tuple[object, ...]

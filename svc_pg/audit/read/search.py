@@ -21,7 +21,7 @@ from svc_pg.database.query import Query, afetch
 from svc_pg.errors import QueryError
 
 MAX_ENTRIES: Final = 10_000
-MAX_CONTEXTS: Final = 100_000
+MAX_CONTEXTS: Final = 25_000
 """The limit for a search of contexts alone, which are small."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 """The limit for the stored size of snapshots."""
@@ -122,7 +122,7 @@ async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
 async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_bytes: int) -> Page[Row]:
     """A page of a list with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
-    If it looks into contexts alone, they are the next 100,000 entries, or fewer if that takes too long.
+    If it looks into contexts alone, they are the next 25,000 entries, or fewer if that takes too long.
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
     than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
     the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all

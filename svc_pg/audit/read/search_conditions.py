@@ -1,8 +1,10 @@
 """The conditions of searches in snapshots and contexts, after a cheap one that all entries meet that they find.
 
-The words of an entry cost 15 us, and the members of a context 2 us: most entries lack even the letters.
+The words of an entry cost 15 us, and the texts of the members of a context 7 us: most entries lack even the letters,
+and a path finds a member in 0.5 us.
 """
 
+import json
 import re
 from typing import Final, LiteralString
 
@@ -21,8 +23,8 @@ _HAS_FACT: Final[LiteralString] = (
     "exists (select from jsonb_each_text(case jsonb_typeof(context) when 'object' then context end) f"
     " where f.value = %s)"
 )
-_HAS_FACT_IN_TEXT: Final[LiteralString] = (
-    "case when pg_catalog.strpos(context::text, %s) > 0 then " + _HAS_FACT + " end"
+_FACT_BY_PATH: Final[LiteralString] = (
+    "case when context operator(pg_catalog.@@) %s::jsonpath then " + _HAS_FACT + " end"
 )
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._@\s]+")
@@ -31,7 +33,8 @@ _RUN: Final = re.compile(r"[A-Za-z]+|[0-9]+")  # the parser reads 1e5tent as 1e5
 _LONG: Final = re.compile(r"[A-Za-z0-9]{101}")
 _TWO_CASES: Final = re.compile("[iIkK]")  # which are the small letters of characters outside ASCII too
 _MOST_WORDS: Final = 4
-_ESCAPED_IN_JSON: Final = re.compile(r'[\x00-\x1f"\\]')
+_SCALAR: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?|true|false")
+"""A value that may be the text of a number or a truth."""
 
 
 def contains(found: Filter, text: str) -> Filter:
@@ -57,6 +60,12 @@ def letters_of(words: str) -> list[str]:
 
 def has_fact(found: Filter, value: str) -> Filter:
     """Entries with a member of their context that has this value."""
-    if _ESCAPED_IN_JSON.search(value):
+    if value.startswith(("{", "[")):  # which a path compares with nothing
         return found.where(_HAS_FACT, value)
-    return found.where(_HAS_FACT_IN_TEXT, value, value)
+    return found.where(_FACT_BY_PATH, path_of(value), value)
+
+
+def path_of(value: str) -> str:
+    """A path that is true of each context with a member of this text, which is no object and no array."""
+    path = f"$.* == {json.dumps(value, ensure_ascii=False)}"
+    return f"{path} || $.* == {value}" if _SCALAR.fullmatch(value) else path

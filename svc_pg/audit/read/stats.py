@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.read import facets
 from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.sample import EntryCount, Sample, newest, percent_of, spread
 from svc_pg.database.by_indexes import aby_indexes
@@ -18,17 +17,18 @@ Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 50_000
-MAX_NEWEST: Final = facets.MAX_ENTRIES
+MAX_NEWEST: Final = 10_000
 """The newest entries that are counted without a sample, if no more are wanted."""
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
+BUCKET: Final = Doc("The unit of `times`.")
+TIMES: Final = Doc("The newest 1,500 buckets that have entries, in UTC, oldest first.")
+
 _LEAST_SAMPLE: Final = 100
 _COUNTED: Final = """,
 span as materialized (
-    select *, coalesce(%s, case when last - first > interval '7 days' then 'day'
-                                when last - first > interval '3 hours' then 'hour' else 'minute' end) as bucket
-      from whole
+    select looked_at, oldest, first, coalesce(%s, bucket) as bucket from whole
 ),
 counted as (
     select case when grouping(at) = 0 then 'time' when grouping(table_name) = 0 then 'table'
@@ -67,8 +67,8 @@ class AuditStats:
     since: Annotated[datetime | None, Doc("The time of the oldest entry that was counted; null if there is none.")]
     is_complete: Annotated[bool, Doc("False if only entries from `since` on were counted.")]
     is_estimate: Annotated[bool, Doc("True if the numbers were computed from a sample of the range.")]
-    bucket: Annotated[Bucket, Doc("The unit of `times`.")]
-    times: Annotated[list[TimeCount], Doc("The newest 1,500 buckets that have entries, in UTC, oldest first.")]
+    bucket: Annotated[Bucket, BUCKET]
+    times: Annotated[list[TimeCount], TIMES]
     tables: Annotated[list[EntryCount], Doc("The tables with the most entries, 20 at most.")]
     actors: Annotated[list[EntryCount], Doc("The actors with the most entries, 20 at most.")]
     operations: Annotated[list[EntryCount], Doc("The operations.")]

@@ -22,9 +22,8 @@ from svc_pg.audit.log.conditions import (
 )
 from svc_pg.audit.log.entry import ORDER_BY
 from svc_pg.audit.read.bounded_ids import bounded, bounded_value
-from svc_pg.audit.read.change_order import Seen, seen
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import ALL, Filter, Keyset
+from svc_pg.database.pagination import ALL, Filter, Keyset, Seen, seen
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 

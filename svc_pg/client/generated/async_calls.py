@@ -535,7 +535,7 @@ class AsyncEntries:
         return await self._api.answer(ops.ENTRIES_STATS, Arguments(query=query))
 
     async def facets(self, **query: Unpack[requests.EntriesFacetsQuery]) -> models.Facets:
-        """The values of each filter among the newest entries, with counts.
+        """The values of each filter among the newest entries, with counts, and these by time.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """

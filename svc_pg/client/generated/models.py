@@ -1356,7 +1356,7 @@ class Facet(Answer):
 
 
 class Facets(Answer):
-    """Counts of entries by the values of each filter."""
+    """Counts of entries by the values of each filter, and by time."""
 
     entries: int
     """The number of entries that were counted."""
@@ -1366,6 +1366,10 @@ class Facets(Answer):
     """False if there are older entries, which were not counted."""
     facets: Sequence[Facet]
     """The filters."""
+    bucket: str
+    """The unit of ``times``. One of minute, hour, day; later versions may have others."""
+    times: Sequence[TimeCount]
+    """The newest 1,500 buckets that have entries, in UTC, oldest first."""
 
 
 class KnownValues(Answer):

@@ -108,8 +108,11 @@ class SuggestionRoutes:
                         await _add(found, part, remarks)
             except TimeoutError:
                 remarks.append(_LATE)
-        wanted = dict.fromkeys(each for each in found if asked.kind in (None, each.kind))
-        return ConsoleResponse(200, Suggestions(list(wanted)[:40], list(dict.fromkeys(remarks))))
+        wanted: dict[tuple[str, str, str], Suggestion] = {}
+        for each in found:
+            if asked.kind in (None, each.kind):
+                wanted.setdefault((each.kind, each.label, each.address), each)
+        return ConsoleResponse(200, Suggestions(list(wanted.values())[:40], list(dict.fromkeys(remarks))))
 
 
 async def _add(found: list[Suggestion], part: AsyncIterator[Suggestion], remarks: list[str]) -> None:

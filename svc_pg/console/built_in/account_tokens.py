@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
+from psycopg import AsyncConnection
 from pydantic import Field
 
 from svc_pg.console.database.pool import Database
 from svc_pg.console.http.body import RequestBody, read_body
+from svc_pg.console.http.body_problems import BodyProblems
 from svc_pg.console.http.documentation import in_path
 from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.http.products import ProductEndpoint
@@ -123,11 +125,18 @@ class TokenRoutes:
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
         if request.session.email.startswith(ACTOR_PREFIX):  # or one that was stolen would survive its end in others
             raise Problem(403, "people_only", "A program cannot make tokens.")
-        body = read_body(request, CreateTokenRequest)
+        problems = BodyProblems()
+        with problems.kept():
+            body = read_body(request, CreateTokenRequest)
         try:
             async with self.database.acting(request) as conn:
-                if body.tenant is not None:
-                    await self.known.refuse_unknown(conn, body.tenant)
+                if (tenant := problems.text(request, "tenant")) is not None:
+                    async with problems.of(conn, "tenant"):
+                        await self._refuse_unknown(conn, tenant)
+                if (name := problems.text(request, "name")) is not None:
+                    async with problems.of(conn, "name"):
+                        await _refuse_taken(conn, name)
+                problems.refuse()
                 token = await api_tokens.aadd(
                     conn,
                     body.name,
@@ -135,11 +144,17 @@ class TokenRoutes:
                     tenant=body.tenant,
                     lifetime=timedelta(seconds=body.expires_in),
                 )
-        except ConflictError as error:
-            raise Problem(409, "token_exists", "A live token has this name.") from error
+        except ConflictError as error:  # made by another call since
+            raise _taken() from error
         except QueryError as error:
-            raise Problem(422, "invalid_body", f"{error.message}.") from error
+            raise _refused(error) from error
         return created(request, token.id, token)
+
+    async def _refuse_unknown(self, conn: AsyncConnection[Any], tenant: str) -> None:
+        try:
+            await self.known.refuse_unknown(conn, tenant)
+        except QueryError as error:
+            raise _refused(error) from error
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = api_tokens.query().named(str(request.uuid(unknown=_unknown())))
@@ -154,6 +169,19 @@ class TokenRoutes:
             if not await api_tokens.arevoke(conn, token_id):
                 raise _unknown()
         return ConsoleResponse(204)
+
+
+async def _refuse_taken(conn: AsyncConnection[Any], name: str) -> None:
+    if await api_tokens.ais_taken(conn, name):
+        raise _taken()
+
+
+def _refused(error: QueryError) -> Problem:
+    return Problem(422, "invalid_body", f"{error.message}.")
+
+
+def _taken() -> Problem:
+    return Problem(409, "token_exists", "A live token has this name.")
 
 
 def _unknown() -> Problem:

@@ -4,12 +4,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from psycopg import AsyncConnection
 
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.view_bodies import CreateViewRequest, UpdateViewRequest
 from svc_pg.console.database.pool import Database
 from svc_pg.console.http.body import read_body
+from svc_pg.console.http.body_problems import BodyProblems
 from svc_pg.console.http.documentation import in_path
 from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, declared, documented, filtered
 from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, tag
@@ -134,9 +137,14 @@ class ViewRoutes:
         owner = owner_of(request.session) if whose == "own" else None
         if whose == "own" and owner is None:
             raise Problem(403, "people_only", "A program has no views of its own.")
-        self._check(body.of, body.question)
-        with _explaining():
-            async with self.database.acting(request) as conn:
+        problems = BodyProblems()
+        with problems.kept("question"):
+            self._check(body.of, body.question)
+        async with self.database.acting(request) as conn:
+            async with problems.of(conn, "name"):
+                await _refuse_taken(conn, body.of, body.name, owner)
+            problems.refuse()
+            with _explaining():
                 view = await named_views.aadd(conn, body.of, body.name, body.question, owner=owner)
         location = f"{request.base_path}/account/views/{view.id}"  # where one's own are read too
         return ConsoleResponse(201, view, {"Location": location})
@@ -144,18 +152,24 @@ class ViewRoutes:
     async def _change(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
         view_id, owner = request.uuid(unknown=_unknown()), _owner(whose, request)
         body = read_body(request, UpdateViewRequest)
-        with _explaining():
-            async with self.database.acting(request) as conn:
-                view = await named_views.alock(conn, view_id, owner=owner)
-                if view is None:
-                    raise _unknown()
-                check(request, _state(view))
-                if body.question:
+        problems = BodyProblems()
+        async with self.database.acting(request) as conn:
+            view = await named_views.alock(conn, view_id, owner=owner)
+            if view is None:
+                raise _unknown()
+            check(request, _state(view))
+            if body.question:
+                with problems.kept("question"):
                     self._check(view.of, body.question)
-                if body.name or body.question:
-                    given = {"name": body.name or None, "question": body.question or None}
+            async with problems.of(conn, "name"):
+                if body.name not in ("", view.name):
+                    await _refuse_taken(conn, view.of, body.name, owner)
+            problems.refuse()
+            if body.name or body.question:
+                given = {"name": body.name or None, "question": body.question or None}
+                with _explaining():
                     view = await named_views.achange(conn, view_id, owner=owner, **given) or view
-                return self._answer(view)
+            return self._answer(view)
 
     async def _delete(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
         view_id, owner = request.uuid(unknown=_unknown()), _owner(whose, request)
@@ -192,6 +206,11 @@ def _owner(whose: Whose, request: AuthenticatedRequest) -> str | None:
 
 def _unknown() -> Problem:
     return Problem(404, "unknown_view", "There is no view with this id.")
+
+
+async def _refuse_taken(conn: AsyncConnection[Any], of: ViewedList, name: str, owner: str | None) -> None:
+    if await named_views.ais_taken(conn, of, name, owner=owner):
+        raise Problem(409, "view_exists", f"A view of this list has the name {name!r}. Take another name.")
 
 
 @contextmanager

@@ -63,7 +63,7 @@ class CountRoutes:
                 handler=self._facets,
                 is_compressed=True,
                 serves_tenants=True,
-                summary="The values of each filter among the newest entries, with counts",
+                summary="The values of each filter among the newest entries, with counts, and these by time",
                 query=documented(WHICH),
                 response=Facets,
             ),

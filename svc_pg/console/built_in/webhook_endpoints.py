@@ -22,7 +22,7 @@ from svc_pg.console.built_in.webhook_resources import (
     tenant_for,
 )
 from svc_pg.console.database.pool import Database
-from svc_pg.console.http.body import read_body
+from svc_pg.console.http.body_problems import BodyProblems
 from svc_pg.console.http.documentation import text
 from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
 from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
@@ -185,16 +185,22 @@ class EndpointRoutes:
         return ConsoleResponse(200, replace(page, data=endpoints_for(request.session, page.data)))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, CreateEndpointRequest)
-        tenant, options = tenant_for(request.session, body.tenant), of_customer(request, body.options())
-        refuse_excess(request, options)
+        problems = BodyProblems()
+        if (body := problems.read(request, CreateEndpointRequest)) is not None:
+            with problems.kept():
+                tenant, options = tenant_for(request.session, body.tenant), of_customer(request, body.options())
+                refuse_excess(request, options)
+                with as_problems():
+                    new = endpoint_queries.create(**options, tenant=tenant, keys=required(self.keys), guard=self.guard)
         with as_problems():
-            new = endpoint_queries.create(**options, tenant=tenant, keys=required(self.keys), guard=self.guard)
             async with self.database.acting(request) as conn:
                 await refuse_another(conn, request)
-                named = tenant if request.session.tenant is None else None
+                named = problems.text(request, "tenant") if request.session.tenant is None else None
                 if named is not None:
-                    await self.known.refuse_unknown(conn, named)
+                    async with problems.of(conn, "tenant"):
+                        with as_problems():
+                            await self.known.refuse_unknown(conn, named)
+                problems.refuse()
                 is_new = await ais_new(conn, named)
                 made = await afetch_one(conn, new)
         values = {each.name: getattr(made, each.name) for each in fields(made)}
@@ -208,18 +214,24 @@ class EndpointRoutes:
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        changes = read_body(request, UpdateEndpointRequest).options()
-
+        problems = BodyProblems()
+        body = problems.read(request, UpdateEndpointRequest)
+        changes = {} if body is None else body.options()
         with as_problems(unknown=UNKNOWN_ENDPOINT):
             before = endpoint_queries.locked(request.params["id"])
             async with self.database.acting(request) as conn:
                 await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
+                found_before = None
                 if needs_check(request) or request.session.tenant is not None:
                     found_before = await afetch_one(conn, before)
                     check(request, found_before.version)
-                    refuse_excess(request, changes, found_before)
-                    changes = of_customer(request, changes, found_before)
-                endpoint = await afetch_one(conn, self._change(request.params["id"], changes))
+                with problems.kept(), as_problems():
+                    if found_before is not None:
+                        refuse_excess(request, changes, found_before)
+                        changes = of_customer(request, changes, found_before)
+                    change = self._change(request.params["id"], changes)
+                problems.refuse()
+                endpoint = await afetch_one(conn, change)
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
     def _change(self, endpoint_id: str, changes: Changes) -> Query[Endpoint]:

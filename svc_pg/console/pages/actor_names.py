@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape, unescape
 from typing import Final
 
@@ -12,6 +12,7 @@ from svc_pg.formats.look_alikes import is_mixed, twins
 from svc_pg.formats.unseen import marked
 
 _MARKED: Final = re.compile(r'<bdi data-actor="([^"]*)">(.*?)</bdi>', re.DOTALL)
+_UNNAMED: Final = re.compile(r'<p class="q s" data-unnamed>[^<]*</p>\n')
 
 
 def actors_in(page: bytes) -> list[str]:
@@ -19,18 +20,21 @@ def actors_in(page: bytes) -> list[str]:
     return list(dict.fromkeys(unescape(found[1]) for found in _MARKED.finditer(page.decode())))
 
 
-def with_names(page: bytes, names: Mapping[str, str], request: PageRequest) -> bytes:
-    """The page with the names in place of the ids, and without the marks; ``names`` has an id itself for want of one.
+def with_names(page: bytes, actors: Collection[str], known: Mapping[str, str] | None, request: PageRequest) -> bytes:
+    """The page with the known names in place of the ids, and without the marks.
 
-    A name stands before its id if it looks like another actor's, or like another actor's with the id of that.
+    A name stands before its id if it looks like another actor's, or like another actor's with the id of that. If
+    ``known`` is None, the page says that it has ids alone.
     """
-    texts = _texts(names, request)
+    texts = _texts({actor: (known or {}).get(actor, actor) for actor in actors}, request)
     text = _MARKED.sub(lambda found: texts[unescape(found[1])] or f"<bdi>{found[2]}</bdi>", page.decode())
+    if known is not None:
+        text = _UNNAMED.sub("", text)
     return text.encode(errors="replace")
 
 
 def _texts(names: Mapping[str, str], request: PageRequest) -> Mapping[str, str]:
-    """The HTML of each name, by the id of its actor; empty if that is the actor's only name."""
+    """The HTML of each name, by the id of its actor; empty if that is the actor's only name, the id itself."""
     with_ids = {actor: f"{name} ({actor})" for actor, name in names.items() if name != actor}
     used = Counter([*names.values(), *with_ids.values()])
     alike = twins(used.keys())

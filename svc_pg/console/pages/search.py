@@ -56,4 +56,9 @@ async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) ->
 
 
 def _findings(read: Sequence[Finding | More]) -> list[Finding]:
-    return [each for each in read if isinstance(each, Finding)]
+    """Each thing once, by the surest of its readings: a tenant may have the text as its id and in its name."""
+    things: dict[tuple[str, str], Finding] = {}
+    for each in read:
+        if isinstance(each, Finding):
+            things.setdefault((each.kind, each.address), each)
+    return list(things.values())

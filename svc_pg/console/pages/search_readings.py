@@ -1,7 +1,7 @@
 """The readings of a search text: each finds things that have it as an id, a name or a value.
 
 Each reading is bounded: tags are looked for in the newest 10,000 entries, actors and labels in all if an index has
-them, keys without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 100,000
+them, keys without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 25,000
 entries. The page says where there may be more, and leads there.
 """
 
@@ -13,8 +13,9 @@ from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.known_values import KnownValues
+from svc_pg.audit.read.known_values import MOST_BYTES, MOST_VALUES, KnownValues, Named
 from svc_pg.audit.read.named_records import named, split_name
+from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.http.parameters import MOST_CHARACTERS
@@ -37,6 +38,7 @@ _MOST_SHOWN: Final = 8
 _MOST_PROBED: Final = 30
 _MOST_ABOUT: Final = 200
 _WORDS: Final = {"actor": ("Actor", "people"), "label": ("Label", "tag"), "compliance": ("Tag", "tag")}
+_OF_WHOLE_LOG: Final[Sequence[Named]] = ("actor", "label")
 _FACT: Final = re.compile(r"(?=.*[0-9])(?=.*[^0-9])[\w.:/+=@-]{4,128}")  # the id of a request, an address
 NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
@@ -126,7 +128,8 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
 
 async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The actor with this id, and actors, labels and tags with these letters; a severity."""
-    if about := await _changed(request, actor=text):
+    known = {name: await _known_values(request, name, text) for name in _OF_WHOLE_LOG}
+    if not _lacks(known["actor"], text, request) and (about := await _changed(request, actor=text)):
         yield Finding("Actor", "people", text, request.to.entries(actor=text), about)
     if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
         address = request.to.entries(severity=text.casefold())
@@ -140,17 +143,28 @@ async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | Mo
                 if (facet.name, value) not in listed:
                     listed.add((facet.name, value))
                     yield _value(request, facet.name, value, counted(entries, "entry"))
-    for name in ("actor", "label"):
-        async for each in _older_values(request, name, text, listed):
+    for name, some in known.items():
+        async for each in _older_values(request, name, some, listed):
             yield each
 
 
+async def _known_values(request: PageRequest, name: Named, text: str) -> KnownValues | None:
+    query = {"of": name, "text": text[:MOST_CHARACTERS]}
+    return await _found(request.api.get(KnownValues, "audit", "values", query=query))
+
+
+def _lacks(known: KnownValues | None, text: str, request: PageRequest) -> bool:
+    """True if entries with this value would not be found: the newest have none, and no index leads to older ones."""
+    if known is None or known.looked_at != "newest" or not request.sees_whole_log:
+        return False
+    is_whole = len(known.values) < MOST_VALUES and len(text.encode()) <= MOST_BYTES and len(text) <= MOST_CHARACTERS
+    return is_whole and text not in known.values
+
+
 async def _older_values(
-    request: PageRequest, name: str, text: str, listed: Set[tuple[str, str]]
+    request: PageRequest, name: str, known: KnownValues | None, listed: Set[tuple[str, str]]
 ) -> AsyncIterator[Finding | More]:
     """Actors or labels of the whole log, beside those that the newest entries have most."""
-    query = {"of": name, "text": text[:MOST_CHARACTERS]}
-    known = await _found(request.api.get(KnownValues, "audit", "values", query=query))
     if known is None:
         return
     for value in known.values:
@@ -197,7 +211,8 @@ async def _searched(request: PageRequest, name: str, kind: str, **search: str) -
     if page.data:
         yield Finding("Changes", "search", name, request.to.entries(**search), _about(request, page.data[0]))
     elif page.next_cursor:
-        words = f"The newest entries were looked at for {kind}, older ones not."
+        most = MAX_CONTEXTS if search.keys() == {"context"} else MAX_ENTRIES
+        words = f"The newest entries, up to {most:,}, were looked at for {kind}, older ones not."
         yield More(words, "Go on with older ones", request.to.entries(**search, cursor=page.next_cursor))
 
 

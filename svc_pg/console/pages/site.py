@@ -246,8 +246,7 @@ class Site:
                 if request.names_actors:
                     actors = actors_in(content)
                     known = await self._users.names_of(actors)
-                    names = {actor: known.get(actor, actor) for actor in actors}
-                    content = await run_sync(with_names, content, names, request, limiter=self._renderers)
+                    content = await run_sync(with_names, content, actors, known, request, limiter=self._renderers)
                 headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
                 status = answer.status
                 if request.refusal is not None and status == HTTPStatus.OK:

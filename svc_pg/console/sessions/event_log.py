@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self, TypedDict, get_args
 
+from svc_pg.database.effects import Effects
 from svc_pg.database.filters import Selects
-from svc_pg.database.pagination import Keyset, Listing, PointInTime, decode
+from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, PointInTime, decode
+from svc_pg.database.stretches import Stretched, stretched_page
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
 
@@ -31,9 +33,8 @@ EventName = Literal[
 ]
 EVENT_NAMES: Final[tuple[EventName, ...]] = get_args(EventName)
 
-_SELECT: Final = """
-select e.id::text, e.occurred_at, e.event, e.session_id::text, e.email, host(e.ip) as ip, e.user_agent, e.detail
-  from svc.console_events e
+_COLUMNS: Final = """
+e.id::text, e.occurred_at, e.event, e.session_id::text, e.email, host(e.ip) as ip, e.user_agent, e.detail
 """
 
 
@@ -67,7 +68,12 @@ class EventFilter(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class EventQuery(Listing[ConsoleEvent]):
-    """A query of events. Every method returns a new one; ``list`` or ``alist`` runs it."""
+    """A query of events. Every method returns a new one; ``list`` or ``alist`` runs it.
+
+    With a kind or a person, a page is of the next 10,000 events: it may be short, or empty, and have a next one.
+    """
+
+    reach: Filter = ALL
 
     def event(self, name: str) -> Self:
         """Events of one kind."""
@@ -81,15 +87,22 @@ class EventQuery(Listing[ConsoleEvent]):
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Events from then on: an aware datetime, or a duration before now, for example ``1h``."""
-        return replace(self, filter=self.filter.compare("e.occurred_at >=", point_in_time))
+        return replace(self, reach=self.reach.compare("e.occurred_at >=", point_in_time))
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Events before then, written as for ``since``."""
-        return replace(self, filter=self.filter.compare("e.occurred_at <", point_in_time))
+        return replace(self, reach=self.reach.compare("e.occurred_at <", point_in_time))
+
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[ConsoleEvent]]:
+        """The effects of ``list`` and ``alist``."""
+        stretch = Stretched(
+            _COLUMNS, "svc.console_events", "e", self.reach, self.filter, is_in_order=not self.reach.conditions
+        )
+        return stretched_page(self, stretch, max_bytes=max_bytes)
 
 
 _NEWEST: Final = Keyset(
-    select=_SELECT,
+    select="select " + _COLUMNS + " from svc.console_events e",  # noqa: S608 - constants
     row=ConsoleEvent,
     order=" order by e.id desc",
     beyond="e.id < %s",

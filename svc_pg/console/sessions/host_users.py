@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from inspect import isawaitable
 from threading import BoundedSemaphore
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,8 @@ NAME_CHARACTERS: Final = 200
 """The characters of a name that are shown."""
 NAMES_SECONDS: Final = 2
 """The time for the names of a page, or for the address to sign in; without an answer it has ids, or no link."""
+REST_SECONDS: Final = 30
+"""The time for which a function that was late is not asked; then one page asks it again."""
 THREADS: Final = 4
 """The threads of one function of the application."""
 
@@ -34,19 +37,31 @@ logger: Final = logging.getLogger("svc_pg.console")
 class HostFunction:
     """A function of the application, sync or async, that is waited for no longer than ``NAMES_SECONDS``.
 
-    A sync one runs in a thread, of which there are four at most, also of those that nobody waits for any longer.
+    A sync one runs in a thread, of which there are four at most, also of those that nobody waits for any longer. One
+    that was late rests for ``REST_SECONDS``, so that a hanging one costs a few pages their time, not each of them.
     """
 
     def __init__(self, call: Callable[..., Any]) -> None:
         self._call: Final = call
+        self._rests_until: float | None = None
         self._running: Final = BoundedSemaphore(THREADS)
         self._waited_for: Final = CapacityLimiter(THREADS)  # gives back its place when nobody waits any longer
 
     async def __call__(self, argument: object) -> Any:
-        """Its answer. Raises TimeoutError, and what it raises."""
-        with fail_after(NAMES_SECONDS):
-            found = await run_sync(self._run, argument, limiter=self._waited_for, abandon_on_cancel=True)
-            return await found if isawaitable(found) else found
+        """Its answer; None while it rests. Raises TimeoutError, and what it raises."""
+        if self._rests_until is not None:
+            if monotonic() < self._rests_until:
+                return None
+            self._rests_until = monotonic() + REST_SECONDS  # for the others, until this call has an answer
+        try:
+            with fail_after(NAMES_SECONDS):
+                found = await run_sync(self._run, argument, limiter=self._waited_for, abandon_on_cancel=True)
+                found = await found if isawaitable(found) else found
+        except TimeoutError:
+            self._rests_until = monotonic() + REST_SECONDS
+            raise
+        self._rests_until = None
+        return found
 
     def _run(self, argument: object) -> Any:
         if not self._running.acquire(timeout=NAMES_SECONDS):
@@ -82,17 +97,19 @@ class HostUsers:
             is_alone=not (settings.console_allowed_emails or settings.console_auto_approve),
         )
 
-    async def names_of(self, actors: Collection[str]) -> Mapping[str, str]:
-        """The known names; none if they cannot be found in time, because the page has the ids."""
+    async def names_of(self, actors: Collection[str]) -> Mapping[str, str] | None:
+        """The known names; None if they cannot be found in time: the page has the ids, and says so."""
         if self.actor_names is None or not actors:
             return {}
         try:
             wanted = [*actors][:MAX_NAMED]
             known = await self.actor_names(wanted)
+            if known is None:
+                return None
             names = {actor: known.get(actor) for actor in wanted}
         except Exception:
             logger.warning("the names of actors are not known", exc_info=True)
-            return {}
+            return None
         return {
             actor: name[:NAME_CHARACTERS] for actor, name in names.items() if isinstance(name, str) and name.strip()
         }

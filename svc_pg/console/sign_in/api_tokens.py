@@ -116,6 +116,10 @@ class TokenQuery(Listing[ApiToken]):
         except ValueError:
             return self._where("t.name = %s and t.revoked_at is null", name_or_id)
 
+    def called(self, name: str) -> Self:
+        """Tokens with this name."""
+        return self._where("t.name = %s", name)
+
 
 _NEWEST: Final = newest("t", _SELECT, ApiToken, lambda token: (token.created_at.isoformat(), token.id))
 
@@ -152,6 +156,11 @@ async def aadd(
     """As ``add``, on an async connection."""
     with _explained(name):
         return await afetch_one(conn, _add(name, permission, tenant, lifetime))
+
+
+async def ais_taken(conn: AsyncConnection[Any], name: str) -> bool:
+    """True if a live token has the name, so that no other can get it."""
+    return bool((await query().state("live").called(name).limit(1).alist(conn)).data)
 
 
 def _add(name: str, permission: Permission, tenant: str | None, lifetime: timedelta) -> Query[CreatedToken]:

@@ -81,6 +81,10 @@ class ViewQuery(Listing[NamedView]):
         """Views with these letters in their name, in whatever case."""
         return self._where("strpos(lower(v.name), lower(%s)) > 0", letters)
 
+    def called(self, name: str, owner: str | None) -> Self:
+        """The view of a person, or of the team, with this name."""
+        return self._where("v.name = %s and v.owner is not distinct from %s", name, owner)
+
     def id(self, view_id: UUID) -> Self:
         """The view with this id."""
         return self._where("v.id = %s", view_id)
@@ -105,6 +109,11 @@ _BY_NAME: Final = Keyset(
 def query() -> ViewQuery:
     """A query of all views, of everybody, by name."""
     return ViewQuery(_BY_NAME)
+
+
+async def ais_taken(conn: AsyncConnection[Any], of: ViewedList, name: str, *, owner: str | None) -> bool:
+    """True if a view of the list has the name already: one of ``owner``, or of the team."""
+    return bool((await query().of(of).called(name, owner).limit(1).alist(conn)).data)
 
 
 def owner_of(session: Session) -> str | None:

@@ -76,6 +76,8 @@ def counted_facets(dialect: LogDialect, selection: Selection, *, tells_reach: bo
         since=counted.since(is_complete=is_complete, tells_reach=tells_reach),
         is_complete=is_complete,
         facets=[*found, Facet("compliance", _greatest(tags, facets.MAX_VALUES))],
+        bucket=(unit := _unit(counted)),
+        times=_times(counted, unit),
     )
 
 
@@ -95,10 +97,6 @@ def counted_stats(
     counted = yield from _counted(dialect, selection, MAX_ENTRIES)
     is_complete = counted.looked_at < MAX_ENTRIES
     unit = bucket or _unit(counted)
-    times: Counter[str] = Counter()
-    for group in counted.groups:
-        times[group.minute[: _LENGTHS[unit]]] += group.entries
-    newest = sorted(times)[-stats.MAX_BUCKETS :]
     most = stats.MAX_GROUPS
     return AuditStats(
         entries=counted.entries,
@@ -106,12 +104,20 @@ def counted_stats(
         is_complete=is_complete,
         is_estimate=False,
         bucket=unit,
-        times=[TimeCount(time_of(text + _ENDINGS[unit]), times[text]) for text in newest],
+        times=_times(counted, unit),
         tables=_greatest(_by(counted.groups, "resource"), most),
         actors=_greatest(_by(counted.groups, "actor"), most),
         operations=_greatest(_by(counted.groups, "operation"), most),
         severities=_greatest(_by(counted.groups, "severity"), most),
     )
+
+
+def _times(counted: _Counted, unit: Bucket) -> list[TimeCount]:
+    times: Counter[str] = Counter()
+    for group in counted.groups:
+        times[group.minute[: _LENGTHS[unit]]] += group.entries
+    newest = sorted(times)[-stats.MAX_BUCKETS :]
+    return [TimeCount(time_of(text + _ENDINGS[unit]), times[text]) for text in newest]
 
 
 def _unit(counted: _Counted) -> Bucket:

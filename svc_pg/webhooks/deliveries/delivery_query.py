@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, LiteralString, Self
+from uuid import UUID
 
-from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, PointInTime
+from svc_pg.database.effects import Effects
+from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, PointInTime
 from svc_pg.database.query import Query
+from svc_pg.database.stretches import Lead, Stretched, stretched_page
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries.delivery_conditions import (
     CANCEL_MANY,
@@ -20,7 +23,13 @@ from svc_pg.webhooks.deliveries.delivery_conditions import (
     RETRY_MANY,
     TO_ENDPOINTS_OF,
 )
-from svc_pg.webhooks.deliveries.delivery_keysets import NEWEST, newest_found, newest_of_event, newest_of_tenant
+from svc_pg.webhooks.deliveries.delivery_keysets import (
+    COLUMNS,
+    NEWEST,
+    newest_found,
+    newest_of_event,
+    newest_of_tenant,
+)
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Delivery, DeliveryCount, Status
 from svc_pg.webhooks.ids import filter_key
 from svc_pg.webhooks.payload_search import SearchedValue
@@ -29,6 +38,8 @@ BULK: Final = 10_000  # as in the texts below
 
 _COUNTED: Final = ("select count(*)::integer as count from (select", " limit %s) c")
 _MATCHING: Final = "select id from svc.webhook_deliveries d"
+_OF_ENDPOINT: Final = "endpoint_id = %s"
+_BY_ENDPOINT: Final = (" order by d.endpoint_id, d.id desc", " order by d.endpoint_id desc, d.id")
 _AND_A_DAY: Final = " + interval '1 day')"
 
 
@@ -45,11 +56,18 @@ class DeliveryQuery(Listing[Delivery]):
     is_by_end: bool = False
     searched: SearchedValue | None = None
     of_tenant: str | None = None
+    of_event: str | None = None
     is_selective: bool = False
+    of_endpoint: UUID | None = None
+    reach: Filter = ALL
+    rest: Filter = ALL
+    is_of_own_endpoints: bool = False
 
     def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
-        return self._narrow("endpoint_id = %s", filter_key(endpoint_id))
+        key = filter_key(endpoint_id)
+        reach = self.reach if self.of_endpoint is None else self.reach.where(_OF_ENDPOINT, self.of_endpoint)
+        return replace(self._narrow(_OF_ENDPOINT, key), of_endpoint=key, reach=reach)
 
     def message(self, message_id: str) -> Self:
         """Deliveries of one message, by the id that ``send`` returned."""
@@ -60,16 +78,18 @@ class DeliveryQuery(Listing[Delivery]):
         if status not in STATUSES:
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
         if status == "delivered":  # as most are
-            return self._where(OF_STATUS[status], status)
+            return self._look(OF_STATUS[status], status)
         return replace(self, is_selective=True)._where(OF_STATUS[status], status)
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
-        return self._list("event_name = %s", name, alone=newest_of_event(name))
+        wanted = replace(self._list("event_name = %s", name, alone=newest_of_event(name)), of_event=name)
+        return wanted if wanted.searched is None else wanted._with(wanted.filter)
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
-        return self._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
+        own = replace(self, is_of_own_endpoints=True)
+        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
@@ -78,7 +98,8 @@ class DeliveryQuery(Listing[Delivery]):
     def payload(self, wanted: str) -> Self:
         """Deliveries of the messages whose payload has a value at a key that is searched, for example ``number=1045``.
 
-        They come in the order of their messages. Running it raises QueryError if no event is searched by the key.
+        They come in the order of their messages. Running it raises QueryError if no event is searched by the key,
+        or not the event of which they are.
         """
         return replace(self, searched=SearchedValue.parse(wanted))._with(self.filter)
 
@@ -95,27 +116,25 @@ class DeliveryQuery(Listing[Delivery]):
     def since(self, point_in_time: PointInTime) -> Self:
         """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
         # ids grow with time, and are indexed
-        wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
-        return replace(self._with(wanted.compare("created_at >=", point_in_time)), is_narrow=True)
+        since = ALL.compare("id >= svc.uuid7_at(", point_in_time, end=")").compare("created_at >=", point_in_time)
+        return replace(self._reached(since), is_narrow=True)
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Deliveries created before then, written as for ``since``, by transactions of at most a day."""
         # of the transaction's beginning; its ids are of later times
-        wanted = self.filter.compare("id < svc.uuid7_at(", point_in_time, end=_AND_A_DAY)
-        return self._with(wanted.compare("created_at <", point_in_time))
+        until = ALL.compare("id < svc.uuid7_at(", point_in_time, end=_AND_A_DAY)
+        return self._reached(until.compare("created_at <", point_in_time))
 
     def finished_since(self, point_in_time: PointInTime) -> Self:
         """Deliveries that were delivered, failed or canceled from then on, written as for ``since``.
 
         Running it raises QueryError without an endpoint, a message, ids, a transaction, or ``since``.
         """
-        wanted = self.filter.compare("finished_at >=", point_in_time)
-        return replace(self._with(wanted), is_by_end=True)
+        return replace(self._looked_at(ALL.compare("finished_at >=", point_in_time)), is_by_end=True)
 
     def finished_until(self, point_in_time: PointInTime) -> Self:
         """Deliveries that were delivered, failed or canceled before then; otherwise as ``finished_since``."""
-        wanted = self.filter.compare("finished_at <", point_in_time)
-        return replace(self._with(wanted), is_by_end=True)
+        return replace(self._looked_at(ALL.compare("finished_at <", point_in_time)), is_by_end=True)
 
     def _select(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, is_selective=True)._narrow(condition, *params)
@@ -138,9 +157,12 @@ class DeliveryQuery(Listing[Delivery]):
     @property
     def _conditions(self) -> Filter:
         """The conditions, with that of a searched value if it is one among others."""
-        if self.searched is None or not self.is_selective:
+        if self.searched is None:
             return self.filter
-        return self.filter.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
+        wanted = self.filter.where(*self.searched.condition)
+        if not self.is_selective:
+            return wanted
+        return wanted.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
 
     def _refuse_to_read_all(self) -> None:
         if self.is_by_end and not self.is_narrow:
@@ -149,18 +171,49 @@ class DeliveryQuery(Listing[Delivery]):
                 hint="Name an endpoint too, or the time since which they were created.",
             )
 
+    def page(self, *, max_bytes: int | None = None) -> Effects[Page[Delivery]]:
+        """The effects of ``list`` and ``alist``: by conditions without an index, of the next 10,000 deliveries.
+
+        A page may then be short, or empty, and have a next one all the same.
+        """
+        is_by_messages = self.searched is not None or self.keyset is not NEWEST
+        if is_by_messages or self.is_of_own_endpoints or not self.rest.conditions:
+            return (yield from Listing.page(self, max_bytes=max_bytes))
+        self._refuse_to_read_all()
+        return (yield from stretched_page(self, self._stretch, max_bytes=max_bytes))
+
+    @property
+    def _stretch(self) -> Stretched:
+        stretch = Stretched(COLUMNS, "svc.webhook_deliveries", "d", self.reach, self.rest, not self.is_selective)
+        if self.of_endpoint is None:
+            return stretch
+        if self.is_selective:
+            return replace(stretch, reach=self.reach.where(_OF_ENDPOINT, self.of_endpoint))
+        return replace(stretch, by=Lead("d.endpoint_id", self.of_endpoint, *_BY_ENDPOINT))
+
     def _where(self, condition: LiteralString, *params: object) -> Self:
-        return self._with(self.filter.where(condition, *params))
+        return self._reached(ALL.where(condition, *params))
+
+    def _look(self, condition: LiteralString, *params: object) -> Self:
+        return self._looked_at(ALL.where(condition, *params))
+
+    def _reached(self, wanted: Filter) -> Self:
+        """The list with conditions that an index serves."""
+        return replace(self._with(self.filter.joined(wanted)), reach=self.reach.joined(wanted))
+
+    def _looked_at(self, wanted: Filter) -> Self:
+        """The list with conditions that no index serves."""
+        return replace(self._with(self.filter.joined(wanted)), rest=self.rest.joined(wanted))
 
     def _list(self, condition: LiteralString, value: str, *, alone: Keyset[Delivery]) -> Self:
         """The list with a condition, in an order of its own if there is no other."""
-        wanted = self._where(condition, value)
+        wanted = self._look(condition, value)
         return replace(wanted, keyset=alone) if self.filter == ALL and self.searched is None else wanted
 
     def _with(self, wanted: Filter) -> Self:
         if self.searched is None:
             return replace(self, keyset=NEWEST, filter=wanted)
-        searched = replace(self.searched, tenant=self.of_tenant)
+        searched = replace(self.searched, tenant=self.of_tenant, event=self.of_event)
         keyset = NEWEST if self.is_selective else newest_found(searched.messages + OF_EACH_FOUND)
         return replace(self, keyset=keyset, filter=wanted, searched=searched)
 

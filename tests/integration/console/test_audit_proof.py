@@ -1,5 +1,6 @@
 """Seals, proofs and legal holds over HTTP and on pages: shown to those who may, steered from the command line alone."""
 
+import re
 from collections.abc import Iterator
 
 import httpx
@@ -13,7 +14,7 @@ from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.pages import all_data
 from tests.support.postgres import new_database
-from tests.support.tables import create_and_audit
+from tests.support.tables import add_entry, create_and_audit
 
 KEY = SealKey("s1", b"k" * 32)
 CONFIG = Config()
@@ -129,3 +130,13 @@ def test_holds_are_listed_and_said_on_the_record_and_on_the_system_page(client: 
         audit.hold(conn, "t", reason="all of it")
         conn.commit()
     assert "The table is held" in reader.get("/audit/records/public.t/4").text
+
+
+def test_a_held_record_is_called_by_its_name(client: httpx.Client, installed: str) -> None:
+    with psycopg.connect(installed) as conn, audit.actor(conn, "ann"):
+        add_entry(conn, "public.shop", "INSERT", record_id="7", after={"id": 7, "name": f"Ridge {HOSTILE[1]}"[:80]})
+        audit.hold(conn, "public.shop", "7", reason="case 12")
+        conn.commit()
+    page = signed_in(client, "read").get("/system").text
+    assert_strict(page)
+    assert re.search(r"<bdi>7</bdi></a>\s*<span class=\"q\"><bdi>Ridge ", page)

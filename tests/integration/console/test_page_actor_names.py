@@ -8,6 +8,7 @@ from html import unescape
 from threading import Event
 from typing import Any
 
+import anyio
 import httpx
 import psycopg
 import pytest
@@ -24,6 +25,7 @@ from tests.support.tables import add_entry
 
 NAMES = {"7": "mara (7)", "8": "\u0430nn (8)", **{f"h{number}": text for number, text in enumerate(HOSTILE)}}
 UNNAMED = '"><b>nobody</b>'
+UNTOLD = "The application does not tell the names of actors now"
 PAGES = ("/audit", "/audit?view=rows", "/audit/records/crm.contact/7")
 
 
@@ -129,6 +131,7 @@ def test_names_that_are_late_broken_or_of_another_kind_leave_the_ids(
                 assert page.status_code == 200
                 assert {"7", "8"} <= {text.strip() for text in actors_on(page)}
                 assert ("Nora" in page.text) == (names is other)
+                assert page.text.count(UNTOLD) == (names is not other), "the page says it once"
     finally:
         ended.set()
 
@@ -137,6 +140,7 @@ def test_a_function_that_never_returns_has_a_few_threads_however_often_it_is_ask
     conninfo: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_users, "NAMES_SECONDS", 0.05)
+    monkeypatch.setattr(host_users, "REST_SECONDS", 0)
     ended, calls = Event(), []
 
     def hanging(actors: Collection[str]) -> Mapping[str, str]:
@@ -152,6 +156,40 @@ def test_a_function_that_never_returns_has_a_few_threads_however_often_it_is_ask
             assert len(calls) == host_users.THREADS
     finally:
         ended.set()
+
+
+def test_a_function_that_was_late_is_not_waited_for_and_is_asked_again_after_a_rest(
+    conninfo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_users, "NAMES_SECONDS", 0.2)
+    times, calls, is_late = [100.0], [], [True]
+    monkeypatch.setattr(host_users, "monotonic", lambda: times[-1])
+
+    async def names(actors: Collection[str]) -> Mapping[str, str]:
+        calls.append(actors)
+        if is_late[-1]:
+            await anyio.sleep_forever()
+        return NAMES
+
+    with served(conninfo, actor_names=names) as client:
+        reader = signed_in(client, "read")
+        for address in (*PAGES, *PAGES):
+            page = reader.get(address)
+            assert "7" in actors_on(page)
+            assert page.text.count(UNTOLD) == 1
+        assert len(calls) == 1, "the others did not wait"
+        times.append(times[-1] + host_users.REST_SECONDS)
+        assert UNTOLD in reader.get(PAGES[0]).text
+        assert UNTOLD in reader.get(PAGES[0]).text
+        assert len(calls) == 2, "one page in each rest asks"
+        times.append(times[-1] + host_users.REST_SECONDS)
+        is_late.append(False)
+        for _ in range(2):
+            page = reader.get(PAGES[0])
+            assert "mara (7)" in actors_on(page)
+            assert UNTOLD not in page.text
+        assert len(calls) == 4, "one that answers is asked by each page"
+        assert UNTOLD not in reader.get("/audit?actor=nobody").text, "a page without actors lacks no names"
 
 
 def test_equal_and_look_alike_names_stand_with_their_ids(conninfo: str) -> None:

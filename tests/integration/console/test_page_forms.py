@@ -168,6 +168,9 @@ KINDS: Final = {
 }
 
 
+COUNTED: Final = ("select count(*) from svc.console_tokens", "select count(*) from svc.webhook_endpoints")
+
+
 def number(conninfo: str, text: str) -> int:
     with psycopg.connect(conninfo) as conn:
         return int(conn.execute(text.encode()).fetchone()[0])  # type: ignore[index]
@@ -317,6 +320,43 @@ def test_all_that_is_wrong_in_a_form_is_told_at_once_and_marked(
     [told] = [tag for _, tag in Document(page.text).tags if tag.get("id") == "refused"]
     assert told["role"] == "alert"
     assert "autofocus" not in page.text, "the focus is on what is wrong"
+
+
+@pytest.mark.parametrize(
+    ("path", "typed", "wrong"),
+    [
+        ("/tokens", {"name": "old", "tenant": "nobody", "days": "7", "permission": "read"}, ["name", "tenant"]),
+        ("/tokens", {"name": "no name", "tenant": "nobody", "days": "7", "permission": "read"}, ["name", "tenant"]),
+        ("/tokens", {"name": "old", "tenant": "t" * 3000, "days": "7", "permission": "read"}, ["name", "tenant"]),
+        ("/tokens", {"name": "old", "tenant": "\u20ac" * 400, "days": "7", "permission": "read"}, ["name", "tenant"]),
+        ("/tokens", {"name": "fresh", "tenant": "nobody", "days": "7", "permission": "read"}, ["tenant"]),
+        ("/endpoints", ADDED | {"url": "ftp://x", "tenant": "nobody", "timeout": "999"}, ["url", "tenant", "timeout"]),
+        (
+            "/endpoints/{endpoint}/edit",
+            ADDED | {"version": "1", "url": "ftp://x", "timeout": "999"},
+            ["url", "timeout"],
+        ),
+        ("/endpoints", ADDED | {"tenant": "nobody", "max_in_flight": "0"}, ["tenant", "max_in_flight"]),
+        (
+            "/views/{other}/edit",
+            {"whose": "team", "name": "old", "question": "no:key", "was": ""},
+            ["name", "question"],
+        ),
+    ],
+)
+def test_what_only_the_database_knows_is_told_with_all_else(
+    admin: Browser, installed: str, made: dict[str, str], path: str, typed: dict[str, str], wrong: list[str]
+) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("select svc.console_add_view(gen_random_uuid(), 'deliveries', null, 'other', 'status:failed')")
+        other = scalar(conn, "select id::text from svc.console_views where name = 'other'")
+        before = [conn.execute(text.encode()).fetchone() for text in COUNTED]
+    page = admin.post(path.format(other=other, **made), typed)
+    assert page.status_code in (404, 422)
+    marked = [tag["name"] for _, tag in Document(page.text).tags if tag.get("aria-invalid") == "true"]
+    assert marked == wrong
+    with psycopg.connect(installed) as conn:
+        assert [conn.execute(text.encode()).fetchone() for text in COUNTED] == before, "nothing is made"
 
 
 def test_a_refused_form_comes_back_to_the_page_that_the_browser_names(admin: Browser, made: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config
-from svc_pg.audit.read import stats
+from svc_pg.audit.read import facets
 from svc_pg.console import Console
 from tests.integration.console.browsing import Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import bearer, serving_installed, settings
@@ -81,12 +81,13 @@ def test_entries_of_one_moment_need_no_histogram(reader: Browser) -> None:
 def test_only_the_newest_entries_are_counted_and_the_page_says_so(
     client: httpx.Client, reader: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stats, "MAX_NEWEST", 10)
-    answer = client.get("/audit/stats", params={"newest": "true"}, headers=bearer("read")).json()
-    assert (answer["entries"], answer["isComplete"], answer["isEstimate"]) == (10, False, False)
+    monkeypatch.setattr(facets, "MAX_ENTRIES", 10)
+    answer = client.get("/audit/facets", headers=bearer("read")).json()
+    assert (answer["entries"], answer["isComplete"]) == (10, False)
+    assert sum(each["entries"] for each in answer["times"]) == 10
     assert client.get("/audit/stats", headers=bearer("read")).json()["entries"] >= 100
     page = reader.get("/audit?since=365d")
-    assert "of the newest 10 alone" in page.text
+    assert "of the newest 10,000 alone" in page.text
     assert parse_qs(urlsplit(bars(page)[0]).query)["since"] != ["365d"], "older ones are not in this bar"
     assert 2 <= len(bars(page)) <= 60
     assert drawn(page)["data-since"] == ""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 import psycopg
@@ -21,7 +22,7 @@ from tests.integration.console.serving import bearer, serving_installed, setting
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config
 from tests.support.postgres import new_database
 
-CONFIG: Final[Config] = hooks_config()
+CONFIG: Final[Config] = hooks_config("order.created")
 CONFIG.webhooks.event("order.paid", search=["number", "secret.code"])
 OWN: Final = "number=1045"
 OTHERS: Final = "number=7777"
@@ -123,6 +124,27 @@ def test_what_cannot_be_asked_is_a_problem(
     status, problem = asked(client, of_acme, path, payload=payload)
     assert status == 422, problem
     assert problem["code"] in ("invalid_value", "invalid_parameter")
+
+
+@pytest.mark.parametrize("path", ["messages", "deliveries"])
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("event:order.created payload:number=1045", "the event order.created is not searched by the key number"),
+        ("payload:number=1045 event:order.piad", "there is no event order.piad"),
+        ("payload:nr=1045", "no event is searched by the key nr"),
+        ("payload:1045", "is no key with a value"),
+    ],
+)
+def test_the_bar_and_http_say_what_is_not_searched(client: httpx.Client, path: str, question: str, said: str) -> None:
+    browser = signed_in(client, "read")
+    page = browser.get(f"/{path}?q={quote(question)}")
+    assert page.status_code == 422
+    assert said in unescape(page.text)
+    assert_strict(page.text)
+    query = dict(each.split(":", 1) for each in question.split())
+    status, problem = asked(client, bearer("read"), path, **query)
+    assert (status, said in problem["detail"]) == (422, True), problem
 
 
 @pytest.mark.parametrize("path", ["messages", "deliveries"])

@@ -191,7 +191,7 @@ def test_where_a_search_ends_it_says_so_and_goes_on(client: httpx.Client, monkey
     monkeypatch.setattr("svc_pg.audit.read.search.MAX_CONTEXTS", 2)
     page = asked(reader, REQUEST)
     assert addresses(page) == [], "two newer entries have another context"
-    assert "The newest entries were looked at for requests and addresses, older ones not." in page.text
+    assert "The newest entries, up to 25,000, were looked at for requests and addresses, older ones not." in page.text
     [link] = re.findall(r'addresses, older ones not\. <a href="([^"]*)"', page.text)
     older = reader.get(unescape(link).partition("/ui")[2]).text
     assert "Request or address <b><bdi>01HXR7Q2-req</bdi></b>" in older

@@ -86,6 +86,7 @@ def test_counts_are_those_of_the_entries(client: httpx.Client, log: Log) -> None
     facets = client.get("/audit/facets").json()
     values = {facet["name"]: facet["values"] for facet in facets["facets"]}
     assert (facets["entries"], facets["isComplete"]) == (5, True)
+    assert (facets["bucket"], [each["entries"] for each in facets["times"]]) == ("hour", [1, 1, 1, 1, 1])
     assert datetime.fromisoformat(facets["since"]) == NOW - timedelta(hours=50)
     assert values["resource"][0] == {"value": f"{log.schema}.t", "entries": 4}
     assert {(each["value"], each["entries"]) for each in values["compliance"]} == {("gdpr", 1), ("sox", 1), (None, 4)}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
@@ -168,6 +169,43 @@ def test_another_key_is_refused_with_those_that_there_are(conn: Any, key: str) -
             with pytest.raises(QueryError) as refused:
                 listed(conn, payload=f"{key}=1", **which)
             assert "customer.id, number" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("order.created", "the event order.created is not searched by the key number"),
+        ("order.piad", "there is no event order.piad"),
+        ("x' or true --", "there is no event x' or true --"),
+    ],
+)
+def test_an_event_without_the_key_and_one_that_is_unknown_are_refused_with_those_that_have_it(
+    conn: Any, event: str, said: str
+) -> None:
+    which: Any
+    calls = (
+        webhooks.messages.list,
+        webhooks.deliveries.list,
+        partial(webhooks.deliveries.retry_all, dry_run=True),
+    )
+    for call in calls:
+        for which in ({}, {"tenant": "acme"}, {"since": "1h"}):
+            with pytest.raises(QueryError) as refused:
+                call(conn, event=event, payload="number=1", **which)
+            assert refused.value.message == said
+            assert "order.paid" in str(refused.value.hint)
+    assert found(conn, "number=none", event=PAID) == [], "its messages have no such value"
+
+
+@pytest.mark.parametrize("threshold", [None, 0])
+def test_a_key_is_refused_also_if_nothing_was_ever_sent(conn: Any, threshold: int | None) -> None:
+    conn.execute("truncate svc.webhook_search_values")
+    conn.execute("vacuum analyze svc.webhook_search_values")
+    conn.prepare_threshold = threshold
+    for _ in range(12):  # the plans of some values, then one for all
+        with pytest.raises(QueryError, match="no event is searched by the key nr"):
+            found(conn, "nr=1")
+        assert found(conn, "number=1") == []
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """The page System: versions, drift from the configuration, workers, sizes, seals, holds, and retention."""
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Final
 
 from svc_pg.audit.keep.holds import Hold
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.audit.record_names import names_of_records
 from svc_pg.console.pages.formatting import size
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.status.system_status import SystemStatus, TableSize
@@ -32,6 +34,7 @@ async def system_page(request: PageRequest) -> Answer:
     under_way = {worker.name: worker.in_flight for worker in status.busy_workers}
     values = {
         "holds": [] if holds is None else holds.data,
+        "held_names": await names_of_records(request, () if holds is None else _held_records(holds)),
         "status": status,
         "destinations": status.seal_destinations,
         "log": log,
@@ -46,6 +49,10 @@ async def system_page(request: PageRequest) -> Answer:
         "rounded": durations.rounded,
     }
     return Html("system", values)
+
+
+def _held_records(holds: Iterable[Hold]) -> Iterator[tuple[str, str]]:
+    return ((hold.table_name, hold.record_id) for hold in holds if hold.record_id is not None)
 
 
 def retention_words(time: timedelta | None) -> str:

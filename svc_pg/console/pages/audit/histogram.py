@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from svc_pg.audit.read.stats import AuditStats, Bucket
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.stats import Bucket
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.page_request import PageRequest
@@ -51,29 +52,29 @@ class Histogram:
     """The ends of the range that was asked for, if the first and the last bar reach to them; else empty."""
 
 
-def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Sequence[str]]) -> Histogram | None:
+def histogram(request: PageRequest, counted: Facets, filters: Mapping[str, Sequence[str]]) -> Histogram | None:
     """The histogram of a range; None if all of its entries are in one bar."""
-    if not stats.times:
+    if not counted.times:
         return None
-    unit, first = _UNITS[stats.bucket], stats.times[0].at
-    units = 1 + (stats.times[-1].at - first) // unit
+    unit, first = _UNITS[counted.bucket], counted.times[0].at
+    units = 1 + (counted.times[-1].at - first) // unit
     each = -(-units // MOST_BARS)
     counts = [0] * -(-units // each)
     if len(counts) == 1:
         return None
-    for time in stats.times:
+    for time in counted.times:
         counts[(time.at - first) // unit // each] += time.entries
     drawn = iter(charts.bars(counts, []).above)
     begins = [first + index * each * unit for index in range(len(counts))]
     # the first bar lacks entries of the range that were not counted, so its address must too
-    asked = filters if stats.is_complete else {name: values for name, values in filters.items() if name != "since"}
+    asked = filters if counted.is_complete else {name: values for name, values in filters.items() if name != "since"}
     bars = [
         HistogramBar(begin, count, _narrowed(request, asked, begin, each * unit, index, len(counts)), next(drawn))
         for index, (begin, count) in enumerate(zip(begins, counts, strict=True))
         if count
     ]
     whole = charts.bars(counts, [])
-    of_each = stats.bucket if each == 1 else f"{each} {stats.bucket}s"
+    of_each = counted.bucket if each == 1 else f"{each} {counted.bucket}s"
     end = charts.label(begins[-1] + each * unit, each * unit)
     labels = [*charts.labels(begins, each * unit)[:-1], end]
     return Histogram(
@@ -82,7 +83,7 @@ def histogram(request: PageRequest, stats: AuditStats, filters: Mapping[str, Seq
         whole.width,
         whole.top,
         of_each,
-        None if stats.is_complete else stats.since,
+        None if counted.is_complete else counted.since,
         first,
         each * int(unit.total_seconds()),
         counts,

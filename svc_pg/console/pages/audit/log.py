@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from svc_pg.audit.log.entry import Entry
-from svc_pg.audit.read import stats
 from svc_pg.audit.read.facets import MAX_ENTRIES, Facets
-from svc_pg.audit.read.stats import AuditStats
 from svc_pg.console.built_in.transaction_pages import LoggedTransaction
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, views
@@ -63,8 +61,7 @@ async def log_page(request: PageRequest) -> Answer:
         shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
         which = selection.without_search(filters)
         facets = await request.api.get(Facets, "audit", "facets", query=which)
-        counted = await request.api.get(AuditStats, "audit", "stats", query={**which, "newest": "true"})
-        by_time = histogram(request, counted, which)
+        by_time = histogram(request, facets, which)
     except Problem as error:
         if error.code not in (*asking.SAID, "unknown_entry", "not_supported"):
             raise
@@ -79,7 +76,6 @@ async def log_page(request: PageRequest) -> Answer:
         "facets": facets,
         "by_time": by_time,
         "most_counted": MAX_ENTRIES,
-        "most_in_bars": stats.MAX_NEWEST,
         "choices": [] if facets is None else selection.choices(request, facets),
         "chips": selection.chips(request),
         "filters": filters,

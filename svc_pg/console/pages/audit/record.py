@@ -1,6 +1,6 @@
 """The page of a record: its changes as a timeline, its actors, and the context of each change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from svc_pg.audit.keep.holds import Hold
@@ -32,6 +32,7 @@ async def record_page(request: PageRequest) -> Answer:
     facets = await request.api.get(Facets, "audit", "facets", query=filters)
     actors = next(facet.values for facet in facets.facets if facet.name == "actor")
     most = max((actor.entries for actor in actors), default=0)
+    holds = await _holds(request, filters) if page.data else []
     values = {
         "table": table,
         "record_id": record_id,
@@ -49,7 +50,8 @@ async def record_page(request: PageRequest) -> Answer:
         "filters": filters,
         "silences": await silences_of(request, table),
         "reads": await _reads(request, table, record_id) if page.data else None,
-        "holds": await _holds(request, filters) if page.data else [],
+        "holds": holds,
+        "held_names": await record_names.names_of_records(request, _others_held(holds, table, record_id)),
         "export": request.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
     return Html("record", values, 200 if page.data or position else 404)
@@ -60,6 +62,13 @@ async def _reads(request: PageRequest, table: str, record_id: str) -> Page[Recor
     if not await request.has_reads(str(TableName.parse(table))):
         return None
     return await request.api.get(Page[RecordRead], "audit", "records", table, record_id, "reads", query=_READS)
+
+
+def _others_held(holds: Iterable[Hold], table: str, record_id: str) -> Iterator[tuple[str, str]]:
+    """The other records whose holds keep this one."""
+    for hold in holds:
+        if hold.record_id is not None and (hold.table_name, hold.record_id) != (table, record_id):
+            yield hold.table_name, hold.record_id
 
 
 async def _holds(request: PageRequest, filters: Mapping[str, str]) -> Sequence[Hold]:

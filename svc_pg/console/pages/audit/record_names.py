@@ -1,6 +1,7 @@
 """The names that records have for people: the value of a column that names them, if a snapshot has it."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry, is_disguised, is_erased
@@ -10,6 +11,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.record_titles import RecordTitles, as_name
 from svc_pg.database.pagination import Page
 
+NAMING_SECONDS: Final = 1
 _NAMING: Final = "recordId,redactedFields,beforeData,afterData"
 
 
@@ -39,6 +41,19 @@ async def name_of_record(request: PageRequest, table: str, record_id: str) -> st
     except Problem:  # the page says itself what cannot be asked
         return None
     return next((name_of(entry, request.titles) for entry in found), None)
+
+
+async def names_of_records(request: PageRequest, records: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
+    """The names of records, by table and key, of those that have one; as far as they are found within a second."""
+    found: dict[tuple[str, str], str] = {}
+    try:
+        async with asyncio.timeout(NAMING_SECONDS):
+            for record in dict.fromkeys(records):
+                if name := await name_of_record(request, *record):
+                    found[record] = name
+    except TimeoutError:  # the others have their keys
+        pass
+    return found
 
 
 def has_values(entry: Entry) -> bool:

@@ -1,0 +1,192 @@
+"""The dearest questions to the lists of deliveries, messages and console events: what is read has a bound in rows.
+
+Rows are counted, as for the log: a question whose bound is missing reads the whole table.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+from starlette.datastructures import QueryParams
+
+from svc_pg.console import Console
+from svc_pg.console.http.parameters import PAGE, declared, filtered
+from svc_pg.console.sessions import event_log
+from svc_pg.console.sessions.event_log import EventFilter
+from svc_pg.console.views.list_questions import keys_of
+from svc_pg.console.views.named_views import ViewedList
+from svc_pg.database import stretches
+from svc_pg.database.pagination import Listing, Page, decode
+from svc_pg.database.query import scalar
+from svc_pg.questions.reading import read
+from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
+from svc_pg.webhooks.messages import message_queries
+from svc_pg.webhooks.messages.message_queries import MessageFilter
+from tests.benchmarks.week import fill
+from tests.integration.console.browsing import Browser, assert_strict, signed_in
+from tests.integration.console.serving import serving_installed, settings
+from tests.integration.console.test_costly_questions import rows_read
+from tests.support.postgres import new_database
+
+ROWS: Final = 6_000
+MOST: Final = 500
+FEW: Final = 100
+"""Rows of other tables."""
+
+DELIVERIES: Final = {
+    "an event beside a tenant": "event:order.paid tenant:nobody",
+    "a tenant beside an event": "event:nobody tenant:tenant-2",
+    "a state and an event": "status:failed event:nobody",
+    "the usual state and an event": "status:delivered event:nobody",
+    "the usual state and a tenant": "status:delivered tenant:nobody",
+    "what was canceled, of a tenant": "status:canceled tenant:nobody",
+    "an endpoint and an event": "endpoint:{endpoint} event:nobody",
+    "an endpoint and a tenant": "endpoint:{endpoint} tenant:nobody",
+    "an endpoint and failures of an event": "endpoint:{endpoint} status:failed event:nobody",
+    "two endpoints": "endpoint:{endpoint} status:delivered event:nobody tenant:nobody",
+    "a long time and an event": "since:3650d event:nobody",
+    "a long time and a tenant": "since:3650d tenant:nobody",
+    "the time of the end": "since:3650d finished-until:3000d",
+    "the time of the end, of an endpoint": "endpoint:{endpoint} finished-until:3000d",
+    "a time of long ago": "until:3000d event:order.paid",
+    "everything at once": "since:3650d until:1m status:delivered event:nobody tenant:nobody finished-until:1m",
+}
+MESSAGES: Final = {
+    "an event": "event:nobody",
+    "a tenant": "tenant:nobody",
+    "a tenant beside an event": "event:nobody tenant:tenant-2",
+    "an event beside a tenant": "event:order.paid tenant:nobody",
+    "a time of long ago": "until:3000d",
+    "an event of long ago": "until:3000d event:order.paid",
+    "a long time, an event and a tenant": "since:3650d until:1m event:nobody tenant:tenant-2",
+}
+EVENTS: Final[dict[str, dict[str, str]]] = {
+    "a person": {"email": "nobody"},
+    "a kind": {"event": "view_deleted"},
+    "both in a long time": {"email": "nobody", "event": "view_deleted", "since": "3650d"},
+}
+_EVENTS: Final = """
+insert into svc.console_events (event, email, occurred_at)
+select 'signed_in', 'person' || n % 50, now() - make_interval(mins => 6000 - n) from generate_series(1, 6000) n
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(postgres: str, template: str) -> Iterator[str]:
+    with new_database(postgres, template=template) as conninfo:
+        fill(conninfo, deliveries=ROWS)
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            conn.execute(_EVENTS)
+            conn.execute("vacuum analyze svc.console_events")
+        yield conninfo
+
+
+@pytest.fixture(scope="module")
+def endpoint(installed: str) -> str:
+    with psycopg.connect(installed) as conn:
+        return str(scalar(conn, "select endpoint_id::text from svc.webhook_deliveries where status = 'failed' limit 1"))
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stretches, "MOST_ROWS", MOST)
+
+
+def asked(of: ViewedList, question: str) -> Listing[Any]:
+    start: Listing[Any] = delivery_queries.query() if of == "deliveries" else message_queries.query()
+    found = read(question, keys_of(of), now=datetime.now(UTC))
+    given = QueryParams([(name, value) for name, values in found.items() for value in values])
+    return filtered(start, given, {**declared(DeliveryFilter if of == "deliveries" else MessageFilter), **PAGE})
+
+
+async def listed(conn: AsyncConnection[Any], *, wanted: Listing[Any]) -> object:
+    return await wanted.limit(50).alist(conn, max_bytes=1_000_000)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(
+    ("of", "question"),
+    [*(("deliveries", each) for each in DELIVERIES.values()), *(("messages", each) for each in MESSAGES.values())],
+    ids=[*DELIVERIES, *(f"messages of {each}" for each in MESSAGES)],
+)
+def test_a_costly_question_reads_a_part_of_the_list(
+    installed: str, endpoint: str, of: ViewedList, question: str
+) -> None:
+    wanted = asked(of, question.format(endpoint=endpoint))
+    # each delivery may lead to its message, for the tenant
+    assert asyncio.run(rows_read(installed, partial(listed, wanted=wanted))) <= 2 * MOST + FEW < ROWS
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("filters", EVENTS.values(), ids=EVENTS)
+def test_a_costly_question_reads_a_part_of_the_events_of_the_console(installed: str, filters: dict[str, str]) -> None:
+    wanted = filtered(event_log.query(), QueryParams(filters), {**declared(EventFilter), **PAGE})
+    assert asyncio.run(rows_read(installed, partial(listed, wanted=wanted))) <= MOST + FEW < ROWS
+
+
+@pytest.mark.parametrize(
+    ("of", "question", "condition"),
+    [
+        ("deliveries", "event:order.paid tenant:tenant-2", "event_name = 'order.paid' and tenant = 'tenant-2'"),
+        ("deliveries", "status:delivered event:order.paid", "status = 'delivered' and event_name = 'order.paid'"),
+        ("deliveries", "status:failed event:order.paid", "status = 'failed' and event_name = 'order.paid'"),
+        ("deliveries", "endpoint:{endpoint} status:delivered", "status = 'delivered' and endpoint_id = '{endpoint}'"),
+        (
+            "deliveries",
+            "endpoint:{endpoint} status:failed event:order.paid",
+            "status = 'failed' and endpoint_id = '{endpoint}' and event_name = 'order.paid'",
+        ),
+        ("messages", "event:order.paid tenant:tenant-2", "event_name = 'order.paid' and tenant = 'tenant-2'"),
+    ],
+)
+def test_pages_of_stretches_have_each_row_once_forth_and_back(
+    installed: str, endpoint: str, monkeypatch: pytest.MonkeyPatch, of: ViewedList, question: str, condition: str
+) -> None:
+    monkeypatch.setattr(stretches, "MOST_ROWS", 20)
+    joined = "(select d.*, m.tenant from svc.webhook_deliveries d join svc.webhook_messages m on m.id = d.message_id) r"
+    table = joined if of == "deliveries" else "svc.webhook_messages r"
+    with psycopg.connect(installed) as conn:
+        text = f"select id::text from {table} where {condition.format(endpoint=endpoint)} order by r.id desc"
+        expected = [row[0] for row in conn.execute(text.encode())]
+        assert expected
+        wanted = asked(of, question.format(endpoint=endpoint)).limit(25)
+        pages: list[Page[Any]] = [wanted.list(conn)]
+        while pages[-1].next_cursor is not None:
+            pages.append(wanted.after(pages[-1].next_cursor).list(conn))
+        assert [each.id for page in pages for each in page] == expected
+        assert len(pages) > 2
+        cursor = pages[-2].next_cursor
+        [last] = decode(cursor or "", str)
+        back: list[str] = []
+        while cursor is not None:
+            page = wanted.before(cursor).list(conn)
+            back = [each.id for each in page] + back
+            cursor = page.prev_cursor
+        assert back == [each for each in expected if each > str(last)]
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/deliveries?q=" + quote("event:nobody tenant:tenant-2"),
+        "/messages?q=" + quote("event:nobody tenant:tenant-2"),
+        "/activity?email=nobody",
+    ],
+)
+def test_a_page_without_rows_says_that_others_may_follow(installed: str, address: str) -> None:
+    with serving_installed(Console(settings(database_url=installed))) as client:
+        browser: Browser = signed_in(client, "admin")
+        page = browser.get(address)
+        assert page.status_code == 200
+        assert_strict(page.text)
+        if "messages" not in address:  # a tenth of them are of a tenant: fewer than a stretch
+            assert "Nothing found up to here" in page.text
+            assert "cursor=" in page.text
