@@ -59,6 +59,16 @@ FOUND: Mapping[str, tuple[str, str]] = {
     "an action": ("portal link for northwind", "/tenants/nw"),
 }
 """An action is a link of its own above the findings."""
+PERHAPS: Mapping[str, tuple[str, str]] = {
+    "an actor and a time": ("last week by mara", "/audit?since=7d&actor=mara.lund%40corp.example"),
+    "an operation": ("deleted customers", "/audit?operation=DELETE&resource=public.customer"),
+    "reads": ("who read customer 116", "/audit?operation=READ&resource=public.customer&record=116"),
+    "no actor": ("changes without an actor", "/audit?missing=actor"),
+    "who changed a record": ("who changed order 900?", "/audit/records/public.orders/900"),
+    "an actor in a phrase": ("what did jonas do today", "/audit?actor=jonas&since={today}"),
+    "a typing error in a name": ("refnud", "/audit?label=refund"),
+}
+"""Phrases that a page reads as a question, which it offers and does not take."""
 SAID: Mapping[str, tuple[str, str]] = {
     "a typing error": ("Okafro", NOTHING),
     "signs of LIKE": ("%_%", NOTHING),
@@ -117,6 +127,51 @@ def test_a_phrase_of_an_auditor_leads_to_what_it_means(
     named = [*addresses(answer), *(unescape(link.partition('"')[0]).partition("/ui")[2] for link in actions)]
     assert wanted in named, named
     assert auditor.get(wanted).status_code == 200
+
+
+@pytest.mark.parametrize(("phrase", "address"), PERHAPS.values(), ids=PERHAPS)
+def test_a_phrase_of_several_words_is_offered_as_a_question(
+    auditor: Browser, installed: tuple[str, Mapping[str, str]], phrase: str, address: str
+) -> None:
+    wanted = address.format_map(installed[1])
+    in_search = auditor.get(f"/search?{httpx.QueryParams(q=phrase)}")
+    assert "Perhaps you ask" in in_search.text
+    assert wanted in unescape(in_search.text)
+    in_log = auditor.get(f"/audit?{httpx.QueryParams(text=phrase)}")
+    assert "No entry matches" in in_log.text
+    assert wanted in unescape(in_log.text)
+    assert_strict(in_log.text)
+
+
+def test_words_that_no_filter_has_are_named_and_a_phrase_with_a_not_is_not_read(auditor: Browser) -> None:
+    left_out = auditor.get(f"/search?{httpx.QueryParams(q='<b>xyz</b> of jonas')}").text
+    assert 'which leaves out <bdi class="wrap">“&lt;b&gt;xyz&lt;/b&gt;”</bdi>' in left_out
+    assert "Perhaps" not in auditor.get(f"/search?{httpx.QueryParams(q='not by jonas')}").text
+
+
+def test_a_value_that_no_entry_has_is_said_beside_those_with_its_letters(auditor: Browser) -> None:
+    page = auditor.get("/audit?actor=mara&severity=high").text
+    assert 'No entry has the actor <bdi class="wrap">“mara”</bdi>.' in page
+    assert "/audit?severity=high&actor=mara.lund%40corp.example" in unescape(page)
+    assert "No entry has" not in auditor.get("/audit?actor=jonas&table=orders&resource=orders").text
+    assert "record_reads" in auditor.get("/audit?operation=READ").text
+
+
+@pytest.mark.parametrize(
+    ("question", "address"),
+    [
+        ("actor:jonas operation:delete", "/audit?q=actor%3Ajonas+operation%3Adelete"),
+        ("status:failed tenant:nw", "/deliveries?q=status%3Afailed+tenant%3Anw"),
+    ],
+)
+def test_a_question_with_keys_goes_to_the_bar_of_its_list(auditor: Browser, question: str, address: str) -> None:
+    answer = asked(auditor, question)
+    assert answer.status_code == 303
+    assert addresses(answer) == [address]
+
+
+def test_a_day_without_changes_is_no_name_that_is_not_known(auditor: Browser) -> None:
+    assert addresses(asked(auditor, "2001-03-01")) == ["/audit?since=2001-03-01&until=2001-03-02"]
 
 
 @pytest.mark.parametrize(("phrase", "said"), SAID.values(), ids=SAID)
