@@ -143,9 +143,7 @@ def test_keys_lead_to_pages_rows_and_actions(browser: Browser, shop: Shop) -> No
         expect(page.get_by_role("heading", level=1)).to_have_text("Renamed by keys")
 
 
-def test_keys_lead_to_the_question_of_a_list_and_through_transactions_and_changes(
-    browser: Browser, shop: Shop
-) -> None:
+def test_keys_lead_to_the_question_of_a_list_and_through_transactions_and_changes(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "read") as somebody:
         page, press = somebody.page, somebody.page.keyboard.press
         somebody.open("audit")

@@ -174,11 +174,27 @@ def test_what_failed_is_sent_again_once_and_never_more_than_was_shown(
     assert confirmation.count("order.created") >= 2
     fields = hidden(writer, address)
     for _ in range(2):
-        assert writer.post("/deliveries/change", fields).status_code == 200
+        done = writer.post("/deliveries/change", fields)
+        assert "<b>2 deliveries are sent again.</b>" in done.text, "the list has none of them any more"
+        assert "No delivery matches" in done.text
+    [sent] = re.findall(r'href="[^"]*?/ui(/deliveries[^"]*)">See them on their way', done.text)
+    assert "finished" not in sent
+    assert "order.created" in writer.get(sent.replace("&amp;", "&")).text
     states = dict(db.execute("select status, count(*) from svc.webhook_deliveries group by 1").fetchall())
     assert states == {"pending": 5, "failed": 1}
     manual = scalar(db, "select count(*) from svc.webhook_deliveries where manual_attempt is not null")
     assert manual == 2
+
+
+@pytest.mark.parametrize("told", ["x", "retry", "2", '["retry", 9]', "A" * 200, BIDI])
+def test_nobody_makes_up_that_deliveries_were_sent_again(
+    writer: Browser, db: psycopg.Connection[Any], told: str
+) -> None:
+    send(db, 1)
+    page = writer.get(f"/deliveries?{urlencode({'done': told})}")
+    assert page.status_code == 200
+    assert "sent again.</b>" not in page.text
+    assert "done=" not in page.text.replace("search?", ""), "no link keeps it"
 
 
 def test_the_time_since_which_they_failed_can_be_chosen(writer: Browser, db: psycopg.Connection[Any]) -> None:
