@@ -1,6 +1,7 @@
 """Everything can be done with the keyboard alone."""
 
 import re
+from datetime import datetime, timedelta
 from itertools import chain, repeat
 
 import psycopg
@@ -249,3 +250,17 @@ def test_a_completion_leaves_what_stands_behind_it_and_is_of_the_text_that_it_wa
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Tab")
         expect(bar).to_have_value("actor: severity:critical")
+
+
+def test_what_is_older_than_a_week_has_its_date_where_other_times_are_relative(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("audit")
+        newest = page.locator(".txs time").first
+        expect(newest).to_have_text(re.compile("just now|ago"))
+        now = str(page.evaluate("document.documentElement.dataset.now"))
+        later = (datetime.fromisoformat(now) + timedelta(days=10)).isoformat()
+        page.route("**/audit", lambda route: changed(route, 'lang="en"', f'lang="en" data-now="{later}"'))
+        somebody.open("audit")
+        exact = str(newest.get_attribute("title"))
+        expect(newest).to_have_text(exact.partition(",")[0])

@@ -245,3 +245,20 @@ def test_the_ends_of_time_are_times(writer: Browser, db: psycopg.Connection[Any]
 def test_an_endpoint_that_is_not_there_is_not_found(writer: Browser, client: httpx.Client) -> None:
     assert writer.get(f"/endpoints/{UNKNOWN}/outage").status_code == 404
     assert client.get(f"/webhooks/endpoints/{UNKNOWN}/outage", headers=bearer("read")).status_code == 404
+
+
+def test_a_delivery_that_waits_for_its_endpoint_leads_to_the_outage(
+    writer: Browser, db: psycopg.Connection[Any]
+) -> None:
+    send(db, 1)
+    attempt(db, "retry", wait=-60)
+    [delivery] = db.execute("select id::text from svc.webhook_deliveries").fetchone() or [""]
+    outage = f'/ui/endpoints/{key(db)}/outage">See the outage</a>'
+    before = writer.get(f"/deliveries/{delivery}").text
+    assert outage not in before
+    assert "<dt>Due</dt>" in before, "the next attempt is not in the past"
+    db.execute("update svc.webhook_endpoint_state set failing_since = now(), breaker_until = now() + interval '1 h'")
+    page = writer.get(f"/deliveries/{delivery}").text
+    assert_strict(page)
+    assert outage in page
+    assert re.search(r'class="m clock">\d\d:\d\d:\d\d</span>', page), "attempts have their time of day"

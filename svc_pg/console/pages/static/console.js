@@ -14,6 +14,7 @@ const setClock = (now) => { skew = Date.parse(now) - Date.now() || 0 }
 const units = [["day", 86400], ["hr", 3600], ["min", 60], ["sec", 1]]
 function relative(then) {
   const seconds = Math.round((Date.now() + skew - then) / 1000)
+  if (seconds >= 7 * 86400) return new Date(then).toUTCString().slice(5, 16).replace(/^0/, "")
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? units[3]
   const count = Math.floor(Math.abs(seconds) / size)
   if (unit === "sec" && count < 5) return "just now"
@@ -359,7 +360,7 @@ function switchKeys(on) {
 for (const box of all("[data-keys]")) box.checked = keys
 const places = Object.fromEntries(all("#nav [data-key]").map((link) => [link.dataset.key, link.href]))
 function step(by) {
-  const rows = all(".rows tbody tr:has(a), .txs > li:has(a), .life > article:has(a)"), at = rows.findIndex((row) => row.classList.contains("at"))
+  const rows = all(".rows tbody tr:has(a), .txs > li:has(a), .life > article:has(a), .empty > p:has(a)"), at = rows.findIndex((row) => row.classList.contains("at"))
   const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))]
   rows[at]?.classList.remove("at")
   next?.classList.add("at")
