@@ -80,4 +80,4 @@ async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) ->
 
 
 def _findings(read: Sequence[Finding | More]) -> list[Finding]:
-    return [each for each in read if isinstance(each, Finding)]
+    return list(dict.fromkeys(each for each in read if isinstance(each, Finding)))

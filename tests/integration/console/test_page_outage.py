@@ -262,3 +262,15 @@ def test_a_delivery_that_waits_for_its_endpoint_leads_to_the_outage(
     assert_strict(page)
     assert outage in page
     assert re.search(r'class="m clock">\d\d:\d\d:\d\d</span>', page), "attempts have their time of day"
+
+
+def test_a_failed_delivery_says_the_last_answer_if_no_reason_is_on_record(
+    writer: Browser, db: psycopg.Connection[Any]
+) -> None:
+    send(db, 1)
+    attempt(db, "failed")
+    [delivery] = db.execute("select id::text from svc.webhook_deliveries").fetchone() or [""]
+    assert "The last answer" not in writer.get(f"/deliveries/{delivery}").text, "the reason has it"
+    db.execute("update svc.webhook_delivery_attempts set error = null")
+    page = writer.get(f"/deliveries/{delivery}").text
+    assert "<p>The last answer: HTTP 503, below.</p>" in page

@@ -170,6 +170,11 @@ def test_a_question_with_keys_goes_to_the_bar_of_its_list(auditor: Browser, ques
     assert addresses(answer) == [address]
 
 
+def test_a_thing_that_two_readings_find_is_named_once(auditor: Browser) -> None:
+    assert addresses(asked(auditor, "nw")).count("/tenants/nw") == 1
+    assert "Search in the values" not in asked(auditor, "900").text, "a finding leads there already"
+
+
 def test_a_day_without_changes_is_no_name_that_is_not_known(auditor: Browser) -> None:
     assert addresses(asked(auditor, "2001-03-01")) == ["/audit?since=2001-03-01&until=2001-03-02"]
 
