@@ -176,7 +176,7 @@ def test_what_failed_is_sent_again_once_and_never_more_than_was_shown(
     for _ in range(2):
         done = writer.post("/deliveries/change", fields)
         assert "<b>2 deliveries are sent again.</b>" in done.text, "the list has none of them any more"
-        assert "No delivery matches" in done.text
+        assert "None matches any more" in done.text
     [sent] = re.findall(r'href="[^"]*?/ui(/deliveries[^"]*)">See them on their way', done.text)
     assert "finished" not in sent
     assert "order.created" in writer.get(sent.replace("&amp;", "&")).text
