@@ -1,5 +1,6 @@
 """Twenty-eight phrases that an auditor types into the search, each with what it finds or what the page says."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from html import unescape
@@ -67,6 +68,7 @@ PERHAPS: Mapping[str, tuple[str, str]] = {
     "who changed a record": ("who changed order 900?", "/audit/records/public.orders/900"),
     "an actor in a phrase": ("what did jonas do today", "/audit?actor=jonas&since={today}"),
     "a typing error in a name": ("refnud", "/audit?label=refund"),
+    "a user of the database": ("dba_temp", "/audit?dbUser=dba_temp"),
 }
 """Phrases that a page reads as a question, which it offers and does not take."""
 SAID: Mapping[str, tuple[str, str]] = {
@@ -147,6 +149,17 @@ def test_words_that_no_filter_has_are_named_and_a_phrase_with_a_not_is_not_read(
     left_out = auditor.get(f"/search?{httpx.QueryParams(q='<b>xyz</b> of jonas')}").text
     assert 'which leaves out <bdi class="wrap">“&lt;b&gt;xyz&lt;/b&gt;”</bdi>' in left_out
     assert "Perhaps" not in auditor.get(f"/search?{httpx.QueryParams(q='not by jonas')}").text
+
+
+def test_changes_by_a_user_of_the_database_are_asked_for(
+    auditor: Browser, installed: tuple[str, Mapping[str, str]]
+) -> None:
+    entry = auditor.get(f"/audit/entries/{installed[1]['entry']}").text
+    [address] = re.findall(r'<dt>Database user</dt><dd class="wrap"><a href="[^"]*?/ui(/[^"]*)"', entry)
+    listed = auditor.get(unescape(address)).text
+    assert "customer deleted" in listed
+    assert "Database user" in listed
+    assert "No entry matches" in auditor.get("/audit?dbUser=nobody_else").text
 
 
 def test_a_value_that_no_entry_has_is_said_beside_those_with_its_letters(auditor: Browser) -> None:

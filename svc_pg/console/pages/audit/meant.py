@@ -1,5 +1,6 @@
 """Questions that somebody may have meant who found nothing: words read as filters, and names like those asked for."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -19,6 +20,8 @@ from svc_pg.questions.writing import written
 
 _NAMED: Final = ("resource", "actor", "tenant", "label")
 _FACETS: Final = ("actor", "tenant", "label", "compliance")
+_DATABASE_USER: Final = re.compile(r"(?=.*[_0-9])[a-z_][a-z0-9_]{1,62}")
+"""A word that may be a user of the database, of whom no index knows all."""
 _MOST_TABLES: Final = 500
 _MOST_LOOKED_UP: Final = 4
 _MOST_ALIKE: Final = 5
@@ -56,8 +59,9 @@ async def meant(request: PageRequest, text: str, beside: Filters | None = None) 
     except Problem:  # the page says without it that nothing was found
         return None
     read = understood(text, names, now=request.now)
-    filters = {**read.filters, **(beside or {})}
-    if not read.filters or filters == beside:
+    found = read.filters or ({"dbUser": [text]} if _DATABASE_USER.fullmatch(text) else {})
+    filters = {**found, **(beside or {})}
+    if not found or filters == beside:
         return None
     days = times.words_by_date(times.DAYS, request.now)
     question = written(filters, words_of(request), days)
@@ -65,7 +69,7 @@ async def meant(request: PageRequest, text: str, beside: Filters | None = None) 
         address = request.to.record(filters["resource"][0], filters["record"][0])
     else:
         address = request.to.entries(**filters)
-    return Meant(question, address, read.left_out)
+    return Meant(question, address, read.left_out if read.filters else [])
 
 
 async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
