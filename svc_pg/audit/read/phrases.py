@@ -81,35 +81,41 @@ _Reader = Callable[[Sequence[str], Names, datetime], _Read | None]
 def understood(text: str, names: Names, *, now: datetime) -> Understood:
     """Read a phrase. Without filters it is not understood."""
     said = [word for each in text.split()[:MOST_WORDS] if (word := each.strip(_AROUND))]
-    words = [word.casefold() for word in said]
+    hours, rest = _hours(said)
     found: Filters = {}
     left: list[str] = []
-    day: date | None = None
-    within: spoken_times.Hours | None = None
-    at = 0
-    while at < len(words):
-        rest = words[at:]
-        if within is None and (hours := spoken_times.hours(rest)):
-            within, at = hours, at + hours.words
-            continue
-        read = next(_readings(rest, names, now), None)
-        if read is None:
-            if words[at] not in _SILENT:
-                left.append(said[at])
-            at += 1
-            continue
-        if any(name in found for name in read.filters if name in _ONCE):  # a question has one of them
-            left += said[at : at + read.words]
+    for read, words in _pieces(rest, names, now):
+        if read is None or not found.keys().isdisjoint(_ONCE & read.filters.keys()):
+            left += words
         else:
             for name, values in read.filters.items():
                 found[name] = list(dict.fromkeys([*found.get(name, ()), *values]))
-            day = _day_of(read.filters) or day
-        at += read.words
-    if within is not None:
-        found |= {name: [value] for name, value in within.on(day or now.astimezone(UTC).date()).items()}
     if not _OPPOSITES.isdisjoint(word.casefold() for word in left):
         return Understood({}, said)
-    return Understood(found, left)
+    if hours is not None:
+        day = _day_of(found) or now.astimezone(UTC).date()
+        found |= {name: [value] for name, value in hours.on(day).items()}
+    return Understood(found, [word for word in left if word.casefold() not in _SILENT])
+
+
+def _hours(said: Sequence[str]) -> tuple[spoken_times.Hours | None, Sequence[str]]:
+    """The first times of day that the words say, and the other words."""
+    words = [word.casefold() for word in said]
+    for at in range(len(words)):
+        if hours := spoken_times.hours(words[at:]):
+            return hours, [*said[:at], *said[at + hours.words :]]
+    return None, said
+
+
+def _pieces(said: Sequence[str], names: Names, now: datetime) -> Iterator[tuple[_Read | None, Sequence[str]]]:
+    """The words in their order, those together that one reader takes; without one, a word alone."""
+    words = [word.casefold() for word in said]
+    at = 0
+    while at < len(words):
+        read = next(_readings(words[at:], names, now), None)
+        count = 1 if read is None else read.words
+        yield read, said[at : at + count]
+        at += count
 
 
 def _readings(words: Sequence[str], names: Names, now: datetime) -> Iterator[_Read]:
