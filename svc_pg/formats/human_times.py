@@ -5,17 +5,34 @@ from typing import Final
 
 _UNITS: Final = (("day", 86_400), ("hr", 3600), ("min", 60), ("sec", 1))
 _JUST_NOW_SECONDS: Final = 5
+_DATED_SECONDS: Final = 7 * 86_400
+"""The age from which people want the date: nobody counts back 262 days."""
 
 
 def relative(then: datetime, now: datetime) -> str:
-    """For example ``3 min ago`` or ``in 2 days``; console.js writes the same."""
+    """For example ``3 min ago``, ``in 2 days`` or, after a week, ``12 Mar 2026``; console.js writes the same."""
     seconds = round((now - then).total_seconds())
+    if seconds >= _DATED_SECONDS:
+        return date(then)
     if abs(seconds) < _JUST_NOW_SECONDS:
         return "just now"
     unit, size = next((unit, size) for unit, size in _UNITS if abs(seconds) >= size)
     count = abs(seconds) // size
     words = f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''}"
     return f"in {words}" if seconds < 0 else f"{words} ago"
+
+
+def date(then: datetime) -> str:
+    """For example ``12 Mar 2026``, in UTC."""
+    utc = then.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y}"
+
+
+def day_before(then: datetime, now: datetime) -> str:
+    """The day of a time that ``relative`` tells without it, for example ``9 Mar``; empty if that is today. UTC."""
+    utc = then.astimezone(UTC)
+    is_told = utc.date() == now.astimezone(UTC).date() or relative(then, now) == date(then)
+    return "" if is_told else f"{utc.day} {utc:%b}"
 
 
 def exact(then: datetime) -> str:

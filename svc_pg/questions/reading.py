@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from svc_pg.database.filters import MAX_VALUES, ListFilter
@@ -72,6 +73,15 @@ def days_of(text: str, words: Vocabulary) -> list[str]:
         for value in term.values
     }
     return [day for day in times.DAYS if day in said]
+
+
+def has_keys(text: str, words: Vocabulary) -> bool:
+    """True if a text is plainly a question: it has keys of this list, and none that the list does not know."""
+    try:
+        found = [term.filter for term in islice(terms(text, words), MOST_TERMS)]
+    except QuestionError:
+        return False
+    return any(wanted is not None and wanted.option != TEXT for wanted in found)
 
 
 def check_size(text: str) -> None:

@@ -63,6 +63,8 @@ def check_each_filter_selects_what_it_says(database: AuditedDatabase) -> None:
         ("actor", one.actor("ann"), lambda each: each.actor_id == "ann"),
         ("actors", one.actor("ann", "bob"), lambda each: each.actor_id is not None),
         ("tenant", one.tenant("globex"), lambda each: each.tenant_id == "globex"),
+        ("db_user", one.db_user(entries[0].db_user or "no user"), lambda each: each.db_user is not None),
+        ("another user", one.db_user("nobody of this name"), lambda _: False),
         ("operation", one.operation("INSERT", "DELETE"), lambda each: each.operation != "UPDATE"),
         ("label", one.label("edited"), lambda each: each.label == "edited"),
         ("severity", one.severity("critical"), lambda each: each.severity == "critical"),

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from svc_pg.formats.human_times import exact, instant, left, relative
+from svc_pg.formats.human_times import day_before, exact, instant, left, relative
 
 NOW = datetime(2026, 3, 12, 14, 32, 8, 125_000, tzinfo=UTC)
 
@@ -19,12 +19,27 @@ NOW = datetime(2026, 3, 12, 14, 32, 8, 125_000, tzinfo=UTC)
         (timedelta(minutes=-74), "in 1 hr"),
         (timedelta(hours=23, minutes=59), "23 hr ago"),
         (timedelta(days=1), "1 day ago"),
-        (timedelta(days=400), "400 days ago"),
+        (timedelta(days=7, seconds=-1), "6 days ago"),
+        (timedelta(days=7), "5 Mar 2026"),
+        (timedelta(days=400), "5 Feb 2025"),
         (timedelta(days=-2), "in 2 days"),
     ],
 )
 def test_times_are_told_relative_to_now(ago: timedelta, text: str) -> None:
     assert relative(NOW - ago, NOW) == text
+
+
+@pytest.mark.parametrize(
+    ("ago", "text"),
+    [
+        (timedelta(hours=14), ""),
+        (timedelta(hours=15), "11 Mar"),
+        (timedelta(days=6), "6 Mar"),
+        (timedelta(days=7), ""),
+    ],
+)
+def test_the_day_of_a_time_is_told_unless_it_is_today_or_told_already(ago: timedelta, text: str) -> None:
+    assert day_before(NOW - ago, NOW) == text
 
 
 def test_times_are_exact_for_people_and_programs() -> None:

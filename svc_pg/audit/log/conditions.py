@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from svc_pg.config.audited_table import Severity
 
-Column = Literal["table_name", "record_id", "actor_id", "tenant_id", "operation", "label", "severity"]
+Column = Literal["table_name", "record_id", "actor_id", "tenant_id", "operation", "label", "severity", "db_user"]
 ListColumn = Literal["compliance", "changed_fields"]
 Missable = Literal["actor", "tenant", "record", "label", "severity", "compliance"]
 

@@ -74,6 +74,9 @@ class EntryFilter(TimeFilter, total=False):
     not_tenant: Annotated[
         _Texts, Selects(words="entries but for those of this tenant", example="acme", apply=_without("tenant"))
     ]
+    db_user: Annotated[
+        _Texts, Selects(words="entries of this user of the database", example="postgres", word="Database user")
+    ]
     operation: Annotated[Sequence[Operation] | None, Selects(words="entries of this operation")]
     not_operation: Annotated[
         Sequence[Operation] | None,

@@ -67,6 +67,10 @@ class AuditQuery(Selection):
         """Entries of one of these tenants."""
         return self._among("tenant_id", [str(tenant_id) for tenant_id in tenant_ids])
 
+    def db_user(self, *names: str) -> Self:
+        """Entries of changes by one of these users of the database, whoever the actor was. No index serves it."""
+        return self._among("db_user", names)
+
     def operation(self, *operations: str) -> Self:
         """Entries of one of these operations: INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT, GONE, DDL, READ."""
         _check_one_of("an operation", operations, OPERATIONS)

@@ -315,6 +315,8 @@ class EntriesListQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
+    db_user: OneOrMore[str] | None
+    """Entries of this user of the database; repeat it for several."""
     operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
     not_operation: (
@@ -428,6 +430,8 @@ class TransactionsListQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
+    db_user: OneOrMore[str] | None
+    """Entries of this user of the database; repeat it for several."""
     operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
     not_operation: (
@@ -665,6 +669,8 @@ class EntriesStatsQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
+    db_user: OneOrMore[str] | None
+    """Entries of this user of the database; repeat it for several."""
     operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
     not_operation: (
@@ -718,6 +724,8 @@ class EntriesFacetsQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
+    db_user: OneOrMore[str] | None
+    """Entries of this user of the database; repeat it for several."""
     operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
     not_operation: (
@@ -820,6 +828,8 @@ class EntriesExportQuery(TypedDict, total=False):
     """Entries of this tenant; repeat it for several."""
     not_tenant: OneOrMore[str] | None
     """Entries but for those of this tenant; repeat it for several."""
+    db_user: OneOrMore[str] | None
+    """Entries of this user of the database; repeat it for several."""
     operation: OneOrMore[Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT", "GONE", "DDL", "READ"]] | None
     """Entries of this operation; repeat it for several."""
     not_operation: (

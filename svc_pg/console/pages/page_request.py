@@ -33,6 +33,8 @@ PAGES: Final = ("cursor", "before")
 """The parameters of a list's pages."""
 REFUSED: Final = "refused"
 """The parameter of a page to which a form was sent back, as it was refused."""
+DONE: Final = "done"
+"""The parameter of a page to which a change leads, sealed, with what it did."""
 SHOWN_SECONDS: Final = 300
 """The time for which a new secret is shown, to the session that made it."""
 _SHOWN: Final = "secret"
@@ -212,7 +214,7 @@ class PageRequest:
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""
-        left_out = {*changes, REFUSED}
+        left_out = {*changes, REFUSED, DONE}
         kept = {name: [*filter(None, self.query.getlist(name))] for name in self.query if name not in left_out}
         return self.url(*self.http.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
 

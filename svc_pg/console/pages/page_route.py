@@ -7,7 +7,7 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.navigation import NavItem
-from svc_pg.console.pages.page_request import REFUSED, View
+from svc_pg.console.pages.page_request import DONE, REFUSED, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class PageRoute:
         if self.is_open or self.filters is None or self.method != "GET":
             return
         for name in query:
-            if name not in (*self.filters, *self.lists, REFUSED):
+            if name not in (*self.filters, *self.lists, REFUSED, DONE):
                 known = ", ".join((*self.filters, *self.lists)) or "none"
                 detail = f"This page does not know the filter {name!r}. It knows {known}."
                 raise Problem(422, "invalid_parameter", detail, parameter=name)

@@ -15,7 +15,7 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
 from svc_pg.database.stretches import MOST_ROWS
-from svc_pg.formats.human_times import exact, instant, left, relative
+from svc_pg.formats.human_times import day_before, exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
 from svc_pg.formats.plurals import counted
 from svc_pg.formats.unseen import isolated, marked, seen_json, unseen
@@ -81,4 +81,4 @@ class _When:
     def __init__(self, value: datetime, now: datetime) -> None:
         utc = value.astimezone(UTC)
         self.instant, self.exact, self.relative = instant(utc), exact(utc), relative(utc, now)
-        self.left, self.clock = left(utc, now), f"{utc:%H:%M:%S}"
+        self.left, self.clock, self.day = left(utc, now), f"{utc:%H:%M:%S}", day_before(utc, now)

@@ -6,10 +6,15 @@ from typing import Final
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import palette
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.asking import QUESTION
+from svc_pg.console.pages.audit.meant import meant
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import Finding, More, Reading
 from svc_pg.console.pages.search_readings import NUMBER, READINGS, WITHOUT_AUDIT, contents, facts
+from svc_pg.console.views.list_questions import keys_of
+from svc_pg.console.views.named_views import LISTS, ViewedList
 from svc_pg.console.views.suggestions import command
+from svc_pg.questions.reading import has_keys
 
 MOST_CHARACTERS: Final = 500
 
@@ -19,8 +24,18 @@ async def search_page(request: PageRequest) -> Answer:
     text = request.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:
         return Html(
-            "search", {"text": text[:MOST_CHARACTERS], "found": [], "more": [], "actions": [], "is_asked": bool(text)}
+            "search",
+            {
+                "text": text[:MOST_CHARACTERS],
+                "found": [],
+                "more": [],
+                "actions": [],
+                "meant": None,
+                "is_asked": bool(text),
+            },
         )
+    if (of := _asked_of(request, text)) is not None:
+        return SeeOther(request.url(of, query={QUESTION: text}))
     read = await _read(request, text, READINGS if request.has_audit else WITHOUT_AUDIT)
     if not request.has_audit:
         pass  # nothing else has words or numbers
@@ -39,9 +54,18 @@ async def search_page(request: PageRequest) -> Answer:
             "found": found,
             "more": list(dict.fromkeys(more)),
             "actions": await _actions(request, text),
+            "meant": None if found or not request.has_audit else await meant(request, text),
             "is_asked": True,
         },
     )
+
+
+def _asked_of(request: PageRequest, text: str) -> ViewedList | None:
+    """The list to which a text is a question, because it has keys of that list, and no others."""
+    for of in LISTS:
+        if request.has(of) and has_keys(text, keys_of(of, has_past=request.has_past)):
+            return of
+    return None
 
 
 async def _actions(request: PageRequest, text: str) -> Sequence[palette.Hit]:

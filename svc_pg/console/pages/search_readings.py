@@ -101,7 +101,8 @@ async def _times(request: PageRequest, text: str) -> AsyncIterator[Finding]:
         named = None if NUMBER.fullmatch(text) else times.period(text, request.now)
     except ValueError:
         return
-    if named and (about := await _changed(request, **named)):
+    if named:
+        about = await _changed(request, **named) or "nothing was changed then"
         yield Finding("Time", "wait", text, request.to.entries(**named), about)
 
 

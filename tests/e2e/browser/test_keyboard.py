@@ -1,6 +1,7 @@
 """Everything can be done with the keyboard alone."""
 
 import re
+from datetime import datetime, timedelta
 from itertools import chain, repeat
 
 import psycopg
@@ -143,6 +144,31 @@ def test_keys_lead_to_pages_rows_and_actions(browser: Browser, shop: Shop) -> No
         expect(page.get_by_role("heading", level=1)).to_have_text("Renamed by keys")
 
 
+def test_keys_lead_to_the_question_of_a_list_and_through_transactions_and_changes(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page, press = somebody.page, somebody.page.keyboard.press
+        somebody.open("audit")
+        press("q")
+        asked = page.get_by_role("search", name="Ask the log").get_by_label("Question")
+        expect(asked).to_be_focused()
+        page.keyboard.type("table:customer record:1")
+        press("Enter")
+        page.wait_for_url("**/audit?*record=1*")
+        press("j")
+        first = page.locator(".txs > li").first
+        expect(first.locator("a").first).to_be_focused()
+        press("Enter")
+        page.wait_for_url("**/audit/records/public.customer/1")
+        for _ in range(2):
+            press("j")
+        change = page.locator("article").nth(1)
+        expect(change.locator("a").first).to_be_focused()
+        expect(change.locator("time").first).to_be_visible()
+        expect(change.locator(".clock").first).to_have_text(re.compile(r"^\d\d:\d\d:\d\d$"))
+        press("Enter")
+        page.wait_for_url("**/audit/entries/*")
+
+
 def test_after_back_the_focus_is_on_the_link_by_which_somebody_left(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "read") as somebody:
         page = somebody.page
@@ -224,3 +250,17 @@ def test_a_completion_leaves_what_stands_behind_it_and_is_of_the_text_that_it_wa
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Tab")
         expect(bar).to_have_value("actor: severity:critical")
+
+
+def test_what_is_older_than_a_week_has_its_date_where_other_times_are_relative(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("audit")
+        newest = page.locator(".txs time").first
+        expect(newest).to_have_text(re.compile("just now|ago"))
+        now = str(page.evaluate("document.documentElement.dataset.now"))
+        later = (datetime.fromisoformat(now) + timedelta(days=10)).isoformat()
+        page.route("**/audit", lambda route: changed(route, 'lang="en"', f'lang="en" data-now="{later}"'))
+        somebody.open("audit")
+        exact = str(newest.get_attribute("title"))
+        expect(newest).to_have_text(exact.partition(",")[0])

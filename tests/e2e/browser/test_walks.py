@@ -31,13 +31,15 @@ class Hand:
     keys: int = 0
     begun: float = field(default_factory=time.monotonic)
 
-    def use(self, control: Locator) -> None:
-        """Click on a control; or go there by Tab, as often as it takes, and press Enter."""
+    def use(self, control: Locator, *, key: str = "") -> None:
+        """Click on a control; or go there by ``key``, and by Tab as often as it takes, and press Enter."""
         self.acts += 1
         if not self.by_keyboard:
             control.click()
             return
         expect(control).to_be_visible()
+        if key:
+            self._press(key)
         target = control.element_handle()
         for _ in range(150):
             if target.evaluate("each => each === document.activeElement"):
@@ -114,6 +116,49 @@ def test_a_customer_who_got_nothing_is_found_seen_sent_it_again_and_given_a_link
     with person(browser, shop) as customer:
         customer.look(link)
         expect(customer.page.locator("main")).to_be_visible()
+
+
+@HANDS
+def test_changes_by_somebody_whose_name_is_half_known_are_found_and_exported(
+    browser: Browser, shop: Shop, *, by_keyboard: bool
+) -> None:
+    with (
+        person(browser, shop, "write") as somebody,
+        walking(somebody.page, by_keyboard=by_keyboard, most_acts=4, most_keys=7) as hand,
+    ):
+        page = somebody.page
+        somebody.open("overview")
+        hand.ask("actor:leo table:customer 24h")
+        page.wait_for_url("**/audit?*actor=leo*")
+        expect(page.get_by_text("No entry has the actor")).to_be_visible()
+        hand.use(page.locator(".empty").get_by_role("link", name="leo@shop.example"), key="j")
+        page.wait_for_url("**actor=leo%40shop.example*")
+        expect(page.get_by_role("region", name="Entries")).to_contain_text("jane@elsewhere.example")
+        with page.expect_download() as download:
+            hand.use(page.get_by_role("link", name="Export CSV"), key=".")
+        _, *entries = download.value.path().read_text().splitlines()
+        assert len(entries) == 1
+        assert "leo@shop.example" in entries[0]
+
+
+@HANDS
+def test_a_question_in_plain_words_leads_to_the_record_and_its_change(
+    browser: Browser, shop: Shop, *, by_keyboard: bool
+) -> None:
+    with (
+        person(browser, shop, "read") as somebody,
+        walking(somebody.page, by_keyboard=by_keyboard, most_acts=4, most_keys=6) as hand,
+    ):
+        page = somebody.page
+        somebody.open("overview")
+        hand.ask("who changed customer 1?")
+        expect(page.get_by_text("Perhaps you ask")).to_be_visible()
+        hand.use(page.locator(".empty a").first, key="j")
+        page.wait_for_url("**/audit/records/public.customer/1")
+        change = page.locator("article").first
+        expect(change.locator(".clock").first).to_be_visible()
+        hand.use(change.locator("a").first, key="j")
+        page.wait_for_url("**/audit/entries/*")
 
 
 def _status(shop: Shop, address: str) -> str:

@@ -174,11 +174,27 @@ def test_what_failed_is_sent_again_once_and_never_more_than_was_shown(
     assert confirmation.count("order.created") >= 2
     fields = hidden(writer, address)
     for _ in range(2):
-        assert writer.post("/deliveries/change", fields).status_code == 200
+        done = writer.post("/deliveries/change", fields)
+        assert "<b>2 deliveries are sent again.</b>" in done.text, "the list has none of them any more"
+        assert "None matches any more" in done.text
+    [sent] = re.findall(r'href="[^"]*?/ui(/deliveries[^"]*)">See them on their way', done.text)
+    assert "finished" not in sent
+    assert "order.created" in writer.get(sent.replace("&amp;", "&")).text
     states = dict(db.execute("select status, count(*) from svc.webhook_deliveries group by 1").fetchall())
     assert states == {"pending": 5, "failed": 1}
     manual = scalar(db, "select count(*) from svc.webhook_deliveries where manual_attempt is not null")
     assert manual == 2
+
+
+@pytest.mark.parametrize("told", ["x", "retry", "2", '["retry", 9]', "A" * 200, BIDI])
+def test_nobody_makes_up_that_deliveries_were_sent_again(
+    writer: Browser, db: psycopg.Connection[Any], told: str
+) -> None:
+    send(db, 1)
+    page = writer.get(f"/deliveries?{urlencode({'done': told})}")
+    assert page.status_code == 200
+    assert "sent again.</b>" not in page.text
+    assert "done=" not in page.text.replace("search?", ""), "no link keeps it"
 
 
 def test_the_time_since_which_they_failed_can_be_chosen(writer: Browser, db: psycopg.Connection[Any]) -> None:
@@ -229,3 +245,32 @@ def test_the_ends_of_time_are_times(writer: Browser, db: psycopg.Connection[Any]
 def test_an_endpoint_that_is_not_there_is_not_found(writer: Browser, client: httpx.Client) -> None:
     assert writer.get(f"/endpoints/{UNKNOWN}/outage").status_code == 404
     assert client.get(f"/webhooks/endpoints/{UNKNOWN}/outage", headers=bearer("read")).status_code == 404
+
+
+def test_a_delivery_that_waits_for_its_endpoint_leads_to_the_outage(
+    writer: Browser, db: psycopg.Connection[Any]
+) -> None:
+    send(db, 1)
+    attempt(db, "retry", wait=-60)
+    [delivery] = db.execute("select id::text from svc.webhook_deliveries").fetchone() or [""]
+    outage = f'/ui/endpoints/{key(db)}/outage">See the outage</a>'
+    before = writer.get(f"/deliveries/{delivery}").text
+    assert outage not in before
+    assert "<dt>Due</dt>" in before, "the next attempt is not in the past"
+    db.execute("update svc.webhook_endpoint_state set failing_since = now(), breaker_until = now() + interval '1 h'")
+    page = writer.get(f"/deliveries/{delivery}").text
+    assert_strict(page)
+    assert outage in page
+    assert re.search(r'class="m clock">\d\d:\d\d:\d\d</span>', page), "attempts have their time of day"
+
+
+def test_a_failed_delivery_says_the_last_answer_if_no_reason_is_on_record(
+    writer: Browser, db: psycopg.Connection[Any]
+) -> None:
+    send(db, 1)
+    attempt(db, "failed")
+    [delivery] = db.execute("select id::text from svc.webhook_deliveries").fetchone() or [""]
+    assert "The last answer" not in writer.get(f"/deliveries/{delivery}").text, "the reason has it"
+    db.execute("update svc.webhook_delivery_attempts set error = null")
+    page = writer.get(f"/deliveries/{delivery}").text
+    assert "<p>The last answer: HTTP 503, below.</p>" in page

@@ -1,5 +1,6 @@
 """Twenty-eight phrases that an auditor types into the search, each with what it finds or what the page says."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from html import unescape
@@ -59,6 +60,17 @@ FOUND: Mapping[str, tuple[str, str]] = {
     "an action": ("portal link for northwind", "/tenants/nw"),
 }
 """An action is a link of its own above the findings."""
+PERHAPS: Mapping[str, tuple[str, str]] = {
+    "an actor and a time": ("last week by mara", "/audit?since=7d&actor=mara.lund%40corp.example"),
+    "an operation": ("deleted customers", "/audit?operation=DELETE&resource=public.customer"),
+    "reads": ("who read customer 116", "/audit?operation=READ&resource=public.customer&record=116"),
+    "no actor": ("changes without an actor", "/audit?missing=actor"),
+    "who changed a record": ("who changed order 900?", "/audit/records/public.orders/900"),
+    "an actor in a phrase": ("what did jonas do today", "/audit?actor=jonas&since={today}"),
+    "a typing error in a name": ("refnud", "/audit?label=refund"),
+    "a user of the database": ("dba_temp", "/audit?dbUser=dba_temp"),
+}
+"""Phrases that a page reads as a question, which it offers and does not take."""
 SAID: Mapping[str, tuple[str, str]] = {
     "a typing error": ("Okafro", NOTHING),
     "signs of LIKE": ("%_%", NOTHING),
@@ -117,6 +129,67 @@ def test_a_phrase_of_an_auditor_leads_to_what_it_means(
     named = [*addresses(answer), *(unescape(link.partition('"')[0]).partition("/ui")[2] for link in actions)]
     assert wanted in named, named
     assert auditor.get(wanted).status_code == 200
+
+
+@pytest.mark.parametrize(("phrase", "address"), PERHAPS.values(), ids=PERHAPS)
+def test_a_phrase_of_several_words_is_offered_as_a_question(
+    auditor: Browser, installed: tuple[str, Mapping[str, str]], phrase: str, address: str
+) -> None:
+    wanted = address.format_map(installed[1])
+    in_search = auditor.get(f"/search?{httpx.QueryParams(q=phrase)}")
+    assert "Perhaps you ask" in in_search.text
+    assert wanted in unescape(in_search.text)
+    in_log = auditor.get(f"/audit?{httpx.QueryParams(text=phrase)}")
+    assert "No entry matches" in in_log.text
+    assert wanted in unescape(in_log.text)
+    assert_strict(in_log.text)
+
+
+def test_words_that_no_filter_has_are_named_and_a_phrase_with_a_not_is_not_read(auditor: Browser) -> None:
+    left_out = auditor.get(f"/search?{httpx.QueryParams(q='<b>xyz</b> of jonas')}").text
+    assert 'which leaves out <bdi class="wrap">“&lt;b&gt;xyz&lt;/b&gt;”</bdi>' in left_out
+    assert "Perhaps" not in auditor.get(f"/search?{httpx.QueryParams(q='not by jonas')}").text
+
+
+def test_changes_by_a_user_of_the_database_are_asked_for(
+    auditor: Browser, installed: tuple[str, Mapping[str, str]]
+) -> None:
+    entry = auditor.get(f"/audit/entries/{installed[1]['entry']}").text
+    [address] = re.findall(r'<dt>Database user</dt><dd class="wrap"><a href="[^"]*?/ui(/[^"]*)"', entry)
+    listed = auditor.get(unescape(address)).text
+    assert "customer deleted" in listed
+    assert "Database user" in listed
+    assert "No entry matches" in auditor.get("/audit?dbUser=nobody_else").text
+
+
+def test_a_value_that_no_entry_has_is_said_beside_those_with_its_letters(auditor: Browser) -> None:
+    page = auditor.get("/audit?actor=mara&severity=high").text
+    assert 'No entry has the actor <bdi class="wrap">“mara”</bdi>.' in page
+    assert "/audit?severity=high&actor=mara.lund%40corp.example" in unescape(page)
+    assert "No entry has" not in auditor.get("/audit?actor=jonas&table=orders&resource=orders").text
+    assert "record_reads" in auditor.get("/audit?operation=READ").text
+
+
+@pytest.mark.parametrize(
+    ("question", "address"),
+    [
+        ("actor:jonas operation:delete", "/audit?q=actor%3Ajonas+operation%3Adelete"),
+        ("status:failed tenant:nw", "/deliveries?q=status%3Afailed+tenant%3Anw"),
+    ],
+)
+def test_a_question_with_keys_goes_to_the_bar_of_its_list(auditor: Browser, question: str, address: str) -> None:
+    answer = asked(auditor, question)
+    assert answer.status_code == 303
+    assert addresses(answer) == [address]
+
+
+def test_a_thing_that_two_readings_find_is_named_once(auditor: Browser) -> None:
+    assert addresses(asked(auditor, "nw")).count("/tenants/nw") == 1
+    assert "Search in the values" not in asked(auditor, "900").text, "a finding leads there already"
+
+
+def test_a_day_without_changes_is_no_name_that_is_not_known(auditor: Browser) -> None:
+    assert addresses(asked(auditor, "2001-03-01")) == ["/audit?since=2001-03-01&until=2001-03-02"]
 
 
 @pytest.mark.parametrize(("phrase", "said"), SAID.values(), ids=SAID)

@@ -13,7 +13,7 @@ from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
 from svc_pg.console.pages.asking import FROM_START
-from svc_pg.console.pages.audit import changes, record_names, related, selection, sentences
+from svc_pg.console.pages.audit import changes, meant, record_names, related, selection, sentences
 from svc_pg.console.pages.audit.histogram import Histogram, histogram
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
 from svc_pg.console.pages.page_request import PAGES, ROWS, PageRequest
@@ -66,8 +66,11 @@ async def log_page(request: PageRequest) -> Answer:
         if error.code not in (*asking.SAID, "unknown_entry", "not_supported"):
             raise
         problem = error
+    is_empty = problem is None and not shown.page.data and not shown.page.next_cursor
     values = {
         "page": shown.page,
+        "meant": await _meant(request, filters) if is_empty else None,
+        "unknown": await meant.unknown(request, filters) if is_empty else [],
         "has_rows": has_rows,
         "of_actors": shown.of_actors,
         "deliveries": shown.deliveries,
@@ -99,6 +102,14 @@ async def log_page(request: PageRequest) -> Answer:
     if problem is None:
         return Html("audit", values)
     return Html("audit", values, problem.status, headers_of(problem))
+
+
+async def _meant(request: PageRequest, filters: Query) -> meant.Meant | None:
+    """The question that the words of a search may be, if they were found nowhere."""
+    texts = filters.get("text")
+    if not texts:
+        return None
+    return await meant.meant(request, texts[0], {name: some for name, some in filters.items() if name != "text"})
 
 
 def _has_rows(request: PageRequest, position: Mapping[str, str]) -> bool:

@@ -14,6 +14,7 @@ const setClock = (now) => { skew = Date.parse(now) - Date.now() || 0 }
 const units = [["day", 86400], ["hr", 3600], ["min", 60], ["sec", 1]]
 function relative(then) {
   const seconds = Math.round((Date.now() + skew - then) / 1000)
+  if (seconds >= 7 * 86400) return new Date(then).toUTCString().slice(5, 16).replace(/^0/, "")
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? units[3]
   const count = Math.floor(Math.abs(seconds) / size)
   if (unit === "sec" && count < 5) return "just now"
@@ -227,13 +228,16 @@ if (wrong) {
 } else if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
   all("main a[href]").find((link) => link.getAttribute("href") === history.state?.left)?.focus({ preventScroll: true })
 }
+function goInto(field) {
+  field?.focus()
+  field?.select()
+}
 addEventListener("keydown", (event) => {
   if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || $("dialog:modal")) return
   const field = $(".find input")
   if (!field) return
   event.preventDefault()
-  field.focus()
-  field.select()
+  goInto(field)
 })
 
 // Live elements: when something changed, the page is asked for again, and those that differ are put in the place of the
@@ -345,7 +349,7 @@ if ($("[data-live]")) {
   listen()
 }
 
-// Keys: / find, g and a letter, j k Enter, x select, . actions, r again, ? help. Their switch is kept in this browser.
+// Keys: / find, q question, g and a letter, j k Enter, x select, . actions, r again, ? help. Their switch is kept in this browser.
 const kept = { get: () => { try { return localStorage.getItem("svc-keys") } catch { return null } },
   set: (value) => { try { localStorage.setItem("svc-keys", value) } catch { /* private windows keep nothing */ } } }
 let keys = kept.get() !== "off", going = 0
@@ -356,7 +360,7 @@ function switchKeys(on) {
 for (const box of all("[data-keys]")) box.checked = keys
 const places = Object.fromEntries(all("#nav [data-key]").map((link) => [link.dataset.key, link.href]))
 function step(by) {
-  const rows = all(".rows tbody tr:has(a)"), at = rows.findIndex((row) => row.classList.contains("at"))
+  const rows = all(".rows tbody tr:has(a), .txs > li:has(a), .life > article:has(a), .empty > p:has(a)"), at = rows.findIndex((row) => row.classList.contains("at"))
   const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))]
   rows[at]?.classList.remove("at")
   next?.classList.add("at")
@@ -365,6 +369,7 @@ function step(by) {
 const acts = {
   g: () => { going = Date.now() },
   "/": () => $(".find input, .ask input, input[type=search]")?.focus(),
+  q: () => goInto($("main .ask input")),
   "?": () => $("#keys")?.showModal(),
   j: () => step(1),
   k: () => step(-1),

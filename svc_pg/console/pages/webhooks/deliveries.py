@@ -13,7 +13,7 @@ from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
 from svc_pg.console.pages.names import endpoint_name
-from svc_pg.console.pages.page_request import PAGES, PageRequest
+from svc_pg.console.pages.page_request import DONE, PAGES, SHOWN_SECONDS, PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
 from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.webhooks.searched import note_of
@@ -36,6 +36,8 @@ _SELECTED: Final = "id"
 _LIST: Final = "list."
 OF_LIST: Final = [f"{_LIST}{name}" for name in (*WORDS, *PAGES)]
 """The question of the list in which deliveries were selected, and its page: names in the address of a change."""
+_OF_RESULT: Final = ("finishedSince", "finishedUntil")
+"""The filters, beside the state, that a delivery which is sent again no longer meets."""
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -67,7 +69,6 @@ async def deliveries_page(request: PageRequest) -> Answer:
             raise
         problem = refused
     shown = await rows(request, page.data)
-    endpoint_names = [_name(row.endpoint) for row in shown if row.endpoint]
     values = {
         "page": page,
         "rows": shown,
@@ -76,8 +77,10 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "asked": [(_LIST + name, value) for name, value in (wanted | used(request, PAGES)).items()],
         "filters": filters,
         "chips": chips(
-            filters, WORDS, shown=period_of(filters) | ({"endpointId": endpoint_names[0]} if endpoint_names else {})
+            filters, WORDS, shown={name: await _word(request, name, each) for name, each in filters.items()}
         ),
+        "done": _done(request),
+        "sent": request.to.deliveries(**{name: filters[name] for name in filters if name not in _OF_RESULT}),
         "kept": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
         "bar": asking.bar(request, KEYS, in_lists(wanted)),
         "views": await views.views_of(request, "deliveries", KEYS, in_lists(wanted)),
@@ -120,7 +123,10 @@ async def change(request: PageRequest) -> Answer:
     verb, chosen = _change(request.form.get("do")), _chosen(request.form)
     changed = await _post(request, verb, _body(chosen))
     if changed.is_complete:
-        return SeeOther(_back(request, request.form))
+        told = request.sealer.sealed(
+            [verb, changed.count], purpose=DONE, whose=request.person.session_id, seconds=SHOWN_SECONDS
+        )
+        return SeeOther(_back(request, request.form, **{DONE: told}))
     return SeeOther(request.url("deliveries", "change", query={"do": [verb], **chosen}))
 
 
@@ -209,9 +215,18 @@ def _asked(given: QueryParams) -> dict[str, str]:
     return {name.removeprefix(_LIST): given[name] for name in OF_LIST if given.get(name)}
 
 
-def _back(request: PageRequest, given: QueryParams) -> str:
+def _back(request: PageRequest, given: QueryParams, **beside: str) -> str:
     """The address of the list from which somebody came."""
-    return request.url("deliveries", query=_asked(given) or _filters(_chosen(given)))
+    return request.url("deliveries", query=(_asked(given) or _filters(_chosen(given))) | beside)
+
+
+def _done(request: PageRequest) -> tuple[Change, int] | None:
+    """The change that led here, and the number of deliveries that it reached; nobody can make that up."""
+    told = request.sealer.opened(request.query.get(DONE, ""), purpose=DONE, whose=request.person.session_id)
+    match told:
+        case ["retry" | "cancel" as verb, int(count)]:
+            return verb, count
+    return None
 
 
 def _body(chosen: Mapping[str, Sequence[str]]) -> dict[str, object]:

@@ -1,0 +1,121 @@
+"""Questions that somebody may have meant who found nothing: words read as filters, and names like those asked for."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.known_values import KnownValues, Named
+from svc_pg.audit.read.phrases import Names, understood
+from svc_pg.audit.read.tables import CapturedTable
+from svc_pg.console.http.parameters import MOST_CHARACTERS
+from svc_pg.console.http.requests import Problem
+from svc_pg.console.pages.asking import FROM_START
+from svc_pg.console.pages.audit.selection import WORDS, words_of
+from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.database.pagination import Page
+from svc_pg.questions import times
+from svc_pg.questions.writing import written
+
+_NAMED: Final = ("resource", "actor", "tenant", "label")
+_FACETS: Final = ("actor", "tenant", "label", "compliance")
+_DATABASE_USER: Final = re.compile(r"(?=.*[_0-9])[a-z_][a-z0-9_]{1,62}")
+"""A word that may be a user of the database, of whom no index knows all."""
+_MOST_TABLES: Final = 500
+_MOST_LOOKED_UP: Final = 4
+_MOST_ALIKE: Final = 5
+_RECORD: Final = frozenset(("resource", "record"))
+
+Filters = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A question, its address, and the words that it leaves out."""
+
+    question: str
+    address: str
+    left_out: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that no entry was found to have, and those that have its letters, each with the address that has it."""
+
+    word: str
+    value: str
+    alike: Sequence[tuple[str, str]]
+    is_sure: bool
+    """True if the whole log was looked at."""
+
+
+async def meant(request: PageRequest, text: str, beside: Filters | None = None) -> Meant | None:
+    """The question that a phrase may be, with the filters ``beside`` it; None if its words are no filters."""
+    try:
+        names = await _names(request)
+        read = understood(text, names, now=request.now)
+        names = await _with_actors(request, names, read.left_out)
+    except Problem:  # the page says without it that nothing was found
+        return None
+    read = understood(text, names, now=request.now)
+    found = read.filters or ({"dbUser": [text]} if _DATABASE_USER.fullmatch(text) else {})
+    filters = {**found, **(beside or {})}
+    if not found or filters == beside:
+        return None
+    days = times.words_by_date(times.DAYS, request.now)
+    question = written(filters, words_of(request), days)
+    if filters.keys() == _RECORD:
+        address = request.to.record(filters["resource"][0], filters["record"][0])
+    else:
+        address = request.to.entries(**filters)
+    return Meant(question, address, read.left_out if read.filters else [])
+
+
+async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
+    """The first tables, actors, tenants and labels of a question that no entry has."""
+    asked = [(name, value) for name in _NAMED for value in filters.get(name, ())]
+    found = []
+    for name, value in asked[:_MOST_LOOKED_UP]:
+        known = await _known(request, cast(Named, name), value.removeprefix("public."))
+        if known is None or value in known.values or f"public.{value}" in known.values:
+            continue
+        rest = [other for other in filters[name] if other != value]
+        alike = [
+            (each, request.same_page(**FROM_START, **{name: [*rest, each]})) for each in known.values[:_MOST_ALIKE]
+        ]
+        found.append(Unknown(WORDS[name].lower(), value, alike, known.looked_at == "log"))
+    return found
+
+
+async def _names(request: PageRequest) -> Names:
+    """The tables, and the values that the newest entries have most."""
+    try:
+        tables = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST_TABLES)})
+        captured = [each.name for each in tables]
+    except Problem as problem:
+        if problem.code not in ("not_supported", "access_denied"):
+            raise
+        captured = []
+    counts = await request.api.get(Facets, "audit", "facets")
+    values = {each.name: [one.value for one in each.values if one.value is not None] for each in counts.facets}
+    seen = [name for name in values.get("resource", ()) if name not in captured]
+    return Names([*captured, *seen], {name: values.get(name, []) for name in _FACETS})
+
+
+async def _with_actors(request: PageRequest, names: Names, words: Sequence[str]) -> Names:
+    """The names with the actors of the whole log that have the letters of these words."""
+    actors = list(names.values["actor"])
+    for word in words[:_MOST_LOOKED_UP]:
+        known = await _known(request, "actor", word)
+        actors += known.values if known else ()
+    return replace(names, values={**names.values, "actor": list(dict.fromkeys(actors))})
+
+
+async def _known(request: PageRequest, name: Named, text: str) -> KnownValues | None:
+    if len(text) > MOST_CHARACTERS:
+        return None
+    try:
+        return await request.api.get(KnownValues, "audit", "values", query={"of": name, "text": text})
+    except Problem:
+        return None
