@@ -2,9 +2,9 @@
 -- PostgreSQL does not clone, a table that takes the name of an audited one gets that one's triggers, and another one
 -- that a pattern covers those of svc.audit_capture_new. A new owner may clone the triggers of a partitioned table. It
 -- runs as whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked.
--- What it leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other from its
--- own: what was made before it is made again without it. So there are few subtransactions: more than 64 of them in a
--- transaction slow down all sessions.
+-- What it leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other
+-- from its own: what was made before it is made again without it. So there are few subtransactions: more than 64 of
+-- them in a transaction slow down all sessions.
 -- access: trigger
 create or replace function svc.audit_on_new() returns event_trigger
 language plpgsql

@@ -1172,7 +1172,8 @@ def _check_entry(proof: Any, key: str, keys: list[tuple[str | None, bytes]]) -> 
         return f"is not proven: it is not in seal {seal.number} as it is here", False, leaf
     about = f"{fields[4]} of {fields[2]}{'' if fields[5] is None else ' ' + fields[5]} by {fields[7] or fields[9]}"
     left = "; its contents are not in the proof" if content is None else ""
-    signed = f"seal {seal.number} of log {seal.epoch}, {shown(seal.sealed_at)}, key {seal.key_id} ({sha256(public).hexdigest()})"
+    signed = f"seal {seal.number} of log {seal.epoch}, {shown(seal.sealed_at)}, key {seal.key_id}"
+    signed += f" ({sha256(public).hexdigest()})"
     return f"is proven by {signed}: {about}, {shown(entry['time'])}{left}", True, leaf
 
 
