@@ -177,6 +177,9 @@ def verify(
     else:
         for finding in found.findings:
             output.data(printable(finding.message))
+        if found.findings and not found.entries and found.last_seal is not None:
+            log = printable(found.last_seal.epoch)
+            output.words(f"No entry is as it was sealed: are the seals, which are of log {log}, of this database?")
         compared = f"{counted(found.entries, 'entry')} as sealed by {counted(found.seals, 'seal')}"
         output.words(f"{compared}; {found.unsealed:,} without a seal.")
         if found.old_seals:
@@ -210,6 +213,10 @@ def prove(
 def check(
     proof: Annotated[Path, typer.Argument(metavar="PROOF", help="The file that prove wrote; - is standard input.")],
     *,
+    seals: Annotated[
+        Path | None,
+        typer.Option("--seals", metavar="PATH", help="Refuse a proof of another database than these copies are of."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check a proof, without a database. SVC_SEAL_PUBLIC_KEYS verifies."""
@@ -218,13 +225,16 @@ def check(
         text = sys.stdin.buffer.read() if proof == STANDARD_OUTPUT else proof.read_bytes()
     except OSError as error:
         raise SvcError(f"{proof} cannot be read: {error.strerror}") from error
-    proven = audit.check_proof(text, public_keys=public_keys)
+    with naming(seals):
+        copies = None if seals is None else patiently(str(seals), read_copies(seals))
+        proven = audit.check_proof(text, public_keys=public_keys, copies=copies)
     known = {
         "entry": proven.id,
         "timestamp": proven.timestamp,
         "seal": proven.seal.number,
         "sealed_at": proven.seal.sealed_at,
         "key": proven.seal.key_id,
+        "log": proven.seal.epoch,
     }
     if json:
         records.show_json(
@@ -236,6 +246,7 @@ def check(
                 "seal": proven.seal.number,
                 "sealedAt": proven.seal.sealed_at,
                 "keyId": proven.seal.key_id,
+                "log": proven.seal.epoch,
             }
         )
     else:

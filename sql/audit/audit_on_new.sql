@@ -1,10 +1,10 @@
 -- The event trigger that captures what is new, before the next statement: partitions get the TRUNCATE triggers that
 -- PostgreSQL does not clone, a table that takes the name of an audited one gets that one's triggers, and another one
--- that a pattern covers those of svc.audit_capture_new. It runs as
--- whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked. What it
--- leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other from its
--- own: what was made before it is made again without it. So there are few subtransactions: more than 64 of them in a
--- transaction slow down all sessions.
+-- that a pattern covers those of svc.audit_capture_new. A new owner may clone the triggers of a partitioned table. It
+-- runs as whoever executes the DDL, so it can do nothing that they cannot; it locks nothing that they have not locked.
+-- What it leaves out, the next install makes. It fails no statement, and a table whose capture fails keeps no other
+-- from its own: what was made before it is made again without it. So there are few subtransactions: more than 64 of
+-- them in a transaction slow down all sessions.
 -- access: trigger
 create or replace function svc.audit_on_new() returns event_trigger
 language plpgsql
@@ -148,6 +148,22 @@ begin
                     v_wanted := v_wanted || v_new.oid;
                     v_made := v_made || v_sql;
                 end if;
+            end loop;
+        end if;
+        if tg_tag = 'ALTER TABLE' then
+            for v_new in
+                select distinct p.proname, pg_get_userbyid(c.relowner) as owner
+                  from unnest(v_relations) x(relation) join pg_class c on c.oid = x.relation and c.relkind = 'p'
+                  join pg_trigger t on t.tgrelid = c.oid and t.tgname::text ^@ '00_svc_audit_'
+                  join pg_proc p on p.oid = t.tgfoid and p.pronamespace = v_svc and p.proname::text ^@ 'capture_'
+                 where not has_function_privilege(c.relowner, p.oid, 'EXECUTE')
+            loop
+                begin
+                    execute format('grant execute on function svc.%I() to %I', v_new.proname, v_new.owner);
+                exception when others then
+                    raise warning 'svc-pg: % makes no partitions before the next svc-pg install: %', v_new.owner,
+                        sqlerrm using errcode = sqlstate;
+                end;
             end loop;
         end if;
         if v_wanted = array[]::oid[] then

@@ -1,7 +1,7 @@
 """Proofs of entries: made from the log, and checked without it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,7 +15,7 @@ from svc_pg.database.performing import atake, take
 from svc_pg.seals.database.proving import proving
 from svc_pg.seals.database.stored_seals import require_sealable
 from svc_pg.seals.keys import PublicKeys
-from svc_pg.seals.verification.proof import Proof, check
+from svc_pg.seals.verification.proof import Proof, check, check_origin
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.settings import Settings
 
@@ -58,15 +58,20 @@ async def aprove(conn: AsyncConnection[Any], entry_id: str | int) -> Proof:
     return proof
 
 
-def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = None) -> ProvenEntry:
+def check_proof(
+    proof: Proof | str | bytes, *, public_keys: PublicKeys | None = None, copies: Iterable[Seal] | None = None
+) -> ProvenEntry:
     """Verify a proof, without a database, and return the proven entry.
 
+    Databases may share a key: ``copies`` are the seals of the one that the proof must be of.
     ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. Raises ProofError with the
     reason, EncryptionKeyError without a public key.
     """
     known = public_keys or PublicKeys.of(Settings.load())
     given = proof if isinstance(proof, Proof) else Proof.parse(proof)
     texts = check(given, known.keys)
+    if copies is not None:
+        check_origin(given.seal, copies)
     fields = {
         name: Snapshot(text) if name in _SNAPSHOTS and text != "null" else json.loads(text)
         for name, text in texts.items()

@@ -67,6 +67,12 @@ class TableRules:
         return bool(self.redactions) and self.columns is None
 
     @property
+    def later_redactions(self) -> list[str]:
+        """The columns that a pattern redacts and its table may get later; none if it masks newer columns anyway."""
+        known = {*self.table.columns, *self.table.virtual}
+        return [] if self.has_redact_function else sorted({*self.audited.redactions} - known)
+
+    @property
     def guarded(self) -> list[str]:
         """The columns that the rules name: if one is gone, all values are masked, since it may have another name."""
         return sorted({*self.redactions, *(self.columns or ())})

@@ -23,8 +23,7 @@ as $svc$
         else
             p_row - array['password_hash']::text[]
             || pg_catalog.jsonb_build_object(
-                'card_number', svc.audit_last4(p_row ->> 'card_number')
-            )
+                'card_number', svc.audit_last4(p_row ->> 'card_number'))
             || case when p_newer <> '{}' then svc.audit_mask_all(p_newer) else '{}' end
     end
 $svc$;
@@ -284,8 +283,10 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
                  where t.table_name = 'public.customer' and t.record_id is null and t.operation = 'TRUNCATE'
               ), false) as v_is_suspect
       from (
-        select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc.audit_cap(svc."redact_public_customer"(v_after, jsonb '{}'), 65536) as v_recorded,
-               case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when jsonb '{}' <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(jsonb '{}') else array['card_number', 'password_hash']::text[] end as v_redacted
+        select v_leaf, case when octet_length(v_after ->> 'id') > 1000 then svc.audit_bounded(v_after ->> 'id') else v_after ->> 'id' end as v_record_id, svc.audit_cap(v_after - array['password_hash']::text[]
+            || pg_catalog.jsonb_build_object(
+                'card_number', svc.audit_last4(v_after ->> 'card_number')), 65536) as v_recorded,
+               array['card_number', 'password_hash']::text[] as v_redacted
           from (
             select "svc row".tableoid as v_leaf, null::jsonb as v_before, (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
               from only "public"."customer" "svc row"

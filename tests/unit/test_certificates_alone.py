@@ -75,7 +75,7 @@ def test_a_certificate_is_verified_with_the_public_key_alone(tmp_path: Path, bar
     file = written(tmp_path, certificate())
     done = run(file, key, bare=bare)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "entry 0 is proven by seal 1 of 2026-01-05" in done.stdout
+    assert "entry 0 is proven by seal 1 of log e, 2026-01-05" in done.stdout
     assert "UPDATE of public.t 7 by ann" in done.stdout
     assert "The certificate is about record 7 of public.t." in done.stdout
     assert sha256(KEY.public.keys["s1"]).hexdigest() in done.stdout

@@ -6,6 +6,7 @@ from typing import assert_never, get_args
 from svc_pg.capture.postgres.comparing import tells_all
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audited_table import Redaction
+from svc_pg.errors import ConflictError
 from svc_pg.formats.plurals import counted
 
 
@@ -51,6 +52,11 @@ def notes_of_rows(unkeyed: int, otherwise: Collection[str], *, why: str = "the k
         yield f"{counted(unkeyed, 'row')} not compared: {why}, so nothing tells which entries are theirs"
     if otherwise:
         yield f"redacted otherwise in some entries, so not compared with those: {', '.join(sorted(otherwise))}"
+
+
+def no_hash_key(table: str, hint: str) -> ConflictError:
+    """The problem of a table with hashed columns if the key of hashes is not in its own table."""
+    return ConflictError(f"the key of hashes is missing from {table}, so no value tells its hash", hint=hint)
 
 
 def _comparison(kind: Redaction) -> str:

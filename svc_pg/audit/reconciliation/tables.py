@@ -9,7 +9,7 @@ from psycopg.sql import Identifier
 from svc_pg.audit.log.reconciliation import Difference, Pace, TableReport
 from svc_pg.audit.reconciliation.comparing import Server, TableComparison
 from svc_pg.audit.reconciliation.locking import NAMES
-from svc_pg.audit.reconciliation.notes import is_comparable, notes, notes_of_rows
+from svc_pg.audit.reconciliation.notes import is_comparable, no_hash_key, notes, notes_of_rows
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.recording import keeping_gaps, mending_gaps, recording
 from svc_pg.audit.reconciliation.result import report_of
@@ -93,13 +93,11 @@ def _check_owner(name: TableName, facts: _Facts, server: Server) -> None:
 
 
 def _check_hash_key(rules: TableRules) -> Effects[None]:
-    if "hash" in rules.redactions.values():
+    if rules.is_hashed:
         [has_key] = yield Together(NAMES, _rows(Query(_HAS_KEY, (), lambda has_key: has_key)))
         if not has_key:
-            raise ConflictError(
-                "the key of hashes is missing from svc.audit_hash_key, so no value tells its hash",
-                hint="Restore the key from a backup; svc-pg status has more.",
-            )
+            hint = "Restore the key from a backup; svc-pg status has more."
+            raise no_hash_key("svc.audit_hash_key", hint)
 
 
 def _report(

@@ -4,13 +4,16 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from psycopg.sql import SQL, Composable
+
 from svc_pg.capture.patterns import posix
+from svc_pg.capture.postgres.redaction import disguised
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.config.audited_table import Redaction
 from svc_pg.database.table_names import TableName
 
 REDACTIONS: Final[tuple[Redaction, ...]] = get_args(Redaction)
-"""The kinds that ``sql/audit/audit_new_image.sql.j2`` handles."""
+"""The kinds of redaction that ``sql/audit/audit_new_image.sql.j2`` chooses among."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ def named_in(config: AuditConfig) -> tuple[str, ...]:
     """The tables that have rules of their own, as entries name them; none if no pattern could cover them."""
     names = {str(TableName.parse(audited.name)) for audited in config.tables if not audited.is_pattern}
     return tuple(sorted(names)) if patterns_of(config) else ()
+
+
+def disguised_column(kind: Redaction) -> Composable | None:
+    """The text that ``sql/audit/audit_new_image.sql.j2`` records in place of a value; None if nothing is."""
+    return disguised(kind, SQL("p_row ->> c.name"))
 
 
 def _rules(audited: AuditedTable) -> str:

@@ -55,7 +55,8 @@ def lasting_id(
         if not rules.has_redact_function:
             return named
         return SQL("case when {} ?& {} then {} end").format(image, texts(rules.guarded), named)
-    row = SQL("{} - {}").format(image, texts(sorted(rules.redactions))) if rules.redactions else image
+    hidden = sorted({*rules.redactions, *rules.later_redactions})
+    row = SQL("{} - {}").format(image, texts(hidden)) if hidden else image
     known = SQL("{} ?& {}").format(image, texts(sorted({*rules.key, *rules.guarded})))
     if rules.has_redact_function:
         known = SQL("{} and {} = '{{}}'").format(known, newer)

@@ -11,6 +11,7 @@ from svc_pg.capture.postgres.history_objects import history_objects
 from svc_pg.capture.postgres.images import careful_image, locked_image, query_image, record_image
 from svc_pg.capture.postgres.record_keys import AFTER, BEFORE, key_in, lasting_id, moved_from, pairing, record_id
 from svc_pg.capture.postgres.recording import recorded, without_ignored
+from svc_pg.capture.postgres.redaction import redacted_row
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audit import Unattributed
 from svc_pg.database.table_names import TableName
@@ -42,17 +43,17 @@ def measured_objects(rules: TableRules, *, unattributed: Unattributed, log: Comp
 def snapshot_values(rules: TableRules) -> dict[str, object]:
     """The values of the templates of a backfill, whose transaction must hold a lock of the table.
 
-    Under the lock no column is newer than the rules.
+    Under the lock no column is newer than the rules, though it may be newer than the installed functions.
     """
-    newer = SQL("jsonb '{}'")
+    after = redacted_row(rules, AFTER) if rules.has_redact_function else AFTER
     return {
         "table": tuple(rules.table.name),
         "table_name": str(rules.table.name),
         "is_partitioned": rules.table.is_partitioned,
         "image": _image(rules, locked_image(rules.table, SQL('"svc row"'))),
         "record_id": record_id(rules, AFTER),
-        "after": _recorded(rules, AFTER, newer),
-        "redacted": _redacted_fields(rules, newer),
+        "after": _capped(rules, after),
+        "redacted": texts(sorted(rules.redactions)) if rules.redactions else SQL("null::text[]"),
         "recorded": recorded(rules, "INSERT"),
     }
 
@@ -79,19 +80,14 @@ def _meaning(rules: TableRules) -> str:
 
 def _redact_function(rules: TableRules) -> SchemaObject:
     """The function that redacts a snapshot."""
-    redactions = {
-        column: kind for column, kind in rules.redactions.items() if rules.columns is None or column in rules.columns
-    }
-    removed = sorted(column for column, kind in redactions.items() if kind == "remove")
     function = names_of(rules.table.name).redact
     sql = render(
         "capture/redact_function.sql.j2",
         function=function,
         table_name=str(rules.table.name),
         guarded=rules.guarded,
-        columns=None if rules.columns is None else sorted(rules.columns.difference(removed)),
-        removed=removed,
-        replaced=sorted((column, kind) for column, kind in redactions.items() if kind != "remove"),
+        recorded=redacted_row(rules, SQL("p_row")),
+        masks_newer_columns=rules.masks_newer_columns,
         on_drift=rules.audited.on_drift,
     )
     return SchemaObject("function", f"svc.{function}", sql, audited_table=str(rules.table.name))
@@ -109,13 +105,11 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         "columns": sorted(set(table.columns).difference(table.json_columns)),
         "json_columns": sorted(table.json_columns),
         "known": sorted(table.columns),
-        "before": _recorded(rules, BEFORE, newer),
-        "after": _recorded(rules, AFTER, newer),
+        "later_redactions": rules.later_redactions,
         # conditions may depend on settings
         "has_simple_types": table.has_simple_types and not rules.audited.enrich and not rules.audited.record_when,
         "is_redacted": rules.is_redacted,
         "has_redact_function": rules.has_redact_function,
-        "redacted": _redacted_fields(rules, newer),
         "on_error": rules.audited.on_error,
         "has_sql": rules.audited.has_sql,
         "is_ours": table.name.schema == "svc",
@@ -131,6 +125,9 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
             "new": _image(rules, record_image(table, SQL("new"))),
             "careful_old": _image(rules, careful_image(SQL("old"))),
             "careful_new": _image(rules, careful_image(SQL("new"))),
+            "before": _recorded(rules, BEFORE, newer),
+            "after": _recorded(rules, AFTER, newer),
+            "redacted": _redacted_fields(rules, newer),
             "key": list(rules.key),
             "moved_from": moved_from(rules, newer),
             "record_ids": {operation: lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
@@ -142,6 +139,9 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         values |= {
             "old": _image(rules, query_image(table, SQL('"svc old"'), is_careful=_IS_SUPERUSER)),
             "new": _image(rules, query_image(table, SQL('"svc new"'), is_careful=_IS_SUPERUSER)),
+            "before": _recorded(rules, _without_later(rules, BEFORE), newer),
+            "after": _recorded(rules, _without_later(rules, AFTER), newer),
+            "redacted": _later_fields(rules, newer) if rules.later_redactions else _redacted_fields(rules, newer),
             "record_id": lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
             "pairing": pairing(rules),
             "keys_may_repeat": table.keys_may_repeat,
@@ -171,9 +171,30 @@ def _recorded(rules: TableRules, image: Composable, newer: Composable) -> Compos
     if rules.has_redact_function:
         function = Identifier(names_of(rules.table.name).redact)
         image = SQL("svc.{}({}, {})").format(function, image, newer)
-    if rules.audited.max_value_bytes is not None:
-        image = SQL("svc.audit_cap({}, {})").format(image, rules.audited.max_value_bytes)
-    return image
+    return _capped(rules, image)
+
+
+def _capped(rules: TableRules, image: Composable) -> Composable:
+    if rules.audited.max_value_bytes is None:
+        return image
+    return SQL("svc.audit_cap({}, {})").format(image, rules.audited.max_value_bytes)
+
+
+# As capture/function.sql.j2 does for a row
+_WITHOUT_LATER: Final = SQL("case when {0} ?| {1} then {0} || svc.audit_mask_all({0} - {2}) else {0} end")
+_LATER_FIELDS: Final = SQL("case when coalesce(v_after, v_before) ?| {} then svc.audit_keys({}) end")
+
+
+def _without_later(rules: TableRules, image: Composable) -> Composable:
+    """A snapshot whose newer columns are masked if the rules redact one of them."""
+    if not rules.later_redactions:
+        return image
+    return _WITHOUT_LATER.format(image, texts(rules.later_redactions), texts(sorted(rules.table.columns)))
+
+
+def _later_fields(rules: TableRules, newer: Composable) -> Composable:
+    """The fields that ``_without_later`` masks."""
+    return _LATER_FIELDS.format(texts(rules.later_redactions), newer)
 
 
 def _newer(rules: TableRules) -> Composable:

@@ -8,9 +8,10 @@ from typing import Final
 from svc_pg.audit.log.manual_entry import ManualEntry
 from svc_pg.audit.log.reconciliation import Difference, Pace, Reconciliation, TableReport
 from svc_pg.audit.reconciliation.in_turn import in_turn, start_of
-from svc_pg.audit.reconciliation.notes import is_comparable, notes, notes_of_rows
+from svc_pg.audit.reconciliation.notes import is_comparable, no_hash_key, notes, notes_of_rows
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.result import LABEL, facts_of, report_of, words_of
+from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.query import RawJson
@@ -68,6 +69,7 @@ def _compared(
     stopped, problem = None, each.problem if is_compared else None
     if is_compared and problem is None:
         try:
+            yield from _check_hash_key(side, rules)
             stopped = yield from comparison.run(start)
         except Exception as error:
             problem = problem_of(error)
@@ -94,6 +96,11 @@ def _compared(
     if is_compared and is_complete:
         report = replace(report, is_recorded=(yield from _record(side, report)))
     return report, stopped
+
+
+def _check_hash_key(side: Side, rules: TableRules) -> Effects[None]:
+    if rules.is_hashed and not (yield Statement("select 1 from " + side.hash_key)):  # noqa: S608
+        raise no_hash_key(side.hash_key, "Restore the key from a backup.")
 
 
 def _now(side: Side) -> Effects[datetime]:

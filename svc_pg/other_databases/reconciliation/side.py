@@ -140,6 +140,10 @@ class Side(Protocol):
         """The words for what is compared of large values."""
 
     @property
+    def hash_key(self) -> LiteralString:
+        """The table with the key of hashes."""
+
+    @property
     def entries_by_time(self) -> LiteralString:
         """The log, to be read by table and time."""
 

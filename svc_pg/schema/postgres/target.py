@@ -14,7 +14,7 @@ from svc_pg.capture.postgres.cascades import check_cascades
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
 from svc_pg.capture.postgres.expressions import check_conditions
-from svc_pg.capture.postgres.new_tables import REDACTIONS, named_in, patterns_of
+from svc_pg.capture.postgres.new_tables import REDACTIONS, disguised_column, named_in, patterns_of
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import capture_objects
@@ -108,6 +108,7 @@ def target_of(
             named=named_in(config.audit),
             has_warning=any(audited.is_pattern and audited.on_error == "warn" for audited in config.audit.tables),
             redactions=REDACTIONS,
+            disguised=disguised_column,
             is_actor_required=config.audit.unattributed == "refuse",
             read_tables=read_tables,
             requires_reads=config.audit.unrecorded_reads == "refuse",

@@ -1,7 +1,7 @@
 """Verify an export of an audit log of svc-pg by its seals. It needs Python 3.11 and this file alone.
 
 python -I verify_svc_pg.py export.ndjson seals.ndjson KEY [--copies FILE] [--since TIME] [--until TIME] [--json]
-python -I verify_svc_pg.py certificate certificate.json KEY
+python -I verify_svc_pg.py certificate certificate.json KEY [--seals FILE]
 
 ``svc-pg evidence`` writes both files. KEY is a file with the public key: PEM, or ``s1:BASE64`` as ``svc-pg keys new
 seal`` prints it; several keys follow each other. ``--copies`` has seals that were kept outside the database, the later
@@ -13,7 +13,8 @@ Exit code 3: something differs, a line each, or the seals do not reach to ``--un
 read, or nothing is sealed.
 
 With ``certificate``, the file is a certificate of the console, and each of its entries is verified by itself: exit code
-0 if all are proven and are about its subject, which is printed, 3 if not, 1 if it cannot be read.
+0 if all are proven and are about its subject, which is printed, 3 if not, 1 if it cannot be read. Databases may share a
+key: ``--seals`` has the seals, or copies of them, of the database that the certificate must be of.
 
 The file has seven parts: signatures, input, entries, seals, removals, comparison, certificates. Entries are sorted in a
 temporary file of SQLite, so memory grows with the number of purges, erasures and differences alone. The page "Verify an
@@ -535,7 +536,8 @@ class Chain:
         if self._is_forged(copy):
             self._add_changed_copy(copy)
         elif copy.text != seal.text:
-            self._add("seal_replaced", seal.number, f"seal {seal.number} is not the one of the copies")
+            message = f"seal {seal.number} is not the one of the copies{_other_log(seal, copy)}"
+            self._add("seal_replaced", seal.number, message)
 
     def _is_forged(self, copy: Seal) -> bool:
         """True if there are keys of its id, and the copy has a valid signature of none."""
@@ -552,6 +554,14 @@ class Chain:
 
 def _seals(first: int, last: int) -> str:
     return f"seal {first} is" if first == last else f"seals {first} to {last} are"
+
+
+def _other_log(seal: Seal, other: Seal) -> str:
+    """The words on two seals of one number that are of different logs; none if they are of the same."""
+    if seal.epoch == other.epoch:
+        return ""
+    words = f": it is of log {seal.epoch}, and theirs of log {other.epoch}"
+    return f"{words}, which is another database" if seal.number == 1 else words
 
 
 def _numbered(seal: Seal, number: int) -> str:
@@ -1020,9 +1030,15 @@ LONGEST_CERTIFICATE: Final = 1 << 28
 _LONGEST_PATH: Final = 64
 
 
-def check_certificate(file: Path, keys: list[tuple[str | None, bytes]]) -> tuple[list[str], bool]:
-    """A line for its subject, one for each entry, and one for its digest, and whether all are proven and about it."""
+def check_certificate(
+    file: Path, keys: list[tuple[str | None, bytes]], seals: Path | None = None
+) -> tuple[list[str], bool]:
+    """A line for its subject, one for each entry, and one for its digest, and whether all are proven and about it.
+
+    With ``seals``, those of an entry must be among them.
+    """
     found = _certificate(file)
+    known = None if seals is None else _seals_of_entries(seals, found["entries"])
     lines: list[str] = [f"The certificate is about {_subject(found)}."]
     leaves: list[bytes] = []
     is_proven = bool(found["entries"]) and (found["subject"] != "entry" or len(found["entries"]) == 1)
@@ -1033,7 +1049,7 @@ def check_certificate(file: Path, keys: list[tuple[str | None, bytes]]) -> tuple
                 words, proven, leaf = "is not proven: it has no seal yet, or no proof", False, None
             else:
                 words, proven, leaf = _check_entry(proof, key, keys)
-                unfit = _unfit(found, certified, number) if proven else None
+                unfit = _unfit(found, certified, number) or _foreign(Seal.of(proof["seal"]), known) if proven else None
                 if unfit is not None:
                     words, proven = f"{unfit}, although it {words}", False
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
@@ -1086,6 +1102,27 @@ def _unfit(found: dict[str, Any], certified: dict[str, Any], number: int) -> str
     return None if certified["state"] == "sealed" else f'has the state "{certified["state"]}"'
 
 
+def _seals_of_entries(file: Path, entries: list[Any]) -> dict[int, Seal]:
+    """The seals of a file that have the numbers of the entries' seals."""
+    wanted = set()
+    for each in entries:
+        try:
+            wanted.add(Seal.of(each["proof"]["seal"]).number)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            continue  # which is told of the entry
+    return {seal.number: seal for seal, _ in seals_of(Seals(file)) if seal.number in wanted}
+
+
+def _foreign(seal: Seal, known: dict[int, Seal] | None) -> str | None:
+    """The words on an entry whose seal is not among those of its database."""
+    other = None if known is None else known.get(seal.number)
+    if known is None or (other is not None and other.text == seal.text):
+        return None
+    if other is None:
+        return f"is not proven to be of this database, whose seals have no seal {seal.number}"
+    return f"is not proven to be of this database: seal {seal.number} is not the one there{_other_log(seal, other)}"
+
+
 def _keys(fields: list[Any], content: str | None) -> list[str]:
     """The keys of the record, and those before they changed: of the first part, and of the second if it is there."""
     found = fields[5:7]
@@ -1135,7 +1172,8 @@ def _check_entry(proof: Any, key: str, keys: list[tuple[str | None, bytes]]) -> 
         return f"is not proven: it is not in seal {seal.number} as it is here", False, leaf
     about = f"{fields[4]} of {fields[2]}{'' if fields[5] is None else ' ' + fields[5]} by {fields[7] or fields[9]}"
     left = "; its contents are not in the proof" if content is None else ""
-    signed = f"seal {seal.number} of {shown(seal.sealed_at)}, key {seal.key_id} ({sha256(public).hexdigest()})"
+    signed = f"seal {seal.number} of log {seal.epoch}, {shown(seal.sealed_at)}, key {seal.key_id}"
+    signed += f" ({sha256(public).hexdigest()})"
     return f"is proven by {signed}: {about}, {shown(entry['time'])}{left}", True, leaf
 
 
@@ -1143,9 +1181,10 @@ def _tell_of_certificate(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="verify_svc_pg.py certificate", description="Verify a certificate.")
     for name in ("certificate", "key"):
         parser.add_argument(name, type=Path)
+    parser.add_argument("--seals", type=Path, help="the seals of the database that it must be of, or copies of them")
     wanted = parser.parse_args(arguments)
     try:
-        lines, is_proven = check_certificate(wanted.certificate, read_keys(wanted.key))
+        lines, is_proven = check_certificate(wanted.certificate, read_keys(wanted.key), wanted.seals)
     except UnreadableError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

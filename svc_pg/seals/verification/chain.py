@@ -95,7 +95,8 @@ class Chain:
         if self._is_forged(copy):
             self._add_changed_copy(copy)
         elif copy.text != seal.text:
-            self._add("seal_replaced", seal, f"seal {seal.number} is not the one of the copies")
+            message = f"seal {seal.number} is not the one of the copies{other_log(seal, copy)}"
+            self._add("seal_replaced", seal, message)
 
     def _is_forged(self, copy: Seal) -> bool:
         """True if the copy has a known key, but no valid signature of it."""
@@ -115,6 +116,14 @@ class Chain:
 
     def _add(self, kind: FindingKind, seal: Seal, message: str) -> None:
         self.findings.append(Finding(kind, message, seal.number))
+
+
+def other_log(seal: Seal, copy: Seal) -> str:
+    """The words on two seals of one number that are of different logs; none if they are of the same."""
+    if seal.epoch == copy.epoch:
+        return ""
+    words = f": it is of log {seal.epoch}, and theirs of log {copy.epoch}"
+    return f"{words}, which is another database" if seal.number == 1 else words
 
 
 def _seals(first: int, last: int) -> str:

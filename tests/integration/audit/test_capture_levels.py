@@ -235,6 +235,20 @@ def test_an_allow_list_records_these_columns_and_the_key(connect: Connect) -> No
     assert [e["after_data"] for e in log(conn)] == [{"id": 1, "a": "a"}, {"id": 1, "a": "b"}]
 
 
+@pytest.mark.parametrize("option", ["columns", "redact"])
+def test_more_columns_may_be_named_than_a_function_takes_arguments(connect: Connect, option: str) -> None:
+    names = [f"c{number}" for number in range(120)]
+    listed = ", ".join(f"{name} text default 'hush'" for name in names)
+    rules = {"columns": names[:110], "redact": dict.fromkeys(names[:110], "mask")}
+    conn = connect(f"create table t (id int primary key, {listed})", **{option: rules[option]})
+    conn.execute("insert into t values (1)")
+    [entry] = log(conn)
+    if option == "columns":
+        assert entry["after_data"] == {"id": 1} | dict.fromkeys(names[:110], "hush")
+    else:
+        assert entry["after_data"] == {"id": 1} | dict.fromkeys(names, "hush") | dict.fromkeys(names[:110], "[masked]")
+
+
 def test_an_allow_list_leaves_out_a_column_that_is_redacted_as_well(connect: Connect) -> None:
     conn = connect(columns=["a"], redact={"secret": "last4"})
     conn.execute("insert into t (id, a, secret) values (1, 'a', 'hush hush')")

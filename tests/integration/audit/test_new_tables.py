@@ -394,6 +394,47 @@ def test_a_table_that_is_renamed_before_an_install_keeps_its_capture(
     assert differing(db) == []
 
 
+BETWEEN: list[LiteralString] = ["c", "tmp_c"]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+def test_two_tables_that_change_names_before_an_install_keep_their_captures(
+    database: str, db: psycopg.Connection[Any], owner: str, between: LiteralString
+) -> None:
+    """Also if no pattern covers the name that one has between."""
+    with owning(database, owner) as (conn, notices):
+        conn.execute("create table shop.a (id int primary key); create table shop.b (id int primary key)")
+        conn.execute("insert into shop.a values (1); insert into shop.b values (2)")
+        conn.execute(sql.SQL("alter table shop.a rename to {}").format(sql.Identifier(between)))
+        conn.execute("alter table shop.b rename to a")
+        conn.execute(sql.SQL("insert into shop.{} values (3)").format(sql.Identifier(between)))
+        conn.execute(sql.SQL("alter table shop.{} rename to b").format(sql.Identifier(between)))
+        conn.execute("insert into shop.a values (4); insert into shop.b values (5)")
+    assert notices == []
+    assert operations(db, "shop.a")[-1] == ("INSERT", "4")
+    assert operations(db, "shop.b")[-1] == ("INSERT", "5")
+    triggers_of = [(identity, state) for identity, state in differing(db) if " on " in identity]
+    assert {state for _, state in triggers_of} == {"outdated"}
+    assert len(triggers_of) == 6
+    schema.install(db, CONFIG)
+    assert differing(db) == []
+
+
+def test_a_rename_before_an_install_hides_no_other_trigger_of_the_name(
+    database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    with owning(database, owner) as (conn, _):
+        conn.execute("create table shop.a (id int primary key, ssn text)")
+        conn.execute("""drop trigger "00_svc_audit_write" on shop.a""")
+        conn.execute(
+            """create trigger "00_svc_audit_write" after insert or delete on shop.a for each row
+               execute function svc.audit_capture_new('["id", "ssn", "later"]')"""
+        )
+        conn.execute("alter table shop.a rename to b")
+    assert ("00_svc_audit_write on shop.b", "tampered") in differing(db)
+    assert ("00_svc_audit_update on shop.b", "outdated") in differing(db)
+
+
 def test_a_table_that_is_dropped_before_an_install_leaves_nothing_to_remove(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
@@ -452,6 +493,28 @@ def test_a_new_owner_makes_partitions(postgres: str, database: str, db: psycopg.
         assert operations(db, "shop.p") == [("INSERT", "1"), ("INSERT", "11")]
         schema.install(db, CONFIG)
         assert differing(db) == []
+        db.execute(sql.SQL("drop owned by {} cascade").format(name))
+
+
+def test_a_new_owner_of_an_installed_table_makes_partitions(
+    postgres: str, database: str, db: psycopg.Connection[Any], owner: str
+) -> None:
+    db.execute("create table shop.p (id int primary key) partition by range (id)")
+    db.execute(sql.SQL("alter table shop.p owner to {}").format(sql.Identifier(owner)))
+    schema.install(db, CONFIG)
+    with new_role(postgres) as role:
+        name = sql.Identifier(role)
+        db.execute(sql.SQL("grant all on schema shop to {}").format(name))
+        db.execute(sql.SQL("alter table shop.p owner to {}").format(name))
+        with owning(database, role) as (conn, notices):
+            conn.execute("create table shop.p1 partition of shop.p for values from (0) to (10)")
+            conn.execute("create table shop.p2 (id int primary key)")
+            conn.execute("alter table shop.p attach partition shop.p2 for values from (10) to (20)")
+            conn.execute("insert into shop.p values (1), (11)")
+        assert "svc-pg: shop.p1 is captured without TRUNCATE before the next install" in notices
+        assert operations(db, "shop.p") == [("INSERT", "1"), ("INSERT", "11")]
+        schema.install(db, CONFIG)
+        assert [state for _, state in differing(db) if state != "incomplete"] == []
         db.execute(sql.SQL("drop owned by {} cascade").format(name))
 
 

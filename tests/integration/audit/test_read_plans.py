@@ -28,9 +28,10 @@ from svc_pg.audit.read.listing import listing
 from svc_pg.audit.read.log_position import START, Position
 from svc_pg.audit.read.stats import astats
 from svc_pg.database.pagination import encode
-from svc_pg.database.query import afetch_one, fetch
+from svc_pg.database.query import afetch_one, fetch, scalar
 from tests.support.long_log import BULK, HOT, PAGES, STATES, apages, fill, know, pages
 from tests.support.postgres import new_database
+from tests.support.tables import audited, create_and_audit
 
 Connection = psycopg.Connection[Any]
 
@@ -71,6 +72,26 @@ def test_rows_as_of_a_time_cost_the_same_if_very_many_records_were_new_later_in_
     past = audit.as_of("t", middle_of_bulk.replace(day=3)).limit(50)
     assert pages(conn, partial(past.list, conn)) < 7_000
     assert pages(conn, partial(past.record(HOT).list, conn)) < 100
+
+
+@pytest.mark.parametrize("table", ["t", "u"])
+def test_a_time_before_very_many_records_of_the_first_month_costs_no_look_at_each(
+    postgres: str, template: str, table: str
+) -> None:
+    """Records are found by their keys, and all but the last ones are later; of another table there are few."""
+    with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
+        create_and_audit(conninfo, "create table t (id bigint primary key); create table u (id int)", audited("t", "u"))
+        conn.execute("insert into u values (1); insert into t values (9999999), (9999998)")
+        time = scalar(conn, "select clock_timestamp()")
+        conn.execute(
+            """insert into svc.audit_logs (table_name, table_oid, operation, record_id, after_data)
+               select 'public.t', 't'::regclass, 'INSERT', n, '{}' from generate_series(1000000, 1100000) n"""
+        )
+        look = partial(conn.execute, "select svc.audit_last_truncate(%s, %s)", (f"public.{table}", time))
+        look()
+        assert pages(conn, look) < 200
+        if table == "t":
+            assert conn.execute("select record_id from svc.as_of_public_t(%s, '1000000')", (time,)).fetchall() == []
 
 
 def test_a_record_as_of_a_time_is_one_probe_however_many_entries_it_has(conn: Connection) -> None:

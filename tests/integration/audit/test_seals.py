@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, LiteralString
@@ -27,8 +30,10 @@ from svc_pg.errors import (
     TransactionError,
 )
 from svc_pg.seals.verification.copies import read_copies
+from svc_pg.seals.verification.proof import Proof
 from svc_pg.seals.writing import sealing
 from svc_pg.seals.writing.copying import append_new, appending
+from tests.support.evidence import PROGRAM
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -579,6 +584,44 @@ def test_a_proof_of_another_database_is_refused(db: Connection) -> None:
     for name, reason in (("s1", "the signature is not of this seal"), ("elsewhere", "its public key is not given")):
         with pytest.raises(ProofError, match=reason):
             audit.check_proof(text, public_keys=SealKey.new(name).public)
+
+
+def test_of_two_databases_with_one_key_each_names_the_other(
+    db: Connection, empty_database: str, tmp_path: Path
+) -> None:
+    create_and_audit(empty_database, "create table t (id int primary key, a text)", audited("t"))
+    copies = [*reversed(audit.seals(db))]
+    with psycopg.connect(empty_database, autocommit=True) as other:
+        other.execute("insert into t select n, 'x' from generate_series(1, 5) n")
+        audit.seal(other, key=KEY)
+        [of_other] = audit.seals(other)
+        proof = audit.prove(other, "3").text
+        here, there = copies[0].epoch, of_other.epoch
+        replaced = f"seal 1 is not the one of the copies: it is of log {there}, and theirs of log {here}"
+        messages = [finding.message for finding in verified(other, copies=copies).findings]
+        assert messages[0] == f"{replaced}, which is another database"
+    assert audit.check_proof(proof, public_keys=KEY.public, copies=[of_other]).id == "3"
+    named = f"of another database: its seal 1 is of log {there}, and that of the copies of log {here}"
+    with pytest.raises(ProofError, match=named):
+        audit.check_proof(proof, public_keys=KEY.public, copies=copies)
+    with pytest.raises(ProofError, match="the copies have no seal 1"):
+        audit.check_proof(proof, public_keys=KEY.public, copies=copies[1:])
+    with pytest.raises(ProofError, match="seal 1 is not the one of the copies"):
+        audit.check_proof(proof, public_keys=KEY.public, copies=[replace(of_other, entries=6)])
+    key, seals = tmp_path / "key", tmp_path / "seals"
+    key.write_text(KEY.public.text)
+    seals.write_text("".join(f"{json.dumps(seal.copy)}\n" for seal in copies))
+    certificate = {"kind": "svc-pg audit certificate", "version": 1, "subject": "entry", "table": None, "record": None}
+    leaf = sha256(b"\0" + bytes(Proof.parse(proof).leaf)).hexdigest()
+    entry = {"id": "3", "state": "sealed", "proof": json.loads(proof)}
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(certificate | {"digest": leaf, "entries": [entry]}))
+    alone = [sys.executable, "-I", str(PROGRAM), "certificate", str(file), str(key)]
+    done = subprocess.run(alone, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, f"is proven by seal 1 of log {there}" in done.stdout) == (0, True)
+    done = subprocess.run([*alone, "--seals", str(seals)], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 3
+    assert f"it is of log {there}, and theirs of log {here}, which is another database" in done.stdout
 
 
 @pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000, r'{"b": "\\", "a\"]": ["[,", {}]}'])

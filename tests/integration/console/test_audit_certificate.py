@@ -1,6 +1,7 @@
 """Certificates of entries, records and erasures over HTTP and on pages: what proves them, and never what was taken."""
 
 import json
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import quote
 import httpx
 import psycopg
 import pytest
+import segno
 from pydantic import SecretStr
 
 from svc_pg import Config, audit
@@ -39,6 +41,13 @@ def client(installed: str) -> Iterator[httpx.Client]:
     with serving_installed(Console(known, config=CONFIG)) as client:
         client.headers.update(bearer("write"))
         yield client
+
+
+def modules_of(page: str) -> set[tuple[int, int]]:
+    """The dark modules of the QR code of a page, without its border of four."""
+    [drawn] = re.findall(r'aria-label="QR code of the digest">.*?<path class="qr-fg" d="([^"]*)"', page, re.DOTALL)
+    runs = re.findall(r"M([0-9]+) ([0-9]+)h([0-9]+)v1h-[0-9]+z", drawn)
+    return {(int(x) + each - 4, int(y) - 4) for x, y, width in runs for each in range(int(width))}
 
 
 def entries_of(client: httpx.Client, record: str) -> list[Any]:
@@ -92,6 +101,12 @@ def test_an_entry_has_a_certificate_that_proves_it_once_it_is_sealed(client: htt
     for digest in (found["digest"], proof.seal.root.hex()):
         assert f'data-node="{digest}"' in page
     assert found["digest"] in page.replace(" ", "")
+    assert modules_of(page) == {
+        (x, y)
+        for y, row in enumerate(segno.make(found["digest"], error="m", micro=False, boost_error=False).matrix)
+        for x, is_dark in enumerate(row)
+        if is_dark
+    }
     assert "hush" not in page
     file = writer.get(f"{path}/certificate.json")
     assert file.headers["content-disposition"] == f'attachment; filename="entry-{entry["id"]}-certificate.json"'

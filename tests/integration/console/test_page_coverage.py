@@ -1,5 +1,6 @@
 """The page Coverage says what is on record, what is not and why, and what drifts; the overview begins with it."""
 
+import re
 from collections.abc import Iterator
 
 import httpx
@@ -7,7 +8,8 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from svc_pg import Config
+from svc_pg import Config, audit
+from svc_pg.audit import SealKey
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.console import Console
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
@@ -61,6 +63,31 @@ def test_the_page_tells_what_is_on_record_and_why_the_rest_is_not(client: httpx.
     assert browser.get("/coverage?unknown=1").status_code == 422
     overview = browser.get("/overview").text
     assert overview.index("Not sealed") < overview.index("Changes worth a look")
+
+
+def test_the_first_page_begins_with_what_an_auditor_asks_first(client: httpx.Client, database: str) -> None:
+    """The last seal, the last verification and the last comparison, the guards, and drift."""
+    key = SealKey("s1", b"k" * 32)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("insert into customer values (1, 'DE123456789')")
+        audit.seal(conn, key=key)
+        assert audit.verify(conn, public_keys=key.public).is_intact
+        assert audit.reconcile(conn, CONFIG).is_whole
+        client.get("/account/system", headers=bearer("read"))  # the comparison with the configuration may take its time
+        page = signed_in(client, "read").get("/overview").text
+        strip = page.partition('aria-label="Integrity">')[2].partition("</section>")[0]
+        facts = [re.sub(r"<[^>]*>", " ", fact).split() for fact in strip.split("</li>")[:-1]]
+        words = [" ".join(fact) for fact in facts]
+        assert page.index('aria-label="Integrity"') < page.index("Changes worth a look")
+        assert [fact.partition(" ")[0] for fact in words] == ["Sealed", "Verified", "Reconciled", "Guards", "No"]
+        assert "seal 1;" in words[0]
+        assert words[1].endswith("1 entry, 0 findings")
+        assert words[2].endswith("2 tables, 0 differences left")
+        assert "in place" in words[3]
+        conn.execute("set session_replication_role = replica; insert into customer values (2, 'DE987654321')")
+        conn.execute("set session_replication_role = origin")
+        audit.reconcile(conn, CONFIG)
+        assert "2 tables, 1 difference left" in signed_in(client, "read").get("/overview").text
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,19 @@ def test_rules_leave_out_what_they_say(shop: Connection) -> None:
     check_repaired(shop, config)
 
 
+def test_without_the_key_of_hashes_nothing_is_said_to_be_whole(shop: Connection) -> None:
+    config = audited(shop, "create table t (id int primary key, h varchar(50))", redact={"h": "hash"})
+    run(shop, "insert into t values (1, 'h')")
+    assert audit.reconcile(shop, config).is_whole
+    [key] = rows(shop, "select is_only, inner_pad, outer_pad from svc.audit_hash_key")
+    run(shop, "delete from svc.audit_hash_key")
+    found = audit.reconcile(shop, config, repair=True)
+    assert (found.is_whole, found.differences) == (False, [])
+    assert "the key of hashes is missing from svc.audit_hash_key" in str(found.tables[0].problem)
+    rows(shop, "insert into svc.audit_hash_key (is_only, inner_pad, outer_pad) values (%s, %s, %s)", key)
+    assert audit.reconcile(shop, config).is_whole
+
+
 def test_record_when_counts_only_what_an_insert_would_record(shop: Connection) -> None:
     config = audited(shop, TABLE, record_when={"after": {"n": {"gt": 10}}})
     with unseen(shop, config):

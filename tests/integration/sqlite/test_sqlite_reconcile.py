@@ -374,6 +374,26 @@ def test_a_table_without_a_key_is_not_compared(conn: sqlite3.Connection) -> None
     assert not found.has_compared
 
 
+def test_without_the_key_of_hashes_nothing_is_said_to_be_whole(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    conn.execute("create table u (id integer primary key)")
+    hashed = {"name": "t", "redact": {"a": "hash"}}
+    audited(conn, hashed, "u")
+    with_audit(conn)
+    conn.execute("insert into t values (1, 'a', 1)")
+    wanted = config(hashed, "u")
+    assert audit.reconcile(conn, wanted).is_whole
+    [(key,)] = conn.execute("select key from svc_audit_hash_key")
+    conn.execute("delete from svc_audit_hash_key")
+    found = audit.reconcile(conn, wanted, repair=True)
+    assert (found.is_whole, found.differences) == (False, [])
+    of_t, of_u = found.tables
+    assert "the key of hashes is missing from svc_audit_hash_key" in str(of_t.problem)
+    assert (of_u.problem, of_u.is_complete) == (None, True)
+    conn.execute("insert into svc_audit_hash_key values (?)", (key,))
+    assert audit.reconcile(conn, wanted).is_whole
+
+
 def test_a_column_or_rules_that_no_install_knows_are_a_problem_of_their_table_alone(conn: sqlite3.Connection) -> None:
     conn.execute(TABLE)
     conn.execute("create table u (id integer primary key)")

@@ -355,6 +355,15 @@ def test_values_follow_their_message(conn: Any) -> None:
     assert scalar(conn, STORED) == 0
 
 
+@pytest.mark.parametrize("removal", ["delete from svc.webhook_messages", "truncate svc.webhook_messages"])
+def test_values_go_with_their_message_in_a_session_that_replicates(conn: Any, removal: str) -> None:
+    sent(conn, {"number": 1})
+    conn.execute("set session_replication_role = replica")
+    conn.execute(removal)
+    conn.execute("reset session_replication_role")
+    assert scalar(conn, STORED) == 0
+
+
 def test_a_copy_of_a_replay_is_found_too(conn: Any) -> None:
     original = sent(conn, {"number": 1})
     [delivery] = webhooks.deliveries.list(conn, message=original).data

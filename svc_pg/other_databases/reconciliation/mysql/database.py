@@ -53,6 +53,7 @@ class MySqlSide:
     looks = _SNAPSHOT
     writes = _WRITES
     sizes = "by their digests"
+    hash_key = "svc.audit_hash_key"
     # both servers may choose another index that begins with the table's name, and read all its entries
     entries_by_time = "svc.audit_logs force index (audit_logs_table)"
 

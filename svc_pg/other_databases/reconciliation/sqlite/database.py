@@ -46,6 +46,7 @@ class SqliteSide:
     looks: Sequence[LiteralString] = ("begin",)
     writes: Sequence[LiteralString] = ("begin immediate",)
     sizes: str = "by their sizes"
+    hash_key: LiteralString = "svc_audit_hash_key"
     entries_by_time: LiteralString = "svc_audit_logs"
 
     @contextmanager
