@@ -50,9 +50,9 @@ def init(
         raise SvcError(
             f"this folder cannot be written: {folder.absolute()}", hint="Run it in the project, or --dry-run."
         )
-    project = read_project(folder)
     with open_database(database_url) as conn:
         proposal = propose(conn)
+    project = read_project(folder)
     text = toml_text(proposal)
     steps = next_steps(project)
     for problem in project.problems:
@@ -84,9 +84,12 @@ def _tell_new(database_url: str | None, *, as_json: bool) -> None:
         output.words(f"It names none of {counted(len(tables), 'table')}:")
         for name in tables:
             output.data(printable(str(name)))
-        output.words("To record one, add its name below [[audit.tables]], and run: svc-pg install")
+        output.words(
+            "To record one, add its name below [[audit.tables]], with its key if it has no primary key, and run:"
+            " svc-pg install"
+        )
     else:
-        output.words("It names every table that has a primary key.")
+        output.words("It names every table that has a key.")
     if steps:
         output.words("The project lacks:")
         _show(steps)
@@ -142,7 +145,7 @@ def _place(step: Step) -> str:
     where = f", in {step.place.file}"
     if step.place.line:
         where += f" after line {step.place.line}"
-    return where + (", in the function" if step.place.is_in_function else "")
+    return where + (f", in the {step.place.within}" if step.place.within else "")
 
 
 def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[str, Any]:
@@ -156,6 +159,7 @@ def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[
                 "ignore": [{"column": column, "reason": reason} for column, reason in table.ignore.items()],
                 "personal": list(table.personal),
                 "title": table.title,
+                "key": list(table.key),
                 "unread": table.unread,
             }
             for table in proposal.tables
@@ -183,5 +187,6 @@ def _step(step: Step) -> dict[str, Any]:
         "words": step.words,
         "file": str(step.place.file) if step.place else None,
         "line": step.place.line if step.place else None,
+        "column": step.place.column if step.place else None,
         "lines": list(step.lines),
     }

@@ -41,7 +41,7 @@ def test_an_application_is_found_with_its_line(
     [found] = read_project(tmp_path).applications
     place = found.place
     assert (found.framework, str(place.file), place.module) == (framework, "shop/main.py", "shop.main")
-    assert (place.line, place.target, place.is_in_function) == (line, target, in_function)
+    assert (place.line, place.target, place.within == "function") == (line, target, in_function)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_the_second_time_nothing_is_written_and_new_tables_are_named(shop: Shop,
     before = shop.file.read_bytes()
     done = shop.run("init")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "It names every table that has a primary key." in done.stderr
+    assert "It names every table that has a key." in done.stderr
     conn.execute('create table "new\nt" (id int primary key); create table other (id int)')
     done = shop.run("init", "--yes")
     assert (done.returncode, done.stdout) == (0, "public.new\\nt\n")
