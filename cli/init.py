@@ -11,7 +11,7 @@ import typer
 from svc_pg import Config
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import SvcError
+from svc_pg.errors import ConfigError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.scaffold.next_steps import Step, lacking_lines, next_steps
 from svc_pg.scaffold.project import Project, read_project
@@ -71,7 +71,11 @@ def init(
 
 
 def _tell_new(database_url: str | None, *, as_json: bool) -> None:
-    config = Config.find()
+    try:
+        config = Config.find()
+    except ConfigError as error:
+        hint = error.hint or "Correct it, or move it away to have a new one."
+        raise ConfigError(error.message, hint=hint) from error
     with open_database(database_url) as conn:
         tables = unnamed(conn, config)
     steps = lacking_lines(read_project(Path()))
@@ -123,12 +127,19 @@ def _agree(proposal: Proposal, *, yes: bool) -> None:
 def _write(text: str) -> None:
     """Write the file, which another may have made meanwhile. Raises SvcError."""
     try:
-        with DEFAULT_FILE.open("x", encoding="utf-8") as file:
-            file.write(text)
+        file = DEFAULT_FILE.open("x", encoding="utf-8")
     except FileExistsError:
         raise SvcError(f"{DEFAULT_FILE} was made meanwhile, and nothing is written") from None
     except OSError as error:
         raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
+    try:
+        with file:
+            file.write(text)
+    except BaseException as error:  # a part of it would look like a choice of tables
+        DEFAULT_FILE.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
+        raise
     output.words(f"wrote {DEFAULT_FILE}")
 
 
