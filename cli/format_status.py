@@ -87,6 +87,8 @@ def tell_titles(steps: Iterable[Status]) -> None:
     titles = {str(step.audited_table): step.title for step in steps if step.title and not step.is_of_own_table}
     for table, column in titles.items():
         output.words(f"title: the records of {printable(table)} are named by {printable(column)}")
+    if titles:
+        output.words('Guessed unless configured: title = "column" of a table chooses the one that the console shows.')
 
 
 def _is_changed(entry: Status) -> bool:

@@ -11,7 +11,7 @@ import typer
 from svc_pg import Config
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import SvcError
+from svc_pg.errors import ConfigError, SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.scaffold.next_steps import Step, lacking_lines, next_steps
 from svc_pg.scaffold.project import Project, read_project
@@ -50,9 +50,9 @@ def init(
         raise SvcError(
             f"this folder cannot be written: {folder.absolute()}", hint="Run it in the project, or --dry-run."
         )
-    project = read_project(folder)
     with open_database(database_url) as conn:
         proposal = propose(conn)
+    project = read_project(folder)
     text = toml_text(proposal)
     steps = next_steps(project)
     for problem in project.problems:
@@ -71,7 +71,11 @@ def init(
 
 
 def _tell_new(database_url: str | None, *, as_json: bool) -> None:
-    config = Config.find()
+    try:
+        config = Config.find()
+    except ConfigError as error:
+        hint = error.hint or "Correct it, or move it away to have a new one."
+        raise ConfigError(error.message, hint=hint) from error
     with open_database(database_url) as conn:
         tables = unnamed(conn, config)
     steps = lacking_lines(read_project(Path()))
@@ -84,9 +88,12 @@ def _tell_new(database_url: str | None, *, as_json: bool) -> None:
         output.words(f"It names none of {counted(len(tables), 'table')}:")
         for name in tables:
             output.data(printable(str(name)))
-        output.words("To record one, add its name below [[audit.tables]], and run: svc-pg install")
+        output.words(
+            "To record one, add its name below [[audit.tables]], with its key if it has no primary key, and run:"
+            " svc-pg install"
+        )
     else:
-        output.words("It names every table that has a primary key.")
+        output.words("It names every table that has a key.")
     if steps:
         output.words("The project lacks:")
         _show(steps)
@@ -120,12 +127,19 @@ def _agree(proposal: Proposal, *, yes: bool) -> None:
 def _write(text: str) -> None:
     """Write the file, which another may have made meanwhile. Raises SvcError."""
     try:
-        with DEFAULT_FILE.open("x", encoding="utf-8") as file:
-            file.write(text)
+        file = DEFAULT_FILE.open("x", encoding="utf-8")
     except FileExistsError:
         raise SvcError(f"{DEFAULT_FILE} was made meanwhile, and nothing is written") from None
     except OSError as error:
         raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
+    try:
+        with file:
+            file.write(text)
+    except BaseException as error:  # a part of it would look like a choice of tables
+        DEFAULT_FILE.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
+        raise
     output.words(f"wrote {DEFAULT_FILE}")
 
 
@@ -142,7 +156,7 @@ def _place(step: Step) -> str:
     where = f", in {step.place.file}"
     if step.place.line:
         where += f" after line {step.place.line}"
-    return where + (", in the function" if step.place.is_in_function else "")
+    return where + (f", in the {step.place.within}" if step.place.within else "")
 
 
 def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[str, Any]:
@@ -156,6 +170,7 @@ def _found(proposal: Proposal, project: Project, steps: Sequence[Step]) -> dict[
                 "ignore": [{"column": column, "reason": reason} for column, reason in table.ignore.items()],
                 "personal": list(table.personal),
                 "title": table.title,
+                "key": list(table.key),
                 "unread": table.unread,
             }
             for table in proposal.tables
@@ -183,5 +198,6 @@ def _step(step: Step) -> dict[str, Any]:
         "words": step.words,
         "file": str(step.place.file) if step.place else None,
         "line": step.place.line if step.place else None,
+        "column": step.place.column if step.place else None,
         "lines": list(step.lines),
     }

@@ -42,9 +42,10 @@ class TableRules:
     @property
     def title(self) -> str | None:
         """The column whose value names a record for people: the one of the configuration, or a usual one."""
-        recorded = {*self.table.columns} - self.redacted_columns
         wanted = self.audited.title
-        return guessed_title(recorded, self.key) if wanted is None else wanted if wanted in recorded else None
+        if wanted is None:
+            return guessed_title(self.table, self.redacted_columns, self.key)
+        return wanted if wanted in {*self.table.columns} - self.redacted_columns else None
 
     @property
     def is_redacted(self) -> bool:

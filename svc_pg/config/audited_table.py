@@ -77,8 +77,8 @@ class AuditedTable(StrictModel):
     - ``name``: ``schema.table``, or a pattern such as ``public.*`` with names to ``exclude``.
     - ``level``: ``row``, or ``statement`` for tables that are loaded in bulk.
     - ``key``: the columns that identify a record, if the table has no primary key.
-    - ``title``: the column whose value names a record on the pages of the console. Default: ``name``, ``title``,
-      ``email`` or another one that usually does.
+    - ``title``: the column whose value names a record on the pages of the console. Default: ``name``, ``title``, one
+      with the table's noun (``slice_name`` of ``slices``), ``email`` or another one that usually does.
     - ``redact``: columns whose values never reach the log; ``remove`` leaves the field out, ``mask`` puts a marker in
       its place, ``hash`` an HMAC that is equal for equal values, ``last4`` the end of a text of at least eight
       characters.

@@ -29,12 +29,19 @@ class Candidate:
 
     ``named`` are the columns whose names may tell something; dates and truth values tell nothing. ``sampled`` are those
     whose values may be read, with their sort. ``unread`` is the reason why no value, or not each, may be read.
+    ``nearly_key`` are the columns of a unique index that lets NULL in, of a table that has no other key.
     """
 
     table: Table
     named: Mapping[str, Values]
     sampled: Mapping[str, Values]
     unread: str | None = None
+    nearly_key: Sequence[str] = ()
+
+    @property
+    def keys(self) -> Sequence[Sequence[str]]:
+        """The keys that tell the records apart: the primary key, or each unique one, the shortest first."""
+        return [self.table.key] if self.table.key else sorted(self.table.unique, key=lambda key: (len(key), key))
 
     @property
     def name(self) -> TableName:

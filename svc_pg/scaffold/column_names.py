@@ -20,7 +20,8 @@ _ABOUT: Final = frozenset(_ABOUT_TEXT.split())
 _WHOLE: Final[Mapping[str, Sensitive]] = {
     **dict.fromkeys(("password", "passwd", "pwd", "passphrase", "passcode", "passwort", "salt"), Sensitive.password),
     **dict.fromkeys(("token", "tokens", "secret", "secrets", "apikey", "otp", "totp", "jwt", "jwk"), Sensitive.token),
-    **dict.fromkeys(("credential", "credentials", "cookie", "cookies"), Sensitive.token),
+    **dict.fromkeys(("credential", "credentials", "cookie", "cookies", "pushkey"), Sensitive.token),
+    "dsn": Sensitive.address,
     **dict.fromkeys(("cvv", "cvc", "cvv2", "cvc2"), Sensitive.card_code),
     **dict.fromkeys(("creditcard", "ccnum", "ccnumber", "cardnumber"), Sensitive.card),
     "iban": Sensitive.iban,
@@ -33,19 +34,28 @@ _WHOLE: Final[Mapping[str, Sensitive]] = {
 """Words that say it anywhere in a name."""
 _LOGINS: Final = "admin box database db email ftp imap ldap login mail pop3 proxy root smtp user"
 """Words before a pass that is a password; a boarding pass is none."""
-_CODES: Final = "activation authorization backup login oauth recovery reset share verification"
-"""Words before a code with which somebody signs in or gets a right."""
+_CODES: Final = """
+    activation authorization backup confirmation invitation invite login oauth recovery registration reset share
+    verification
+"""
+"""Words before a code, or its hash, with which somebody signs in or gets a right."""
+_SERVERS: Final = "broker connection database db mongo mongodb postgres postgresql redis smtp sqlalchemy"
+"""Words before a URL that may have a password in it."""
 _PAIRS: Final[Mapping[str, Sensitive]] = {
     **dict.fromkeys(("hashed_pass", "pass_hash"), Sensitive.password),
     **dict.fromkeys((f"{word}_pass" for word in _LOGINS.split()), Sensitive.password),
     **dict.fromkeys(
         (
             *(f"{word}_key" for word in ("api", "access", "private", "secret", "signing", "encryption", "auth")),
-            *(f"{word}_key" for word in ("session", "license", "ssh")),
-            *(f"{word}_{code}" for word in _CODES.split() for code in ("code", "codes")),
+            *(f"{word}_key" for word in ("session", "license", "ssh", "push")),
+            *(f"{word}_{code}" for word in _CODES.split() for code in ("code", "codes", "hash")),
             *("cookie_id", "auth_state"),
         ),
         Sensitive.token,
+    ),
+    **dict.fromkeys(
+        (*(f"{word}_{url}" for word in _SERVERS.split() for url in ("uri", "url")), "connection_string"),
+        Sensitive.address,
     ),
     **dict.fromkeys(("card_number", "card_no", "cc_number", "credit_card", "card_pan"), Sensitive.card),
     **dict.fromkeys(("card_code", "security_code"), Sensitive.card_code),
@@ -63,8 +73,7 @@ _OF_NUMBERS: Final = frozenset({Sensitive.card, Sensitive.national_id, Sensitive
 
 
 _UNNAMED_TEXT: Final = """
-    ciphertext code digest encrypted_dek encrypted_value hash hashed hashed_key key key_digest key_hash masked_value
-    value wrapped_dek
+    ciphertext code digest hash hashed hashed_key key key_digest key_hash masked_value value wrapped_dek
 """
 _UNNAMED: Final = frozenset(_UNNAMED_TEXT.split())
 """The columns that hold the secrets in a table of secrets, whose name says which."""
@@ -107,4 +116,6 @@ def _in_words(words: list[str]) -> Sensitive | None:
         return None
     if any(word in _WHOLE and _WHOLE[word].is_secret for word in words):
         return next(_WHOLE[word] for word in words if word in _WHOLE and _WHOLE[word].is_secret)
+    if words[0] == "encrypted" and len(words) > 1:
+        return Sensitive.encrypted
     return next((_WHOLE[word] for word in words if word in _WHOLE), None)

@@ -8,6 +8,8 @@ from svc_pg.scaffold.sensitive import Sensitive
 
 _ALL: Final = 0.95
 _MOST: Final = 0.6
+_FEW: Final = 0.1
+"""Of addresses only some have a password, and each of those is one too many."""
 _FEWEST_NUMBERS: Final = 3
 """Every tenth number has the check digit of a payment card, so one or two prove nothing."""
 _CARD: Final = re.compile(r"[2-6]\d{3}([ -]?)\d{4,6}\1\d{4,5}(\1\d{1,4})?")
@@ -26,6 +28,7 @@ _TOKEN: Final = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*",
     re.DOTALL,
 )
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]{0,40}://[^/\s:@]*:[^/\s@]+@\S+", re.IGNORECASE)
 _PHONE: Final = re.compile(
     r"\+\d[\d ()./-]{6,20}|\(0?\d{2,4}\) ?\d[\d ./-]{4,14}|0\d{1,4}[ /-]\d[\d -]{4,12}|\d{3}([-. ])\d{3}\1\d{4}"
 )
@@ -86,6 +89,7 @@ def _like(pattern: re.Pattern[str]) -> Callable[[str], bool]:
 _TESTS: Final[Mapping[Sensitive, tuple[float, Callable[[str], bool]]]] = {
     Sensitive.password: (_MOST, _like(_PASSWORD)),
     Sensitive.token: (_MOST, _like(_TOKEN)),
+    Sensitive.address: (_FEW, _like(_ADDRESS)),
     Sensitive.mail: (_MOST, _like(_MAIL)),
     Sensitive.iban: (_MOST, _is_iban),
     Sensitive.card: (_ALL, _is_card),

@@ -7,6 +7,7 @@ from typing import Final
 from svc_pg.database.table_names import TableName
 from svc_pg.scaffold.candidates import Candidate
 from svc_pg.scaffold.column_names import words_of
+from svc_pg.scaffold.keys import key_of
 
 _NOUNS: Final = (
     *("order", "invoice", "payment", "subscription", "shipment", "booking", "reservation", "refund", "purchase"),
@@ -41,7 +42,7 @@ def example_event(
         return None
     _, name, candidate, noun = min(found, key=lambda each: each[:2])
     state = next((each for each in _STATES if each in candidate.table.columns and (name, each) not in redacted), None)
-    return ExampleEvent(name, noun, candidate.table.key, state)
+    return ExampleEvent(name, noun, key_of(candidate), state)
 
 
 def _noun(candidate: Candidate) -> str | None:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.scaffold.applications import Application, Connections, Framework, Place
+from svc_pg.scaffold.applications import Application, Connections, Framework, Maker
 from svc_pg.scaffold.prepared import DjangoSetting
 from svc_pg.scaffold.project import Project
+from svc_pg.scaffold.syntax_trees import Place
 
 _HEADER: Final = 'extractor=from_header("X-User")'
 _ASGI: Final = (
@@ -33,7 +34,12 @@ _DJANGO: Final[dict[DjangoSetting, str]] = {
     "MIDDLEWARE": 'MIDDLEWARE += ["svc_pg.integrations.django.actor_middleware"]',
     "SVC_CONFIG": 'SVC_CONFIG = "svc-pg.toml"',
 }
-_FLASKS_ENGINE: Final = ("with {app}.app_context():", "    with_audit({engine}.engine)")
+_ENGINES: Final[dict[Maker, Sequence[str]]] = {
+    "engine": ("with_audit({engine})",),
+    "flask": ("with {app}.app_context():", "    with_audit({engine}.engine)"),
+    "config": ("with_audit({engine}.get_engine())",),
+}
+_USUAL_NAMES: Final[dict[Maker, str]] = {"engine": "engine", "flask": "db", "config": "config"}
 TRUST: Final = (
     "A header that anybody can send is for trying out: from_bearer, from_cookie or acting_as name your users"
     " (docs/audit.md, The actor)"
@@ -60,7 +66,7 @@ def next_steps(project: Project) -> list[Step]:
 
 def lacking_lines(project: Project) -> list[Step]:
     """The steps of the lines that the project's files lack, none if they have all."""
-    lacking = [each for each in project.applications if not each.is_prepared]
+    lacking = [each for each in project.applications if not each.is_prepared and not each.is_mounted]
     steps = [*_django(project)] if project.has_django else []
     steps += [_lines(each) for each in lacking]
     if lacking:
@@ -106,28 +112,39 @@ def _migrate(project: Project) -> Iterator[Step]:
 
 
 def _lines(application: Application) -> Step:
-    target = application.place.target or "app"
-    lines = [line.format(app=target) for line in _LINES[application.framework]]
-    return Step(f"Name the actor of each request of {application.framework}", lines, application.place)
+    place = application.place
+    words = f"Name the actor of each request of {application.framework}"
+    lines = [line.format(app=place.target or "app") for line in _LINES[application.framework]]
+    if place.is_returned:
+        words += ": write app = for return at this application, and add"
+        lines.append("return app")
+    elif place.target is None:
+        words += ": the application has no name there, so give it one (app is a guess), and add"
+    return Step(words, lines, place)
 
 
 def _engines(project: Project) -> Iterator[Step]:
     words = "Let each transaction tell the database its actor"
-    places: dict[tuple[str, ...], list[Place]] = {}
+    places: dict[tuple[bool, tuple[str, ...]], list[Place]] = {}
     for each in project.connections:
         if each.is_prepared:
             continue
         lines = tuple(_engine(each, project.applications))
-        if each.is_flasks:  # its engine is made later, with the application
+        if each.maker == "flask":  # its engine is made later, with the application
             made = f"{each.place.target or 'db'} ({each.place.file}:{each.place.line})"
             yield Step(f"{words}: after the application has its {made}", lines)
         else:
-            places.setdefault(lines, []).append(each.place)
-    for lines, found in places.items():
-        if len(found) == 1:
+            is_named = each.place.target is not None
+            places.setdefault((is_named, lines if is_named else lines[:1]), []).append(each.place)
+    for (is_named, lines), found in places.items():
+        shown = ", ".join(f"{place.file}:{place.line}" for place in found)
+        if not is_named:
+            yield Step(
+                f"{words}: write with_audit(...) around each of these that the application uses ({shown})", lines
+            )
+        elif len(found) == 1:
             yield Step(words, lines, found[0])
         else:
-            shown = ", ".join(f"{place.file}:{place.line}" for place in found)
             yield Step(f"{words}: after each of these that the application uses ({shown})", lines)
     if not project.connections and not all(each.is_prepared for each in project.applications):
         example = ["from svc_pg.integrations.sqlalchemy import with_audit", "with_audit(engine)"]
@@ -145,9 +162,6 @@ def _without_framework(project: Project) -> Iterator[Step]:
 
 def _engine(found: Connections, applications: Sequence[Application]) -> Iterator[str]:
     yield f"from svc_pg.integrations.{found.library} import with_audit"
-    target = found.place.target or ("db" if found.is_flasks else "engine")
-    if found.is_flasks:
-        app = next((each.place.target for each in applications if each.framework == "Flask"), None) or "app"
-        yield from (line.format(app=app, engine=target) for line in _FLASKS_ENGINE)
-    else:
-        yield f"with_audit({target})"
+    app = next((each.place.target for each in applications if each.framework == "Flask"), None) or "app"
+    engine = found.place.target or _USUAL_NAMES[found.maker]
+    yield from (line.format(app=app, engine=engine) for line in _ENGINES[found.maker])

@@ -43,6 +43,7 @@ class _Readable:
     pages: int
     is_secured: bool
     readable: list[str]
+    nearly_key: list[str]
     extension: str | None
 
 
@@ -119,9 +120,10 @@ def _candidate(table: Table, found: _Readable) -> Candidate:
         if column not in table.printed and not table.types[column].endswith(("]", "json", "jsonb", "bytea", "uuid"))
     }
     if found.is_secured:
-        return Candidate(table, named, {}, unread="row security hides its rows")
+        return Candidate(table, named, {}, "row security hides its rows", found.nearly_key)
     allowed = {column: sort for column, sort in plain.items() if column in found.readable}
-    return Candidate(table, named, allowed, unread="no right to read it" if len(allowed) < len(plain) else None)
+    unread = "no right to read it" if len(allowed) < len(plain) else None
+    return Candidate(table, named, allowed, unread, found.nearly_key)
 
 
 def _sort(type_: str) -> Values | None:

@@ -3,25 +3,17 @@
 import ast
 import configparser
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.formats import toml
-from svc_pg.scaffold.applications import (
-    APPLICATIONS,
-    Application,
-    Connections,
-    Place,
-    applications,
-    assigned_at,
-    connections,
-    is_tuple,
-)
+from svc_pg.scaffold.applications import APPLICATIONS, Application, Connections, applications, connections
 from svc_pg.scaffold.prepared import DjangoSetting, Prepared, is_among
-from svc_pg.scaffold.source_files import MAX_FILES, SourceFiles, parsed, read_text
+from svc_pg.scaffold.source_files import SourceFiles, read_text
+from svc_pg.scaffold.syntax_trees import Place, assigned_at, is_tuple
 from svc_pg.schema.export.orm_migrations import alembic_ini
 
 Migrations = Literal["alembic", "flask-migrate", "django"]
@@ -56,25 +48,22 @@ def read_project(folder: Path) -> Project:
     """Read the files of a folder. A file that is broken is a problem of the project, never an error."""
     sources = SourceFiles.read(folder)
     problems: list[str] = []
-    migrations: list[Migrations] = list(_alembic(folder, problems))
+    pyproject = _pyproject(folder, problems)
+    migrations: list[Migrations] = list(_alembic(folder, pyproject, problems))
     problems += [] if migrations or problems else _alembic_below(folder, sources)
     settings, has_django = None, (folder / "manage.py").is_file()
     if has_django:
-        settings = _django_settings(folder, sources, problems)
+        settings = _django_settings(sources, problems)
         migrations.append("django")
     tree = sources.trees.get(settings.file) if settings else None
     tuples = {name for name in _EXTENDED if tree and is_tuple(tree, name)}
-    required = sorted(_required(folder, problems))
-    prepared = Prepared.read(sources.trees)
+    required = sorted(_required(folder, pyproject))
+    prepared = Prepared.read(sources.own)
     found, engines = _with_prepared(applications(sources.trees), connections(sources.trees), prepared)
-    if sources.is_cut:
-        problems.append(f"the folder has more than {MAX_FILES:,} files of Python, and only the first were looked at")
-    elif not found and not has_django:
+    problems += sources.problems
+    if not found and not has_django and not sources.is_cut:
         problems += _without_application(required, sources)
-    lacking = [each for each in found if not each.is_prepared]
-    if len(lacking) > 1:
-        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in lacking)
-        problems.append(f"there are {len(lacking)} applications ({places}): each that writes needs the lines below")
+    problems += _of_applications([each for each in found if not each.is_prepared])
     return Project(migrations, found, engines, settings, has_django, tuples, prepared.django, required, problems)
 
 
@@ -82,12 +71,22 @@ def _with_prepared(
     found: Sequence[Application], engines: Sequence[Connections], prepared: Prepared
 ) -> tuple[list[Application], list[Connections]]:
     """The applications and engines, those marked that have the lines of svc-pg."""
-    files = [each.place.file for each in found]
-    places = [each.place.file for each in engines]
+    made, pools = [each.place for each in found], [each.place for each in engines]
     return (
-        [replace(each, is_prepared=is_among(each.place.file, prepared.actors, files)) for each in found],
-        [replace(each, is_prepared=is_among(each.place.file, prepared.engines, places)) for each in engines],
+        [replace(each, is_prepared=is_among(each.place, prepared.actors, made)) for each in found],
+        [replace(each, is_prepared=is_among(each.place, prepared.engines, pools)) for each in engines],
     )
+
+
+def _of_applications(lacking: Sequence[Application]) -> Iterator[str]:
+    alone = [each for each in lacking if not each.is_mounted]
+    if len(alone) > 1:
+        places = ", ".join(f"{each.place.file}:{each.place.line}" for each in alone)
+        yield f"there are {len(alone)} applications ({places}): each that writes needs the lines below"
+    for each in lacking:
+        if each.is_mounted:
+            at = f"{each.place.target} ({each.place.file}:{each.place.line})"
+            yield f"{at} is mounted in another application, whose lines name its actors too"
 
 
 def _without_application(required: Sequence[str], sources: SourceFiles) -> Iterator[str]:
@@ -98,7 +97,7 @@ def _without_application(required: Sequence[str], sources: SourceFiles) -> Itera
         yield f"{required[0]} is among the requirements, and no application object was found here"
 
 
-def _alembic(folder: Path, problems: list[str]) -> Iterator[Migrations]:
+def _alembic(folder: Path, pyproject: Mapping[str, Any], problems: list[str]) -> Iterator[Migrations]:
     ini = alembic_ini(folder)
     if ini is None:
         return
@@ -114,7 +113,7 @@ def _alembic(folder: Path, problems: list[str]) -> Iterator[Migrations]:
         problems.append(f"{name} is broken, so no migration is proposed: {error.message.splitlines()[0]}")
         return
     is_flask = ini.parent != folder
-    location = reader.get("alembic", "script_location", fallback="").strip() or _toml_location(folder)
+    location = reader.get("alembic", "script_location", fallback="").strip() or _toml_location(pyproject)
     if not location and (ini.parent / "env.py").exists() and is_flask:
         location = "%(here)s"
     if not location:
@@ -139,17 +138,19 @@ def _alembic_below(folder: Path, sources: SourceFiles) -> Iterator[str]:
             return
 
 
-def _toml_location(folder: Path) -> str:
-    found = _toml(folder)
-    table = found.get("tool", {}).get("alembic", {}) if isinstance(found, dict) else {}
+def _toml_location(pyproject: Mapping[str, Any]) -> str:
+    tool = pyproject.get("tool")
+    table = tool.get("alembic") if isinstance(tool, dict) else None
     location = table.get("script_location") if isinstance(table, dict) else None
     return location if isinstance(location, str) else ""
 
 
-def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) -> Place | None:
-    program = parsed(read_text(folder / "manage.py") or "")
-    elsewhere = {found for each in sources.trees.values() if (found := _settings_module(each))}
-    named = (_settings_module(program) if program else None) or (elsewhere.pop() if len(elsewhere) == 1 else None)
+def _django_settings(sources: SourceFiles, problems: list[str]) -> Place | None:
+    program = sources.trees.get(Path("manage.py"))
+    named = _settings_module(program) if program else None
+    if named is None:
+        elsewhere = {found for each in sources.trees.values() if (found := _settings_module(each))}
+        named = elsewhere.pop() if len(elsewhere) == 1 else None
     if named is None:
         problems.append(f"manage.py names no settings ({_SETTINGS}), so add the lines below to yours")
         return None
@@ -164,9 +165,9 @@ def _django_settings(folder: Path, sources: SourceFiles, problems: list[str]) ->
         tree = sources.trees[file]
         if line := assigned_at(tree, "MIDDLEWARE"):
             last = max(line, assigned_at(tree, "INSTALLED_APPS") or 0)
-            return Place(file, last, "MIDDLEWARE", is_in_function=False)
+            return Place(file, last, "MIDDLEWARE")
     problems.append(f"{known[0]} sets no MIDDLEWARE, so add the lines below where it is set")
-    return Place(known[0], 0, None, is_in_function=False)
+    return Place(known[0], 0)
 
 
 def _settings_module(tree: ast.Module) -> str | None:
@@ -179,15 +180,10 @@ def _settings_module(tree: ast.Module) -> str | None:
     return None
 
 
-def _required(folder: Path, problems: list[str]) -> set[str]:
+def _required(folder: Path, pyproject: Mapping[str, Any]) -> set[str]:
     """The frameworks among the requirements of the project."""
     lines = [line for file in sorted(folder.glob("requirements*.txt")) for line in (read_text(file) or "").splitlines()]
-    try:
-        document = toml.parse(read_text(folder / "pyproject.toml") or "")
-    except ValueError as error:
-        problems.append(f"pyproject.toml is not valid TOML, so its requirements are unknown: {error}")
-        document = {}
-    project, tool = document.get("project"), document.get("tool")
+    project, tool = pyproject.get("project"), pyproject.get("tool")
     if isinstance(project, dict) and isinstance(project.get("dependencies"), list):
         lines += [each for each in project["dependencies"] if isinstance(each, str)]
     poetry = tool.get("poetry") if isinstance(tool, dict) else None
@@ -197,8 +193,13 @@ def _required(folder: Path, problems: list[str]) -> set[str]:
     return {framework for name, framework in _FRAMEWORKS.items() if name in names}
 
 
-def _toml(folder: Path) -> Any:
+def _pyproject(folder: Path, problems: list[str]) -> Mapping[str, Any]:
+    file = folder / "pyproject.toml"
+    text = read_text(file)
+    if text is None and file.is_file():
+        problems.append("pyproject.toml cannot be read, or is too large, so its requirements are unknown")
     try:
-        return toml.parse(read_text(folder / "pyproject.toml") or "")
-    except ValueError:
+        return toml.parse(text or "")
+    except ValueError as error:
+        problems.append(f"pyproject.toml is not valid TOML, so its requirements are unknown: {error}")
         return {}

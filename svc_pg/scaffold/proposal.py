@@ -12,22 +12,27 @@ from svc_pg.config.audited_table import Redaction
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import SvcError
 from svc_pg.scaffold.candidates import Candidate, Reader, reader_of
-from svc_pg.scaffold.column_names import by_name
+from svc_pg.scaffold.column_names import by_name, words_of
 from svc_pg.scaffold.column_values import by_values
 from svc_pg.scaffold.example_event import ExampleEvent, example_event
+from svc_pg.scaffold.keys import key_of, unfit
 from svc_pg.scaffold.personal import personal_columns
 from svc_pg.scaffold.sensitive import Sensitive
 from svc_pg.scaffold.tool_tables import reason_of
 
 SAMPLING_SECONDS: Final = 60
 """All samples together; the tables after them are proposed by names alone."""
-_KEYLESS: Final = 'no primary key: to record it, name the columns that tell its records apart: key = ["..."]'
 _OUT_OF_TIME: Final = "the time for samples was over"
 _FAILED: Final = "its values could not be read in time, or not without a right"
-_MIGRATIONS_OF_DJANGO: Final = "django_migrations"
-_USER_OF_DJANGO: Final = ("password", "last_login")
-"""The columns of each model of users of Django's, which are based on AbstractBaseUser."""
-_LAST_LOGIN: Final = "Django writes it at each sign-in"
+_OF_A_LOG: Final = "a log of the application, by its name: take the table out if its rows never change"
+_SIGN_IN: Final = "written at each sign-in, by its name"
+_AT_SIGN_IN: Final = frozenset(
+    (
+        *("last_login", "last_login_at", "last_login_ip", "login_count", "fail_login_count", "failed_login_count"),
+        *("sign_in_count", "current_sign_in_at", "current_sign_in_ip", "last_sign_in_at", "last_sign_in_ip"),
+    )
+)
+"""The columns of a table of users that change when somebody signs in, before there is a user who could be the actor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ class ProposedTable:
 
     ``ignore`` are columns whose change alone is none to record, each with the reason. ``personal`` are columns that are
     not redacted, though they tell who a person is. ``unread`` is the reason why its values were not, or not all, looked
-    at. ``title`` is the column by which the console will name its records; None if only their key does.
+    at. ``title`` is the column by which the console will name its records; None if only their key does. ``key`` are the
+    columns of a unique index, of a table without a primary key.
     """
 
     name: TableName
@@ -55,6 +61,7 @@ class ProposedTable:
     notes: Sequence[str] = ()
     unread: str | None = None
     title: str | None = None
+    key: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +90,7 @@ def propose(conn: Any, *, clock: Callable[[], float] = monotonic) -> Proposal:
     if not candidates:
         raise _nothing(left_out)
     end = clock() + SAMPLING_SECONDS
-    is_django = any(name.table == _MIGRATIONS_OF_DJANGO for name in left_out)
-    tables = [_proposed(reader, each, is_in_time=clock() < end, is_django=is_django) for each in candidates]
+    tables = [_proposed(reader, each, is_in_time=clock() < end) for each in candidates]
     redacted = {(table.name, each.column) for table in tables for each in table.redact}
     event = example_event(candidates, redacted) if reader.has_events else None
     return Proposal(tables, left_out, reader.default_schema, event)
@@ -109,22 +115,11 @@ def _chosen(reader: Reader) -> tuple[Sequence[Candidate], dict[TableName, str]]:
     left_out = dict(found.left_out)
     chosen = []
     for each in found.candidates:
-        if reason := reason_of(each.name.table, each.table.columns) or _unfit(each):
+        if reason := reason_of(each.name.table, each.table.columns) or unfit(each):
             left_out[each.name] = reason
         else:
             chosen.append(each)
     return chosen, dict(sorted(left_out.items()))
-
-
-def _unfit(candidate: Candidate) -> str | None:
-    """The reason why the key of a table stands against recording it."""
-    if not candidate.table.key:
-        return _KEYLESS
-    for column in candidate.table.key:
-        kind = by_name(column, table=candidate.name.table) if candidate.named.get(column) == "text" else None
-        if kind is not None and kind.is_secret:
-            return f"its primary key {column} is named like {kind.singular}, and each entry would have it"
-    return None
 
 
 def _nothing(left_out: Mapping[TableName, str]) -> SvcError:
@@ -140,13 +135,14 @@ def _nothing(left_out: Mapping[TableName, str]) -> SvcError:
     )
 
 
-def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool, is_django: bool) -> ProposedTable:
+def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool) -> ProposedTable:
     sample = reader.sample(candidate) if is_in_time else None
     unread = candidate.unread
     if sample is None:
         unread = unread or (_FAILED if is_in_time else _OUT_OF_TIME)
+    key = key_of(candidate)
     redact: dict[str, RedactedColumn] = {}
-    notes = []
+    notes = [_OF_A_LOG] if words_of(candidate.name.table)[-1:] in (["log"], ["logs"]) else []
     for column, sort in candidate.named.items():
         is_number = sort == "number"
         named = by_name(column, table=candidate.name.table, is_number=is_number)
@@ -154,28 +150,30 @@ def _proposed(reader: Reader, candidate: Candidate, *, is_in_time: bool, is_djan
         kind, reason = _decided(named, seen)
         if kind is None:
             continue
-        if column in candidate.table.key:
+        if column in key:
             notes.append(f"{column} is not redacted, though {reason}: it is in the key, which each entry has")
         else:
             redact[column] = RedactedColumn(column, kind.redaction, reason)
-    _add_computed(candidate, redact)
-    title = guessed_title({*candidate.table.columns} - redact.keys(), candidate.table.key)
+    _add_computed(candidate, redact, key)
+    title = guessed_title(candidate.table, redact.keys(), key)
     personal = personal_columns({*candidate.table.columns} - redact.keys(), table=candidate.name.table)
     return ProposedTable(
         candidate.name,
         list(redact.values()),
-        _ignored(candidate) if is_django else {},
+        _ignored(candidate, key),
         [column for column in candidate.table.columns if column in personal],
         notes,
         unread,
         title,
+        () if candidate.table.key else key,
     )
 
 
-def _ignored(candidate: Candidate) -> dict[str, str]:
-    """The columns that Django changes by itself, before there is a user who could be the actor."""
-    is_user = {*_USER_OF_DJANGO} <= {*candidate.table.columns}
-    return {_USER_OF_DJANGO[1]: _LAST_LOGIN} if is_user else {}
+def _ignored(candidate: Candidate, key: Sequence[str]) -> dict[str, str]:
+    """The columns that each sign-in changes, of a table of users: one with passwords."""
+    is_of_users = any(by_name(column) is Sensitive.password for column in candidate.named)
+    found = _AT_SIGN_IN.intersection(candidate.table.columns) if is_of_users else ()
+    return {column: _SIGN_IN for column in candidate.table.columns if column in found and column not in key}
 
 
 def _decided(named: Sensitive | None, seen: Sensitive | None) -> tuple[Sensitive | None, str]:
@@ -185,13 +183,13 @@ def _decided(named: Sensitive | None, seen: Sensitive | None) -> tuple[Sensitive
     return named, f"named like {named.singular}" if named else ""
 
 
-def _add_computed(candidate: Candidate, redact: dict[str, RedactedColumn]) -> None:
+def _add_computed(candidate: Candidate, redact: dict[str, RedactedColumn], key: Sequence[str]) -> None:
     """Add the stored columns that are computed from redacted ones, directly or not: install demands it."""
     while True:
         added = [
             RedactedColumn(column, "remove", f"computed from {source}")
             for column, sources in candidate.table.generated.items()
-            if column not in redact and column not in candidate.table.key
+            if column not in redact and column not in key
             for source in sources
             if source in redact
         ]

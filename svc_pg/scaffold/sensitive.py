@@ -10,6 +10,8 @@ class Sensitive(Enum):
 
     password = ("remove", "a password", "password hashes")
     token = ("remove", "a token or a key", "tokens or keys")
+    address = ("remove", "an address with a password", "addresses with a password")
+    encrypted = ("remove", "an encrypted value", "encrypted values")
     card_code = ("remove", "the code of a payment card", "codes of payment cards")
     card = ("last4", "a payment card", "payment cards")
     iban = ("last4", "a bank account", "IBANs")

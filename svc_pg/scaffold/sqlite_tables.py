@@ -3,8 +3,10 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
+from svc_pg.capture.table import Table
 from svc_pg.database.dialects import driver_connection
 from svc_pg.other_databases.capture.sqlite.catalog import SCHEMA, read_tables, table_names
 from svc_pg.other_databases.capture.sqlite.expressions import Sqlite
@@ -30,14 +32,15 @@ class SqliteTables:
         """The tables of the main database."""
         with closing(self.conn.cursor()) as cursor:
             tables = read_tables(cursor, table_names(cursor))
+            unique = {name: _without_null(cursor, each.table) for name, each in tables.items()}
         return Found(
             [
                 Candidate(
-                    each.table,
+                    replace(each.table, unique=unique[name]),
                     {column.name: "text" for column in each.columns if column.kind not in ("boolean", "number")},
                     {column.name: "text" for column in each.columns if column.kind == "any"},
                 )
-                for each in tables.values()
+                for name, each in tables.items()
             ],
             {},
         )
@@ -59,3 +62,10 @@ class SqliteTables:
                 return by_column(list(candidate.sampled), cursor.execute(query).fetchall())
         except sqlite3.Error:
             return None
+
+
+def _without_null(cursor: sqlite3.Cursor, table: Table) -> list[list[str]]:
+    """The columns of each unique index that lets no NULL in."""
+    found = cursor.execute("select name from pragma_table_info(?, 'main') where \"notnull\"", (table.name.table,))
+    filled = {name for (name,) in found.fetchall()}
+    return [columns for columns in table.unique if filled.issuperset(columns)]

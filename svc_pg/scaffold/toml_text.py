@@ -75,7 +75,10 @@ def _entry(table: ProposedTable, default_schema: str) -> str:
         lines[-1] += f"    # title: {_shown(table.title)}"
     if table.personal:
         lines.append(f"# personal, and recorded as they are: {', '.join(map(_shown, table.personal))}")
-    lines += [f"ignore = [{quoted(column)}]    # {_shown(reason)}" for column, reason in table.ignore.items()]
+    if table.ignore:
+        lines.append(f"ignore = [{', '.join(map(quoted, table.ignore))}]    # {_shown(_joined(table.ignore.values()))}")
+    if table.key:
+        lines.append(f"key = [{', '.join(map(quoted, table.key))}]    # a unique index, as there is no primary key")
     if table.unread and table.redact:
         lines.append(f"# proposed by names: {_shown(table.unread)}")
     if table.redact:
@@ -134,7 +137,11 @@ def _is_alone(table: ProposedTable) -> bool:
 
 
 def _has_rules(table: ProposedTable) -> bool:
-    return bool(table.redact or table.notes or table.ignore)
+    return bool(table.redact or table.notes or table.ignore or table.key)
+
+
+def _joined(reasons: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(reasons))
 
 
 def _excluded(tables: Iterable[tuple[TableName, str]], proposal: Proposal) -> Iterator[str]:

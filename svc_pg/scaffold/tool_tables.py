@@ -7,6 +7,8 @@ from typing import Final
 _ALEMBIC: Final = "Alembic's own: the revision of the schema"
 _DJANGO: Final = "Django's own: the migrations that have run"
 _SESSIONS: Final = "sessions: their keys are secrets, and requests change them all the time"
+_FLASK: Final = "Flask-AppBuilder's own: the permissions and views that it has, which its start writes"
+_CACHE: Final = "a cache, which is no business data"
 _RAILS: Final = "the versions of the schema, of a tool for migrations"
 _JOBS: Final = "tasks and their results, which workers change all the time"
 _HISTORY: Final = "what a library of the application records of changes: the log has that already"
@@ -22,8 +24,10 @@ _TOOL_TABLES: Final = {
     "django_content_type": "Django's own: the names of models, which migrate writes",
     "django_admin_log": "Django's own: what its admin records of changes, which the log has already",
     "auth_permission": "Django's own: the permissions that models have, which migrate writes",
+    **dict.fromkeys(("ab_permission", "ab_view_menu", "ab_permission_view"), _FLASK),
     **dict.fromkeys(
         (
+            "schema_version", "schema_compat_version", "applied_schema_deltas", "applied_module_schemas",
             "schema_migrations", "ar_internal_metadata", "flyway_schema_history", "databasechangelog",
             "databasechangeloglock", "goose_db_version", "knex_migrations", "knex_migrations_lock",
             "_prisma_migrations", "__EFMigrationsHistory", "SequelizeMeta", "aerich", "yoyo_lock", "_yoyo_log",
@@ -58,7 +62,7 @@ _TOOL_TABLES: Final = {
         ("wagtailadmin_editingsession", "wagtailadmin_formstate", "wagtailcore_uploadedfile"), _PASSING
     ),
     **dict.fromkeys(("axes_access*", "silk_*"), _REQUESTS),
-    "django_cache": "a cache, which is no business data",
+    **dict.fromkeys(("cache", "*_cache", "cache_*"), _CACHE),
 }  # fmt: skip
 """The names and patterns of tables, each with the reason why it is left out."""
 _OF_HISTORY: Final = (
@@ -69,6 +73,7 @@ _OF_HISTORY: Final = (
     ("*_[aA][uU][dD]", {"rev", "revtype"}),  # Hibernate Envers
 )
 """The patterns of tables in which libraries record changes, with the columns that tell them from others."""
+_SESSION_KEYS: Final = frozenset(("session_id", "session_key", "sid"))
 _TRANSACTION: Final = frozenset(("id", "issued_at", "user_id", "remote_addr"))
 """All columns that SQLAlchemy-Continuum's table ``transaction`` has."""
 
@@ -80,6 +85,13 @@ def reason_of(table: str, columns: Collection[str]) -> str | None:
             return reason
     if table == "transaction" and {"id", "issued_at"} <= {*columns} <= _TRANSACTION:
         return _HISTORY
+    if fnmatchcase(table, "*session*") and _SESSION_KEYS & {*columns} and any(map(_is_end, columns)):
+        return _SESSIONS
     if any(fnmatchcase(table, pattern) and needed <= {*columns} for pattern, needed in _OF_HISTORY):
         return _HISTORY
     return None
+
+
+def _is_end(column: str) -> bool:
+    """True of the column that tells when a session ends."""
+    return column.startswith("expir")

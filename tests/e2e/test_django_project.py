@@ -159,7 +159,7 @@ def test_signing_in_is_not_refused_if_each_change_needs_an_actor_and_is_that_of_
     done = svc_pg("init", "--yes", folder=tmp_path, variables={"DATABASE_URL": empty_database})
     assert done.returncode == 0, done.stderr
     proposed = file.read_text(encoding="utf-8")
-    ignored = 'ignore = ["last_login"]    # Django writes it at each sign-in\n'
+    ignored = 'ignore = ["last_login"]    # written at each sign-in, by its name\n'
     assert proposed.count(ignored) == 1
     chosen = proposed.replace(ignored, "") if is_recorded else proposed
     file.write_text(f'[audit]\nunattributed = "refuse"\n\n{chosen}', encoding="utf-8")

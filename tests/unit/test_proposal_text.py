@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from svc_pg import Config
 from svc_pg.capture.patterns import resolve
-from svc_pg.capture.titles import guessed_title
+from svc_pg.capture.table import Table
+from svc_pg.capture.titles import guessed_title, usual_titles
 from svc_pg.database.table_names import TableName
 from svc_pg.scaffold.example_event import ExampleEvent
 from svc_pg.scaffold.proposal import Proposal, ProposedTable, RedactedColumn
@@ -71,8 +72,9 @@ def test_a_proposal_reads_as_a_person_would_write_it() -> None:
         ProposedTable(
             TableName("public", "item"),
             [],
-            {"last_login": "Django writes it at each sign-in"},
+            {"last_login": "written at each sign-in", "login_count": "written at each sign-in"},
             ["first_name", "last_name"],
+            key=["number"],
         ),
     ]
     event = ExampleEvent(TableName("public", "orders"), "order", ["id"])
@@ -83,14 +85,19 @@ def test_a_proposal_reads_as_a_person_would_write_it() -> None:
         '"e mail" = "hash"    # named like a mail address\n\n'
         '[[audit.tables]]\nname = "public.item"\n'
         "# personal, and recorded as they are: first_name, last_name\n"
-        'ignore = ["last_login"]    # Django writes it at each sign-in\n\n'
+        'ignore = ["last_login", "login_count"]    # written at each sign-in\n'
+        'key = ["number"]    # a unique index, as there is no primary key\n\n'
         "# Left out:\n# public.alembic_version: Alembic's own\n\n"
         "# An example of an event: webhooks send it to receivers when rows of the table change (docs/change-events.md)."
         " Take away\n# the first two characters of each line.\n"
         '# [webhooks.events."order.created"]\n# description = "Order created"\n#\n# [[webhooks.on_change]]\n'
         '# table = "public.orders"\n# operation = "INSERT"\n# event = "order.created"\n# payload = { id = "id" }\n'
     )
-    assert tomllib.loads(text)["audit"]["tables"][1] == {"name": "public.item", "ignore": ["last_login"]}
+    assert tomllib.loads(text)["audit"]["tables"][1] == {
+        "name": "public.item",
+        "ignore": ["last_login", "login_count"],
+        "key": ["number"],
+    }
 
 
 def test_the_head_names_the_keys_that_no_install_needs() -> None:
@@ -134,4 +141,47 @@ def test_elsewhere_the_default_schema_is_not_written() -> None:
     ],
 )
 def test_a_form_of_address_names_no_record(columns: str, title: str | None) -> None:
-    assert guessed_title(columns.split(), ["id"]) == title
+    assert guessed_title(table_of("person", columns), [], ["id"]) == title
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "title"),
+    [
+        ("dashboards", "id dashboard_title slug", "dashboard_title"),
+        ("slices", "id slice_name datasource_name", "slice_name"),
+        ("sql_metrics", "id metric_name verbose_name", "metric_name"),
+        ("categories", "id category_name", "category_name"),
+        ("OrderBoxes", "id boxName", "boxName"),
+        ("orders", "id customer_name number", "number"),
+        ("favstar", "id class_name", None),
+        ("name", "id my_name", None),
+        ("dashboards", "id dashboard_title name", "name"),
+    ],
+)
+def test_a_name_with_the_noun_of_its_table_names_a_record(table: str, columns: str, title: str | None) -> None:
+    assert guessed_title(table_of(table, columns), [], ["id"]) == title
+    recorded = set(columns.split())
+    assert list(usual_titles(recorded, table=f'sales."{table}"'))[:1] == ([] if title is None else [title])
+
+
+@pytest.mark.parametrize("type_", ["jsonb", "bytea", "boolean", "text[]"])
+def test_a_column_of_values_that_are_no_name_names_no_record(type_: str) -> None:
+    table = table_of("product", "id name code", {"name": type_})
+    assert guessed_title(table, [], ["id"]) == "code"
+    assert guessed_title(table, ["code"], ["id"]) is None
+    assert guessed_title(table_of("product", "code"), [], ["code"]) is None
+
+
+def table_of(name: str, columns: str, types: dict[str, str] | None = None) -> Table:
+    return Table(
+        name=TableName("public", name),
+        columns=columns.split(),
+        json_columns=[],
+        key=["id"],
+        virtual=[],
+        unique=[],
+        is_partitioned=False,
+        partitions=[],
+        parent=None,
+        types=types or {},
+    )

@@ -26,6 +26,16 @@ from svc_pg.scaffold.sensitive import Sensitive
         ("cookie_id", "token"),
         ("encrypted_auth_state", "token"),
         ("emailVerificationCode", "token"),
+        ("registration_hash", "token"),
+        ("inviteCode", "token"),
+        ("pushkey", "token"),
+        ("push_key", "token"),
+        ("encrypted_extra", "encrypted"),
+        ("encryptedValue", "encrypted"),
+        ("sqlalchemy_uri", "address"),
+        ("DatabaseUrl", "address"),
+        ("connection_string", "address"),
+        ("dsn", "address"),
         ("card_number", "card"),
         ("CreditCard", "card"),
         ("cvv", "card_code"),
@@ -48,7 +58,8 @@ def test_the_name_of_a_column_tells_what_it_holds(column: str, kind: str) -> Non
     ["", "_", "42", "name", "token_type", "email_verified", "password_changed_at", "card_count", "token_id",
      "api_key_id", "phone_model", "email_subject", "description", "mailbox", "discard", "author", "hash",
      "tokenizer", "é", "refresh_token_lifetime_seconds", "email_box_host", "email_box_port", "email_box_imap_folder",
-     "email_box_local_dir", "boarding_pass", "pass", "country_code", "discount_code", "state", "cookie_name"],
+     "email_box_local_dir", "boarding_pass", "pass", "country_code", "discount_code", "state", "cookie_name",
+     "encrypted", "is_encrypted", "encrypted_at", "avatar_url", "external_url", "connection_name", "file_hash"],
 )  # fmt: skip
 def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
     assert by_name(column) is None
@@ -59,7 +70,7 @@ def test_a_name_about_such_a_value_tells_nothing(column: str) -> None:
     [("authtoken_token", "key"), ("knox_authtoken", "digest"), ("wagtailcore_apitoken", "key_hash"),
      ("api_keys", "hash"), ("RecoveryCode", "code"), ("client_secrets", "value"), ("tokens", "key"),
      ("api_tokens", "hashed"), ("share_codes", "hashed"), ("oauth_codes", "code"),
-     ("secrets", "encrypted_value"), ("secrets", "wrapped_dek"), ("secrets", "masked_value")],
+     ("secrets", "wrapped_dek"), ("secrets", "masked_value")],
 )  # fmt: skip
 def test_the_name_of_a_table_of_secrets_tells_what_its_plain_columns_hold(table: str, column: str) -> None:
     assert by_name(column, table=table) is Sensitive.token
@@ -97,6 +108,8 @@ def test_a_number_is_no_password_and_counts_no_secret() -> None:
         (["4111 1111 1111 1111", "5500000000000004"], "card"),
         (["378282246310005"], "card"),
         (["mara@shop.example", "jan.o'hara+x@mail.shop.example", "n/a"], "mail"),
+        (["postgresql://shop:secret@db.example/shop", *["sqlite://"] * 8], "address"),
+        (["https://bot:pass@hooks.example/1"], "address"),
         (["DE89 3704 0044 0532 0130 00", "GB82WEST12345698765432"], "iban"),
         (["pbkdf2_sha256$870000$salt$c2FsdA="], "password"),
         (["$2b$12$KIXQ4S1o1V8Yw3s5b7u9eO", "$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA"], "password"),
@@ -120,6 +133,7 @@ def test_values_tell_what_a_column_holds(values: list[str], kind: str) -> None:
         ["", "  "],
         ["2026-01-31", "2026-02-28"],
         ["192.168.0.1", "10.0.0.1"],
+        ["https://shop.example:8443/a@b", "https://shop.example/?a:b@c", "redis://shop@cache.example/0"],
         ["4111111111111112"],
         ["0000000000000000"],
         ["Ann", "Ben", "mara@shop.example"],

@@ -9,7 +9,8 @@ from svc_pg.scaffold.tool_tables import reason_of
     "table",
     ["django_migrations", "django_session", "django_content_type", "django_admin_log", "auth_permission",
      "django_celery_results_taskresult", "celery_taskmeta", "procrastinate_jobs", "silk_request",
-     "wagtailcore_pagelogentry", "wagtailimages_rendition", "wagtailsearch_indexentry", "alembic_version"],
+     "wagtailcore_pagelogentry", "wagtailimages_rendition", "wagtailsearch_indexentry", "alembic_version",
+     "ab_permission", "schema_version", "cache_keys", "media_cache"],
 )  # fmt: skip
 def test_a_table_of_a_tool_is_known_by_its_name(table: str) -> None:
     assert reason_of(table, ["id", "name"])
@@ -37,6 +38,22 @@ def test_a_history_that_a_library_keeps_is_known_by_its_columns(table: str, colu
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
+        ("sessions", ["session_type", "session_id", "value", "expiry_time_ms"]),
+        ("session", ["sid", "sess", "expire"]),
+        ("web_sessions", ["id", "session_key", "expires_at"]),
+    ],
+)
+def test_sessions_of_visitors_are_known_by_their_key_and_their_end(table: str, columns: list[str]) -> None:
+    assert (reason_of(table, columns) or "").startswith("sessions: ")
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("training_sessions", ["id", "title", "expires"]),
+        ("session", ["session_id", "speaker", "room"]),
+        ("ab_permission_view_role", ["id", "role_id"]),
+        ("caches", ["id", "name"]),
         ("auth_user", ["id", "password"]),
         ("auth_user_user_permissions", ["id", "user_id", "permission_id"]),
         ("auth_group_permissions", ["id", "group_id", "permission_id"]),

@@ -51,7 +51,7 @@ class RecordTitles:
     def columns_of(self, table: str, recorded: Iterable[str]) -> Sequence[str]:
         """The columns that may name the records of a table, by the name and the columns that its entries have."""
         own = self._own(table)
-        return usual_titles({*recorded}) if own is None else own
+        return usual_titles({*recorded}, table=table) if own is None else own
 
     def _own_of(self, table: str) -> Sequence[str] | None:
         """The columns of this table alone; None if it has the usual ones."""

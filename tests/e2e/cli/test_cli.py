@@ -174,7 +174,8 @@ def test_plan_prints_sql_and_changes_nothing(run: Run, empty_database: str) -> N
     planned = run("plan")
     assert planned.returncode == 0
     assert "create schema svc;" in planned.stdout
-    assert planned.stderr.startswith("title: the records of public.customer are named by email\n")
+    assert planned.stderr.startswith("title: the records of public.customer are named by email\nGuessed unless conf")
+    assert 'title = "column" of a table chooses' in planned.stderr
     with psycopg.connect(empty_database) as conn:
         assert scalar(conn, "select to_regnamespace('svc') is null")
 

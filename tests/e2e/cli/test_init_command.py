@@ -1,9 +1,7 @@
 """The first command: it proposes a configuration that can be installed, and the next steps of the project."""
 
 import json
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,49 +13,13 @@ from psycopg.conninfo import make_conninfo
 from svc_pg import Config
 from svc_pg.database.table_names import TableName
 from svc_pg.scaffold import proposal as proposals
-from tests.support.commands import svc_pg
+from tests.support.init_shop import Shop, shop_in
 
-CUSTOMER = """
-create table customer (
-    id int generated always as identity primary key, name text, contact varchar(80), card bigint, phone text,
-    login text, api_token uuid, joined date,
-    contact_words tsvector generated always as (to_tsvector('simple', contact)) stored
-);
-insert into customer (name, contact, card, phone, login) values
-    ('Ann', 'ann@shop.example', 4111111111111111, '+1 780 428 9482', 'pbkdf2_sha256$1$a$b'),
-    ('Ben', 'ben@shop.example', 5500000000000004, '+1 780 428 9483', 'pbkdf2_sha256$1$c$d'),
-    ('Cem', 'cem@shop.example', 4012888888881881, '+1 780 428 9484', 'pbkdf2_sha256$1$e$f');
-create table alembic_version (version_num varchar(32) primary key);
-create table note (text text);
-"""
 SECRETS = ["ann@shop", "4111", "428 9482", "pbkdf2_sha256$1"]
 HOSTILE = [
     'we"ird', "dots.in.it", "new\nline", "[x]", "st*r", "que?tion", "back\\slash", "#comment", "select", "Größe", "'q'",
     "a = 1", "\u202eevil", " lead", "x" * 63,
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Shop:
-    """An empty folder, and a database."""
-
-    folder: Path
-    conninfo: str
-
-    def run(
-        self, *arguments: str, read: bytes = b"", conninfo: str | None = None
-    ) -> "subprocess.CompletedProcess[str]":
-        variables = {"DATABASE_URL": conninfo or self.conninfo}
-        return svc_pg(*arguments, folder=self.folder, variables=variables, read=read)
-
-    @property
-    def file(self) -> Path:
-        return self.folder / "svc-pg.toml"
-
-    @property
-    def redactions(self) -> dict[str, dict[str, str]]:
-        tables = Config.from_toml(self.file).audit.tables
-        return {each.name: dict(each.redactions) for each in tables}
 
 
 @pytest.fixture
@@ -67,9 +29,8 @@ def conn(empty_database: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.fixture
-def shop(conn: psycopg.Connection[Any], empty_database: str, tmp_path: Path) -> Shop:
-    conn.execute(CUSTOMER)
-    return Shop(tmp_path, empty_database)
+def shop(empty_database: str, tmp_path: Path) -> Shop:
+    return shop_in(tmp_path, empty_database)
 
 
 def test_the_proposal_is_written_and_installed_and_shows_no_value(shop: Shop, conn: psycopg.Connection[Any]) -> None:
@@ -105,30 +66,6 @@ def test_a_dry_run_prints_the_file_that_would_be_written(shop: Shop) -> None:
     assert not shop.file.exists()
     assert shop.run("init", "--yes").returncode == 0
     assert shown.stdout == shop.file.read_text(encoding="utf-8")
-
-
-def test_the_second_time_nothing_is_written_and_new_tables_are_named(shop: Shop, conn: psycopg.Connection[Any]) -> None:
-    shop.run("init", "--yes")
-    before = shop.file.read_bytes()
-    done = shop.run("init")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "It names every table that has a primary key." in done.stderr
-    conn.execute('create table "new\nt" (id int primary key); create table other (id int)')
-    done = shop.run("init", "--yes")
-    assert (done.returncode, done.stdout) == (0, "public.new\\nt\n")
-    assert json.loads(shop.run("init", "--json").stdout) == {
-        "isWritten": False, "newTables": ["public.new\nt"], "steps": []
-    }  # fmt: skip
-    assert shop.file.read_bytes() == before
-
-
-def test_beside_a_configuration_it_tells_what_the_project_lacks(shop: Shop) -> None:
-    assert shop.run("init", "--yes").returncode == 0
-    (shop.folder / "app.py").write_text("from flask import Flask\napp = Flask('x')\n", encoding="utf-8")
-    done = shop.run("init")
-    assert (done.returncode, "The project lacks:" in done.stderr) == (0, True)
-    assert done.stdout.startswith("1. Name the actor of each request of Flask, in app.py after line 2:\n")
-    assert "svc-pg.toml" not in done.stdout
 
 
 def test_a_table_whose_key_is_a_secret_is_left_out(shop: Shop, conn: psycopg.Connection[Any]) -> None:
@@ -283,17 +220,25 @@ def test_a_database_without_tables_to_audit_is_an_error(
     assert not shop.file.exists()
 
 
-def test_no_database_and_a_broken_configuration_are_errors(shop: Shop) -> None:
-    missing = shop.run("init", "--yes", conninfo=make_conninfo(shop.conninfo, dbname="missing"))
-    assert (missing.returncode, shop.file.exists()) == (1, False)
-    assert missing.stderr.startswith("error: no connection to the database: ")
-    shop.file.write_text("[[", encoding="utf-8")
-    broken = shop.run("init")
-    assert broken.returncode == 1
-    assert broken.stderr.startswith("error: svc-pg.toml: not valid TOML")
-    shop.file.unlink()
-    shop.file.symlink_to("nowhere")
-    assert shop.run("init", "--yes").stderr.startswith("error: svc-pg.toml: cannot be read")
+def test_a_table_without_a_primary_key_is_recorded_by_a_unique_one(shop: Shop, conn: psycopg.Connection[Any]) -> None:
+    conn.execute(
+        "create table device (owner text not null, number int not null, serial text unique, token text not null unique,"
+        " unique (owner, number) include (serial));"
+        "create table login (name text unique, api_token text unique);"
+        "create table ticket (token text not null unique); create table part (id int, unique (id) deferrable)"
+    )
+    assert shop.run("init", "--yes").returncode == 0
+    tables = {each.name: each for each in Config.from_toml(shop.file).audit.tables}
+    assert tables.keys() == {"public.customer", "public.device"}
+    assert (tables["public.device"].key, shop.redactions["public.device"]) == (["owner", "number"], {"token": "remove"})
+    text = shop.file.read_text(encoding="utf-8")
+    assert 'key = ["name"], whose unique index lets NULL in\n' in text
+    assert "# public.ticket: its unique key token is named like a token or a key, and each entry would have it" in text
+    assert shop.run("install").returncode == 0
+    conn.execute("insert into device values ('ann', 7, 's', 'secret')")
+    [entry] = [json.loads(line) for line in shop.run("log", "--json").stdout.splitlines()]
+    assert "secret" not in json.dumps(entry)
+    assert (json.loads(entry["recordId"]), entry["operation"]) == (["ann", 7], "INSERT")
 
 
 def test_the_example_of_an_event_is_installed_without_its_comment_signs(

@@ -1,43 +1,14 @@
 """A project of each framework: init, its printed lines, install, a change and the log, with real files and commands."""
 
-import json
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.integration.actor.django_shop import skip_unsupported
-from tests.support.commands import environment, svc_pg
+from tests.support.commands import svc_pg
+from tests.support.init_projects import ENGINE, OF_ASGI, OF_WSGI, POOL, Project, project_in, shows_who_changed
 
-ENGINE = """\
-import os
-
-from sqlalchemy import create_engine, text
-
-engine = create_engine(os.environ["SHOP_URL"])
-
-
-def change():
-    with engine.begin() as conn:
-        conn.execute(text("update customer set name = 'Anna'"))
-"""
-POOL = """\
-import os
-
-from psycopg_pool import ConnectionPool
-
-pool = ConnectionPool(os.environ["DATABASE_URL"], open=True)
-
-
-def change():
-    with pool.connection() as conn:
-        conn.execute("update customer set name = 'Anna'")
-"""
 FASTAPI = """\
 from fastapi import FastAPI
 from shop.db import change
@@ -95,19 +66,6 @@ def create_app():
 
     return app
 """
-OF_ASGI = """
-import asyncio
-import httpx
-from shop.main import app
-async def main():
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop") as client:
-        (await client.post("/", headers={"X-User": "mara"})).raise_for_status()
-asyncio.run(main())
-"""
-OF_WSGI = """
-from shop.main import create_app
-assert create_app().test_client().post("/", headers={"X-User": "mara"}).status_code == 200
-"""
 OF_DJANGO = """
 import os
 os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
@@ -120,75 +78,28 @@ client = Client(headers={"host": "localhost"})
 client.force_login(user)
 assert client.post("/").status_code == 200
 """
-SQLALCHEMY_URL = "postgresql+psycopg://{user}@/{dbname}?host={host}&port={port}"
-
-
-@dataclass(frozen=True)
-class Project:
-    """A folder with an application, and its database."""
-
-    folder: Path
-    conninfo: str
-
-    @property
-    def variables(self) -> dict[str, str]:
-        url = SQLALCHEMY_URL.format(**conninfo_to_dict(self.conninfo))
-        return {"DATABASE_URL": self.conninfo, "SHOP_URL": url, "PYTHONPATH": str(self.folder)}
-
-    def write(self, **files: str) -> None:
-        for name, text in files.items():
-            path = self.folder / name
-            path.parent.mkdir(exist_ok=True, parents=True)
-            path.write_text(text, encoding="utf-8")
-
-    def run(self, *arguments: str) -> str:
-        done = svc_pg(*arguments, folder=self.folder, variables=self.variables)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def python(self, *arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env=environment(**self.variables),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def init(self) -> list[dict[str, Any]]:
-        steps: list[dict[str, Any]] = json.loads(self.run("init", "--yes", "--json"))["steps"]
-        return steps
-
-    def add_lines(self, steps: list[dict[str, Any]]) -> None:
-        """Add the lines of each step after the line that it names, the last first, as deep as that line is."""
-        for step in sorted((step for step in steps if step["file"]), key=lambda step: -step["line"]):
-            path = self.folder / step["file"]
-            lines = path.read_text(encoding="utf-8").split("\n")
-            before = lines[step["line"] - 1]
-            margin = before[: len(before) - len(before.lstrip())] if before.strip() != "]" else ""
-            lines[step["line"] : step["line"]] = [margin + line for line in step["lines"]]
-            path.write_text("\n".join(lines), encoding="utf-8")
-
-    def commands(self, steps: list[dict[str, Any]]) -> list[str]:
-        return [line for step in steps if not step["file"] for line in step["lines"]]
-
-    def entries(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.run("log", "--json", "--table", "customer").splitlines()]
+OF_DJANGO_BY_ASGI = """
+import asyncio
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
+from django.core.asgi import get_asgi_application
+app = get_asgi_application()
+from django.contrib.auth.models import User
+from django.test import Client
+import httpx
+client = Client()
+client.force_login(User.objects.create_user("mara", password="x"))
+session = client.cookies["sessionid"].value
+async def main():
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as http:
+        (await http.post("/", cookies={"sessionid": session})).raise_for_status()
+asyncio.run(main())
+"""
 
 
 @pytest.fixture
 def project(empty_database: str, tmp_path: Path) -> Project:
-    with psycopg.connect(empty_database) as conn:
-        conn.execute("create table customer (id int primary key, name text, email text)")
-        conn.execute("insert into customer values (1, 'Ann', 'ann@shop.example')")
-    return Project(tmp_path, empty_database)
-
-
-def shows_who_changed(entries: list[dict[str, Any]], actor: str) -> bool:
-    [entry] = entries
-    return actor in json.dumps(entry) and "Anna" in json.dumps(entry) and "ann@shop" not in json.dumps(entry)
+    return project_in(tmp_path, empty_database)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +142,8 @@ def test_a_project_with_alembic_gets_its_migration(project: Project) -> None:
     assert shows_who_changed(project.entries(), "mara")
 
 
-def test_a_project_of_django_installs_with_its_migrations(project: Project) -> None:
+@pytest.mark.parametrize("client", [pytest.param(OF_DJANGO, id="wsgi"), pytest.param(OF_DJANGO_BY_ASGI, id="asgi")])
+def test_a_project_of_django_installs_with_its_migrations(project: Project, client: str) -> None:
     skip_unsupported(project.conninfo)
     project.python("-m", "django", "startproject", "shop", ".")
     server = conninfo_to_dict(project.conninfo)
@@ -248,7 +160,7 @@ def test_a_project_of_django_installs_with_its_migrations(project: Project) -> N
         "        cursor.execute(\"update customer set name = 'Anna'\")\n    return HttpResponse()\n"
         "urlpatterns = [path('', root)]\n"
     )
-    project.write(**{"shop/urls.py": view, "client.py": OF_DJANGO})
+    project.write(**{"shop/urls.py": view, "client.py": client})
     project.python("manage.py", "migrate", "--verbosity=0")
     steps = project.init()
     text = (project.folder / "svc-pg.toml").read_text(encoding="utf-8")
