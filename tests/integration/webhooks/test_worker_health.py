@@ -290,10 +290,10 @@ def test_a_session_that_a_pooler_keeps_of_a_worker_that_is_gone_shows_no_worker(
     pooled = make_conninfo(database, application_name="svc-pg worker host:1")
     limit = "interval '1 minute'"
     assert limit in WORKER_SEEN
-    seen = f"select ({WORKER_SEEN})".replace(limit, "interval '0'").encode()
+    seen = f"select ({WORKER_SEEN})".replace(limit, "interval '0'")
     with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(pooled, autocommit=True) as kept:
         wait_until(lambda: scalar(conn, seen) is False)
-        assert scalar(conn, f"select ({WORKER_SEEN})".encode()) is True, "it has only just become idle"
+        assert scalar(conn, f"select ({WORKER_SEEN})") is True, "it has only just become idle"
         with kept.transaction():
             kept.execute("select 1")
             assert scalar(conn, seen) is True, "it works"
