@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from svc_pg.console.sign_in import api_tokens, known_tenants
 from svc_pg.errors import NotFoundError
+from svc_pg.formats import durations
 from svc_pg.settings import Permission
 
 from . import new_tenant, output, records
@@ -21,6 +22,8 @@ from .options import Json, PostgresUrl, duration
 
 tokens = typer.Typer(help="Manage the tokens of programs that call the console.", no_args_is_help=True)
 
+_LIFETIME: Final = durations.text(api_tokens.LIFETIME)
+
 
 @tokens.command()
 def add(
@@ -28,7 +31,7 @@ def add(
     *,
     permission: Annotated[Permission, typer.Option(help="What the program may do.")] = "read",
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Limit it to what is this tenant's.")] = None,
-    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = api_tokens.LIFETIME,
+    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = _LIFETIME,  # type: ignore[assignment]  # Typer parses it
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:

@@ -15,16 +15,16 @@ from .database import connect
 from .json_text import printable
 
 _RESUME: Final = "To send to the endpoint again: svc-pg webhooks resume {endpoint}"
-_AGAIN: Final = "To try it again: svc-pg webhooks retry {delivery}"
-_ADVICES: Final[Mapping[Reason, str]] = {
+_CLOSED: Final[frozenset[Reason]] = frozenset({"paused", "disabled", "broken", "throttled"})
+_DELETED: Final = "Its endpoint was deleted. To send messages to a new one: svc-pg webhooks replay --status missing"
+_AGAIN: Final = "{to} try it again: svc-pg webhooks retry {delivery}"
+_RETRIES: Final[Mapping[Reason, str]] = {
     "failed": _AGAIN,
     "canceled": _AGAIN,
+    "later": "{to} send it now: svc-pg webhooks retry {delivery}",
+}
+_ADVICES: Final[Mapping[Reason, str]] = {
     "blocking": "To let the others pass: svc-pg webhooks cancel {delivery}",
-    "later": "To send it now: svc-pg webhooks retry {delivery}",
-    "paused": _RESUME,
-    "disabled": _RESUME,
-    "broken": _RESUME,
-    "throttled": _RESUME,
     "key": "To see what that one waits for: svc-pg webhooks why {other}",
     "no_worker": "To run a worker: svc-pg worker",
 }
@@ -69,11 +69,19 @@ def _when(delivery: Delivery) -> str:
     return "" if delivery.next_attempt_at is None else f"due {human_times.second(delivery.next_attempt_at)}"
 
 
-def advices(delivery: Delivery, reasons: Iterable[DeliveryReason]) -> Iterator[str]:
-    """The commands that end a wait."""
+def advices(delivery: Delivery, endpoint: Endpoint | None, reasons: Iterable[DeliveryReason]) -> Iterator[str]:
+    """The commands that end a wait, in the order in which to run them: what is closed is opened first."""
+    reasons = tuple(reasons)
+    is_disabled = endpoint is not None and endpoint.status == "disabled" and delivery.status != "delivered"
+    is_closed = is_disabled or any(each.reason in _CLOSED for each in reasons)
+    if is_closed:
+        yield _RESUME.format(endpoint=delivery.endpoint_id)
     for each in reasons:
-        if advice := _ADVICES.get(each.reason):
-            yield advice.format(delivery=delivery.id, endpoint=delivery.endpoint_id, other=each.other_delivery_id)
+        if retry := _RETRIES.get(each.reason):
+            to = "Then, to" if is_closed else "To"
+            yield _DELETED if endpoint is None else retry.format(to=to, delivery=delivery.id)
+        elif advice := _ADVICES.get(each.reason):
+            yield advice.format(delivery=delivery.id, other=each.other_delivery_id)
 
 
 def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:

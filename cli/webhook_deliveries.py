@@ -90,12 +90,13 @@ def tell_why(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Js
     with connect(database_url) as conn:
         row = fetch_one(conn, deliveries.get(delivery))
         reasons = fetch(conn, delivery_reasons.why(delivery))
+        endpoint = _endpoints(conn, [row]).get(row.endpoint_id)
     if json:
         records.show_json({"delivery": row, "reasons": reasons})
         return
     for reason in reasons:
         output.data(printable(reason.sentence))
-    for advice in dict.fromkeys(advices(row, reasons)):
+    for advice in dict.fromkeys(advices(row, endpoint, reasons)):
         output.words(advice)
 
 

@@ -21,7 +21,7 @@ app = typer.Typer()
 def portal_link(
     *,
     tenant: Annotated[str, typer.Option(metavar="TENANT", help="The tenant whose webhooks it shows.")],
-    expires: Annotated[timedelta, duration(meaning="How long the visit lasts, at most 1d.")] = timedelta(hours=1),
+    expires: Annotated[timedelta, duration(meaning="How long the visit lasts, at most 1d.")] = "1h",  # type: ignore[assignment]  # Typer parses it
     url: Url = None,
     database_url: PostgresUrl = None,
 ) -> None:

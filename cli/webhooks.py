@@ -168,7 +168,9 @@ def disable(
 @_webhooks.command()
 def delete(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Delete an endpoint, and cancel its pending deliveries. All its deliveries stay on record."""
-    change(endpoints.delete(endpoint_id(endpoint, database_url)), database_url, as_json=json)
+    key = endpoint_id(endpoint, database_url)
+    change(endpoints.delete(key), database_url, as_json=json)
+    output.words("It is deleted. This is what it was.")
 
 
 @_webhooks.command()

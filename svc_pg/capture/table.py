@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Final
 
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, UnknownTableError
@@ -44,18 +45,23 @@ class Table:
     keys_may_repeat: bool = False
 
 
+_CREATE_IT: Final = "Create it first, or correct its name."
+
+
 def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
     """Raise the problem, or one error that names all problems; do nothing if there is none."""
     if len(problems) == 1:
         raise problems[0]
     if problems:
-        lines = [f"{each.message}; {each.hint}" if each.hint else each.message for each in problems]
+        lines = [
+            each.message if each.hint in (None, _CREATE_IT) else f"{each.message}; {each.hint}" for each in problems
+        ]
         raise UnknownTableError("\n".join(lines), hint="Create them first, or correct their names.")
 
 
-def did_you_mean(names: Sequence[str]) -> str | None:
-    """The hint with the names nearest to a missing one."""
-    return f"Did you mean {' or '.join(names)}?" if names else None
+def did_you_mean(names: Sequence[str]) -> str:
+    """The hint for a missing table, with the names nearest to its own."""
+    return f"Did you mean {' or '.join(names)}?" if names else _CREATE_IT
 
 
 def check_column(table: Table, option: str, column: str) -> None:

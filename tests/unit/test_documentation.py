@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -57,6 +58,17 @@ def test_no_option_is_documented_that_no_command_has() -> None:
         for option in [*parameter.opts, *parameter.secondary_opts]
     }
     assert set(re.findall(r"`[^`\n]*?(--[a-z-]+)", COMMANDS)) - options == {"--help"}
+
+
+def test_help_shows_the_default_of_a_duration_as_people_write_it() -> None:
+    durations = [
+        (name, parameter.default)
+        for name, command in ALL.items()
+        for parameter in command.params
+        if parameter.metavar == "DURATION"
+    ]
+    assert len(durations) > 5
+    assert [each for each in durations if isinstance(each[1], timedelta)] == []
 
 
 def test_the_generated_references_have_every_command_and_option_and_every_key() -> None:

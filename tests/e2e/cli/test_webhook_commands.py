@@ -102,6 +102,40 @@ def test_a_delivery_says_why_it_waits_and_which_command_ends_that(run: Run, data
     assert "no delivery has the id" in run("why", endpoint, returncode=1)
 
 
+def test_the_advices_of_a_delivery_work_in_the_order_in_which_they_are_printed(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    endpoint = added(run, "http://127.0.0.1:9/hook")["id"]
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {}, delay=timedelta(hours=1))
+        conn.commit()
+        [delivery] = (each.id for each in webhooks.deliveries.list(conn))
+
+    def advices() -> list[str]:
+        told = svc_pg("webhooks", "why", delivery, folder=tmp_path, variables={"DATABASE_URL": database})
+        return [line for line in told.stderr.splitlines() if line != "To run a worker: svc-pg worker"]
+
+    resume = f"To send to the endpoint again: svc-pg webhooks resume {endpoint}"
+    assert advices() == [f"To send it now: svc-pg webhooks retry {delivery}"]
+    with psycopg.connect(database) as conn:
+        asked = (
+            "update svc.webhook_endpoint_state set throttled_until = now() + interval '1 hour', throttled_since = now()"
+        )
+        assert conn.execute(asked).rowcount == 1
+    assert advices() == [resume, f"Then, to send it now: svc-pg webhooks retry {delivery}"]
+    run("disable", endpoint)
+    assert advices() == [resume, f"Then, to try it again: svc-pg webhooks retry {delivery}"]
+    assert "is disabled" in run("retry", delivery, returncode=1)
+    run("resume", endpoint)
+    run("retry", delivery)
+    assert json.loads(run("delivery", delivery, "--json"))["delivery"]["status"] == "pending"
+    deleted = svc_pg("webhooks", "delete", endpoint, folder=tmp_path, variables={"DATABASE_URL": database})
+    assert deleted.stderr == "It is deleted. This is what it was.\n"
+    assert advices() == [
+        "Its endpoint was deleted. To send messages to a new one: svc-pg webhooks replay --status missing"
+    ]
+
+
 def test_endpoints_are_named_by_what_people_call_them(run: Run, database: str) -> None:
     shop = added(run, "http://127.0.0.1:9/shop", "--description", "The shop")["id"]
     other = added(run, "http://127.0.0.1:9/other")["id"]

@@ -320,6 +320,10 @@ def test_unknown_tables_are_all_named_with_near_matches_and_nothing_is_changed(d
         schema.install(db, audited("custmer", "shop.invoice"))
     assert 'table "public.custmer" does not exist; Did you mean public.customer?' in caught.value.message
     assert 'table "shop.invoice" does not exist; Did you mean public.invoice?' in caught.value.message
+    with pytest.raises(UnknownTableError) as caught:
+        schema.install(db, audited("product"))  # as before the migration that creates it
+    assert caught.value.message == 'table "public.product" does not exist'
+    assert caught.value.hint == "Create it first, or correct its name."
     assert scalar(db, "select to_regnamespace('svc') is null")
 
 

@@ -18,8 +18,10 @@ from svc_pg import audit, webhooks
 from svc_pg.audit import LastVerification
 from svc_pg.database.by_indexes import BY_INDEXES
 from svc_pg.database.conninfo import Conninfo
+from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError
 from svc_pg.status.last_runs import LastRun
+from svc_pg.status.worker_seen import WORKER_SEEN
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import EMPTY, Backlog
 from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
@@ -282,6 +284,23 @@ def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: st
         with conn.transaction():
             found = backlog.read_backlog(conn)
         assert (found.is_worker_seen, found.needs_attention) == (False, True)
+
+
+def test_a_session_that_a_pooler_keeps_of_a_worker_that_is_gone_shows_no_worker(database: str) -> None:
+    pooled = make_conninfo(database, application_name="svc-pg worker host:1")
+    limit = "interval '1 minute'"
+    assert limit in WORKER_SEEN
+    seen = f"select ({WORKER_SEEN})".replace(limit, "interval '0'")
+    with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(pooled, autocommit=True) as kept:
+        wait_until(lambda: scalar(conn, seen) is False)
+        assert scalar(conn, f"select ({WORKER_SEEN})") is True, "it has only just become idle"
+        with kept.transaction():
+            kept.execute("select 1")
+            assert scalar(conn, seen) is True, "it works"
+        wait_until(lambda: scalar(conn, seen) is False)
+        with conn.transaction():
+            conn.execute("set local role svc_reader")
+            assert scalar(conn, seen) is True, "this role may not see since when it is idle"
 
 
 def test_deliveries_that_a_pause_parked_are_late_if_no_worker_takes_them_after_a_resume(database: str) -> None:
