@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 import typer
 from pydantic.alias_generators import to_camel
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
@@ -74,6 +74,20 @@ def test_what_the_program_prints_names_pages_by_their_titles() -> None:
                 named |= set(re.findall(r"\(the page ([^,)]+)", node.value.replace("\n# ", " ")))
     assert named <= titles
     assert len(named) >= 5
+
+
+def _is_number(option: TyperOption) -> bool:
+    return option.type_descriptor.annotation in (int, float)
+
+
+def test_help_names_each_value_and_leaves_lines_to_the_terminal() -> None:
+    for name, command in ALL.items():
+        assert "\n" not in (command.help or "").replace("\n\n", ""), name
+        for parameter in command.params:
+            if not parameter.opts[0].startswith("-"):
+                assert re.fullmatch(r"[A-Z]+(\|-)?", parameter.metavar or ""), f"{name} {parameter.name}"
+            elif isinstance(parameter, TyperOption) and not parameter.hidden and _is_number(parameter):
+                assert parameter.metavar == "N", f"{name} {parameter.name}"
 
 
 def test_help_shows_the_default_of_a_duration_as_people_write_it() -> None:
