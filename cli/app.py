@@ -67,7 +67,13 @@ def load(name: str) -> Any:
     command = typer.main.get_group(module.app).commands[name]
     for member in _all(command):
         _hide_types_of_flags(member.get_params(typer.Context(member)))
+        member.help = _unwrapped(member.help or "")
     return command
+
+
+def _unwrapped(text: str) -> str:
+    """A docstring whose paragraphs are lines, because the terminal has a width of its own."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 class _Program(TyperGroup):

@@ -13,7 +13,7 @@ from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 from svc_pg.seals.timestamp_files import TIMESTAMP_NAME, timestamp_name_of
 
-from . import output
+from . import output, records
 from .database import connect
 from .operator import reading
 from .options import Between, PostgresUrl, period_of, point_in_time
@@ -84,3 +84,6 @@ def _tell(folder: Path, report: EvidenceReport, start: datetime | None, end: dat
         f"Wrote {counted(report.entries, 'entry')} and {counted(report.seals, 'seal')}{stamped} to {folder}. With the"
         f" public key in a file: python -I verify_svc_pg.py export.ndjson seals.ndjson KEY{''.join(times)}"
     )
+    if end is not None and report.sealed_at < end:
+        ends = f"The last seal, of {records.text(report.sealed_at)}, does not reach to the end of the period"
+        output.words(f"{ends}, so the program will exit with 3. Seal after that end, and write again.")

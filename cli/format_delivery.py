@@ -16,7 +16,9 @@ from .json_text import printable
 
 _RESUME: Final = "To send to the endpoint again: svc-pg webhooks resume {endpoint}"
 _CLOSED: Final[frozenset[Reason]] = frozenset({"paused", "disabled", "broken", "throttled"})
-_DELETED: Final = "Its endpoint was deleted. To send messages to a new one: svc-pg webhooks replay --status missing"
+_DELETED: Final = (
+    "Its endpoint was deleted. For a new one: svc-pg webhooks replay --endpoint NEW --since 7d --status missing"
+)
 _AGAIN: Final = "{to} try it again: svc-pg webhooks retry {delivery}"
 _RETRIES: Final[Mapping[Reason, str]] = {
     "failed": _AGAIN,

@@ -27,7 +27,7 @@ def hold(
     key: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KEY]",
+            metavar="KEY",
             help="The record's key; of several columns as in the log: '[3, 7]'. Default: all of the table.",
         ),
     ] = None,

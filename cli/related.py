@@ -33,7 +33,9 @@ def related(
     limit: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="The number of changes to list.")] = 24,
     steps: Annotated[
         int,
-        typer.Option(min=1, max=2, help="The steps: 1 for rows that refer to the record, 2 also for those of these."),
+        typer.Option(
+            metavar="N", min=1, max=2, help="The steps: 1 for rows that refer to the record, 2 also for those of these."
+        ),
     ] = 2,
     at: Annotated[
         list[str] | None,

@@ -41,7 +41,9 @@ class _Sent:
 
 @app.command()
 def send(
-    event: Annotated[str, typer.Argument(help="The name of the event.", show_default=False, autocompletion=events)],
+    event: Annotated[
+        str, typer.Argument(metavar="EVENT", help="The name of the event.", show_default=False, autocompletion=events)
+    ],
     payload: Annotated[
         str, typer.Argument(metavar="JSON|-", help="The payload, or - for standard input.", show_default=False)
     ],

@@ -42,9 +42,9 @@ _ENGINES: Final[dict[Maker, Sequence[str]]] = {
 _USUAL_NAMES: Final[dict[Maker, str]] = {"engine": "engine", "flask": "db", "config": "config"}
 TRUST: Final = (
     "A header that anybody can send is for trying out: from_bearer, from_cookie or acting_as name your users"
-    " (docs/audit.md, The actor)"
+    " (the page Audit capture, The actor)"
 )
-ACTOR_OF_DJANGO: Final = "The actor is then the user who is signed in (docs/audit.md, The actor)"
+ACTOR_OF_DJANGO: Final = "The actor is then the user who is signed in (the page Audit capture, The actor)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _database(project: Project) -> Iterator[Step]:
     if "alembic" in kinds or "flask-migrate" in kinds:
         form = " --format alembic" if "django" in kinds else ""
         run = "alembic upgrade head" if "alembic" in kinds else "flask db upgrade"
-        words = "Write the migration, and run it (docs/upgrading.md keeps autogenerate off the tables of svc-pg)"
+        words = "Write the migration, and run it (the page Upgrade, Alembic's autogenerate, keeps it off our tables)"
         yield Step(words, [f"svc-pg migrate{form}", run])
     elif "django" not in kinds:
         yield Step("Install into the database, with every deployment", ["svc-pg install"])
@@ -106,7 +106,7 @@ def _of_tuple(line: str) -> str:
 def _migrate(project: Project) -> Iterator[Step]:
     if "django" in project.migrations:
         yield Step(
-            "Install with Django's migrations, also into the databases of tests (docs/upgrading.md)",
+            "Install with Django's migrations, also into the databases of tests (the page Upgrade)",
             ["python manage.py migrate"],
         )
 
@@ -156,7 +156,7 @@ def _engines(project: Project) -> Iterator[Step]:
 def _without_framework(project: Project) -> Iterator[Step]:
     """The actor of a script, a job or a framework that svc-pg has no middleware for."""
     if project.connections and not all(each.is_prepared for each in project.connections):
-        words = "Name the actor around what a request or a job does (docs/howto/actors.md)"
+        words = "Name the actor around what a request or a job does (the page Name the actor everywhere)"
         yield Step(words, ["from svc_pg import audit", 'with audit.acting("nightly-import"):'])
 
 

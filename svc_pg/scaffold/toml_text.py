@@ -22,11 +22,11 @@ _HEAD: Final = """\
 # take away what is not needed.
 #
 # A key is a fact of the database: run svc-pg install after a change. Programs read these when they start
-# (docs/configuration.md):
+# (the page Configuration):
 """
 _EVENT_HEAD: Final = """\
-# An example of an event: webhooks send it to receivers when rows of the table change (docs/change-events.md). Take away
-# the first two characters of each line."""
+# An example of an event: webhooks send it to receivers when rows of the table change (the page Events from table
+# changes). Take away the first two characters of each line."""
 
 
 def toml_text(proposal: Proposal) -> str:

@@ -1,5 +1,6 @@
 """The documentation names every command and every option, and leads to no place that does not exist."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import get_args
 import pytest
 import typer
 from pydantic.alias_generators import to_camel
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
@@ -58,6 +59,35 @@ def test_no_option_is_documented_that_no_command_has() -> None:
         for option in [*parameter.opts, *parameter.secondary_opts]
     }
     assert set(re.findall(r"`[^`\n]*?(--[a-z-]+)", COMMANDS)) - options == {"--help"}
+
+
+def test_what_the_program_prints_names_pages_by_their_titles() -> None:
+    """Whoever has the package alone has no folder of documents."""
+    titles = {path.read_text(encoding="utf-8").partition("\n")[0][2:] for path in (ROOT / "docs").rglob("*.md")}
+    named = set[str]()
+    for path in [*(ROOT / "cli").rglob("*.py"), *(ROOT / "svc_pg").rglob("*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+                assert not re.search(r"\bdocs/[\w/-]+\.md", node.value), f"{path}:{node.lineno}"
+                named |= set(re.findall(r"\(the page ([^,)]+)", node.value.replace("\n# ", " ")))
+    assert named <= titles
+    assert len(named) >= 5
+
+
+def _is_number(option: TyperOption) -> bool:
+    return option.type_descriptor.annotation in (int, float)
+
+
+def test_help_names_each_value_and_leaves_lines_to_the_terminal() -> None:
+    for name, command in ALL.items():
+        assert "\n" not in (command.help or "").replace("\n\n", ""), name
+        for parameter in command.params:
+            if not parameter.opts[0].startswith("-"):
+                assert re.fullmatch(r"[A-Z]+(\|-)?", parameter.metavar or ""), f"{name} {parameter.name}"
+            elif isinstance(parameter, TyperOption) and not parameter.hidden and _is_number(parameter):
+                assert parameter.metavar == "N", f"{name} {parameter.name}"
 
 
 def test_help_shows_the_default_of_a_duration_as_people_write_it() -> None:

@@ -88,8 +88,8 @@ def test_a_proposal_reads_as_a_person_would_write_it() -> None:
         'ignore = ["last_login", "login_count"]    # written at each sign-in\n'
         'key = ["number"]    # a unique index, as there is no primary key\n\n'
         "# Left out:\n# public.alembic_version: Alembic's own\n\n"
-        "# An example of an event: webhooks send it to receivers when rows of the table change (docs/change-events.md)."
-        " Take away\n# the first two characters of each line.\n"
+        "# An example of an event: webhooks send it to receivers when rows of the table change (the page Events from"
+        " table\n# changes). Take away the first two characters of each line.\n"
         '# [webhooks.events."order.created"]\n# description = "Order created"\n#\n# [[webhooks.on_change]]\n'
         '# table = "public.orders"\n# operation = "INSERT"\n# event = "order.created"\n# payload = { id = "id" }\n'
     )

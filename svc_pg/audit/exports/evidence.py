@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 from typing import Any, BinaryIO, Final
 
@@ -34,10 +35,14 @@ _FIELDS: Final = FIELDS | {
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReport:
-    """The numbers of entries, of seals and of timestamps that were written."""
+    """The numbers of entries, of seals and of timestamps that were written, and the time of the last seal.
+
+    Nothing proves a period that ends after that time.
+    """
 
     entries: int
     seals: int
+    sealed_at: datetime
     timestamps: int = 0
 
 
@@ -111,13 +116,13 @@ def _writing(
     def take_line(line: SealEvidence) -> None:
         seals.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
-    number = yield from seal_evidence(take_line)
-    if not number:
+    number, last = yield from seal_evidence(take_line)
+    if last is None:
         raise ConflictError("the log has no seals, so nothing can be verified", hint="Make one: svc-pg seal")
     stamps = 0 if timestamp is None else (yield from _stamps(timestamp))
     text = _BEFORE + "svc.audit_logs audit_logs" + wanted.clause + ORDER_BY["oldest"] + _AFTER
     entries = yield Copy(text, wanted.params, take_entry)
-    return EvidenceReport(entries, number, stamps)
+    return EvidenceReport(entries, number, last.sealed_at, stamps)
 
 
 def _stamps(take: Callable[[int, bytes], object]) -> Effects[int]:

@@ -29,18 +29,18 @@ class _Item:
     digest: bytes
 
 
-def seal_evidence(take: Callable[[SealEvidence], None]) -> Effects[int]:
-    """Give all removals to ``take``, then all seals in their order, and return the number of seals."""
+def seal_evidence(take: Callable[[SealEvidence], None]) -> Effects[tuple[int, Seal | None]]:
+    """Give all removals to ``take``, then all seals in their order, and return the number of seals and the last one."""
     yield from _removals(take)
-    number = last = 0
-    while page := (yield following(last, _SEALS)):
+    number, last = 0, None
+    while page := (yield following(last.number if last else 0, _SEALS)):
         for group in _groups(page):
             kept = {each.seal: each.leaves for each in (yield kept_leaves(group[0].number, group[-1].number))}
             for seal in group:
                 leaves = kept.get(seal.number)
                 take({**seal.copy, "leaves": None if leaves is None else base64.b64encode(leaves).decode()})
-        number, last = number + len(page), page[-1].number
-    return number
+        number, last = number + len(page), page[-1]
+    return number, last
 
 
 def _removals(take: Callable[[SealEvidence], None]) -> Effects[None]:

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -251,7 +252,12 @@ def test_evidence_is_a_folder_with_a_program_that_verifies_it(run: Run, tmp_path
     assert (verified.returncode, verified.stdout.split(";")[0]) == (0, "3 entries as sealed by 1 seals")
     done = run("evidence", "none", "--between", "2099-01-01 to 2099-02-01")
     assert done.stderr.startswith("Wrote 0 entries and 1 seal to none.")
-    assert done.stderr.endswith(" KEY --since 2099-01-01T00:00:00Z --until 2099-02-01T00:00:00Z\n")
+    command, ends = done.stderr.splitlines()
+    assert command.endswith(" KEY --since 2099-01-01T00:00:00Z --until 2099-02-01T00:00:00Z")
+    assert re.fullmatch(
+        r"The last seal, of 2.*Z, does not reach to the end of the period, so .* exit with 3\. .*", ends
+    )
+    assert len(run("evidence", "past", "--between", "2020-01-01 to 2020-02-01").stderr.splitlines()) == 1
     assert "write a time, because the auditor" in run("evidence", "none", "--since", "7d").stderr
 
 

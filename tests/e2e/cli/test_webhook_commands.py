@@ -132,7 +132,7 @@ def test_the_advices_of_a_delivery_work_in_the_order_in_which_they_are_printed(
     deleted = svc_pg("webhooks", "delete", endpoint, folder=tmp_path, variables={"DATABASE_URL": database})
     assert deleted.stderr == "It is deleted. This is what it was.\n"
     assert advices() == [
-        "Its endpoint was deleted. To send messages to a new one: svc-pg webhooks replay --status missing"
+        "Its endpoint was deleted. For a new one: svc-pg webhooks replay --endpoint NEW --since 7d --status missing"
     ]
 
 

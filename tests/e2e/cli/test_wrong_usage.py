@@ -36,7 +36,7 @@ def refusal(folder: Path, *arguments: str) -> str:
         (["worker", "--seal-to", "x"], "--seal-to: only a worker that maintains and has SVC_SEAL_KEY seals"),
         (["worker", "--interval", "soon"], "'--interval': 'soon' is not a duration; write 30s"),
         (["worker", "--interval", "9"], "'--interval': '9' is less than 10 milliseconds"),
-        (["serve", "--port", "70000"], "'--port': write 65535 or less"),
+        (["serve", "--port", "70000"], "'--port' (env var: 'SVC_SERVE_PORT'): write 65535 or less"),
         (["log", "--limit", "ten"], "'--limit': write a whole number"),
         (["log", "--between", "10:00"], "'--between': '10:00' is not a period; write 10:00 to 11:00, 2026-01-31 10:00"),
         (["log", "--between", "11:00 to 10:00"], "'--between': '11:00 to 10:00' does not end after it begins"),
