@@ -134,7 +134,7 @@ async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | Mo
     if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
         address = request.to.entries(severity=text.casefold())
         yield Finding("Severity", "warn", text.casefold(), address, about)
-    counts = await _found(request.api.get(Facets, "audit", "facets"))
+    counts = await _found(request.api.get(Facets, "audit", "facets", query={"facet": [*_WORDS]}))
     listed = {("actor", text)}
     for facet in counts.facets if counts else ():
         if facet.name in _WORDS:
