@@ -21,8 +21,6 @@ from svc_pg.database.query import Query, afetch
 from svc_pg.errors import QueryError
 
 MAX_ENTRIES: Final = 10_000
-MAX_CONTEXTS: Final = 25_000
-"""The limit for a search of contexts alone, which are small."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 """The limit for the stored size of snapshots."""
 
@@ -131,7 +129,6 @@ async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
 async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_bytes: int) -> Page[Row]:
     """A page of a list with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
-    If it looks into contexts alone, they are the next 25,000 entries, or fewer if that takes too long.
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
     than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
     the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
@@ -149,7 +146,7 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
         by_index = replace(wanted, keyset=_by_condition(wanted), reach=None).alist(conn, max_bytes=max_bytes)
         if (page := await _in_time(conn, by_index)) is not None:
             return page
-    most = _most(wanted)
+    most = MAX_ENTRIES if wanted.record is None else MAX_PLACES
     for share in _SHARES:
         entries = max(1, most // share)
         if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
@@ -163,12 +160,6 @@ async def _of_tables(conn: AsyncConnection[Any], wanted: EntryListing[Row]) -> E
         return wanted
     tables = await arun(conn, tables_of(wanted.record))
     return replace(wanted, record=None if tables is None else replace(wanted.record, tables=tuple(tables)))
-
-
-def _most(wanted: EntryListing[Row]) -> int:
-    if wanted.record is not None:
-        return MAX_PLACES
-    return MAX_CONTEXTS if wanted.searches == {"context"} else MAX_ENTRIES
 
 
 async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
