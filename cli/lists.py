@@ -1,11 +1,16 @@
 """Read a page of a list from the database, and print its rows."""
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from svc_pg.database.pagination import Page, Paged, Row
+from svc_pg.database.stretches import MOST_ROWS
 
 from . import output, records
 from .database import connect
+
+_NOT_YET: Final = f"None among the next {MOST_ROWS:,}."
+"""The message for people if a page is empty, and others may not be."""
 
 
 def show_list(
@@ -30,5 +35,10 @@ def show_list(
         for line in lines(row):
             output.data(line)
     if not page.data:
-        output.words(none)
+        say_none(page, none)
     return page
+
+
+def say_none(page: Page[Row], none: str) -> None:
+    """Say that a page is empty: ``none``, unless the list goes on."""
+    output.words(none if page.next_cursor is None else _NOT_YET)

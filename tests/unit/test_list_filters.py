@@ -26,7 +26,7 @@ MANNERS: Final = {
     "between",  # since and until in one
     "view",  # transactions or rows
     "from",  # an end of a comparison, as "to"
-    "newest",  # how many are counted
+    *("newest", "facet"),  # how many are counted, and what
     "q",  # filters as one text
     "days",  # the words of the bar for since and until
     *(re.sub("([A-Z])", r"_\1", name).lower() for name in OF_LIST),  # of the list to which a change leads back

@@ -1,8 +1,9 @@
 """The values of each filter of the audit log, with the number of entries that have them, and these entries by time."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, LiteralString
 
 from psycopg import AsyncConnection
 
@@ -18,21 +19,31 @@ MAX_ENTRIES: Final = MAX_NEWEST
 MAX_VALUES: Final = 20
 
 NAMES: Final = ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
-_COUNTED: Final = """,
-counted as (
-    select case when grouping(at) = 0 then 'time' when grouping(table_name) = 0 then 'resource'
-                when grouping(actor_id) = 0 then 'actor' when grouping(tenant_id) = 0 then 'tenant'
-                when grouping(operation) = 0 then 'operation' when grouping(severity) = 0 then 'severity'
-                else 'label' end as name,
-           at, coalesce(table_name, actor_id, tenant_id, operation, severity, label) as value, count(*) as entries
-      from (
-        select l.*, date_trunc(whole.bucket, l."timestamp", 'UTC') as at
-          from looked_at l cross join whole
-         where l.is_selected
-      ) l
-     group by grouping sets ((at), (table_name), (actor_id), (tenant_id), (operation), (severity), (label))
-    union all
-    select 'compliance', null, tag, count(*)
+TIME: Final = "time"
+COUNTED: Final[Sequence[str]] = (*NAMES, TIME)
+
+_COLUMNS: Final[dict[str, LiteralString]] = {
+    "resource": "table_name",
+    "actor": "actor_id",
+    "tenant": "tenant_id",
+    "operation": "operation",
+    "severity": "severity",
+    "label": "label",
+}
+_VALUES: Final = """
+    select case {names} end as name, null::timestamptz as at, coalesce({columns}) as value, count(*) as entries
+      from looked_at
+     where is_selected
+     group by grouping sets ({sets})
+"""
+_TIMES: Final = """
+    select 'time' as name, date_trunc(w.bucket, l."timestamp", 'UTC') as at, null::text as value, count(*) as entries
+      from looked_at l cross join whole w
+     where l.is_selected
+     group by 2
+"""
+_TAGS: Final = """
+    select 'compliance' as name, null::timestamptz as at, tag as value, count(*) as entries
       from looked_at cross join pg_catalog.unnest(compliance) t(tag)
      where is_selected and compliance is not null
      group by tag
@@ -41,7 +52,8 @@ counted as (
       from looked_at
      where is_selected and coalesce(compliance, '{}') operator(pg_catalog.=) '{}'
     having count(*) > 0
-)
+"""
+_RANKED: Final = """)
 select c.name, c.at, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first, w.bucket
   from whole w
   left join (
@@ -66,7 +78,7 @@ class Facets:
     entries: Annotated[int, Doc("The number of entries that were counted.", 5000)]
     since: Annotated[datetime | None, Doc("The time of the oldest entry that was counted; null if there is none.")]
     is_complete: Annotated[bool, Doc("False if there are older entries, which were not counted.")]
-    facets: Annotated[list[Facet], Doc("The filters.")]
+    facets: Annotated[list[Facet], Doc("The filters that were to be counted.")]
     bucket: Annotated[Bucket, BUCKET]
     times: Annotated[list[TimeCount], TIMES]
 
@@ -84,16 +96,21 @@ class _Counted:
     bucket: Bucket
 
 
-async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach: bool = True) -> Facets:
-    """Count what ``query`` selects among the newest 10,000 entries of its range.
+async def afacets(
+    conn: AsyncConnection[Any], query: AuditQuery, *, of: Collection[str] = COUNTED, tells_reach: bool = True
+) -> Facets:
+    """Count what ``query`` selects among the newest 10,000 entries of its range: by the names in ``of``.
 
-    Its order, limit and cursor are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
-    selects, for readers that may see no other. Never commits. Raises NotInstalledError.
+    Without ``time`` among them, there are no times. The query's order, limit and cursor are ignored. Without
+    ``tells_reach``, ``since`` is the time of an entry that it selects, for readers that may see no other. Never
+    commits. Raises NotInstalledError.
     """
     chosen = await arun(conn, newest(query, size=MAX_ENTRIES))
     async with aby_indexes(conn):
-        rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_BUCKETS, MAX_VALUES), _Counted))
-    counts: dict[str, list[EntryCount]] = {name: [] for name in NAMES}
+        rows = await afetch(
+            conn, Query(chosen.text + _counted(of), (*chosen.params, MAX_BUCKETS, MAX_VALUES), _Counted)
+        )
+    counts: dict[str, list[EntryCount]] = {name: [] for name in NAMES if name in of}
     for row in rows:
         if row.name in counts and row.entries is not None:
             counts[row.name].append(EntryCount(row.value, row.entries))
@@ -107,3 +124,19 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach:
         bucket=whole.bucket,
         times=[TimeCount(row.at, row.entries) for row in rows if row.at is not None and row.entries is not None],
     )
+
+
+def _counted(of: Collection[str]) -> LiteralString:
+    """The end of the statement that counts by these names, of which each costs time."""
+    columns = {name: column for name, column in _COLUMNS.items() if name in of}
+    parts = list[LiteralString]()
+    if columns:
+        names = " ".join(["when grouping(" + column + ") = 0 then '" + name + "'" for name, column in columns.items()])
+        sets = ", ".join(["(" + column + ")" for column in columns.values()])
+        text = _VALUES.replace("{names}", names).replace("{sets}", sets)
+        parts.append(text.replace("{columns}", ", ".join(columns.values())))
+    if TIME in of:
+        parts.append(_TIMES)
+    if "compliance" in of or not parts:
+        parts.append(_TAGS)
+    return ",\ncounted as (" + "    union all".join(parts) + _RANKED

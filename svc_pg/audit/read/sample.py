@@ -34,16 +34,18 @@ _OF_VALUES: Final = """ audit_logs
 """
 _SPREAD: Final = """ as is_selected
       from svc.audit_logs tablesample system (%s) repeatable (1)"""
-_WHOLE: Final = """whole as materialized (
+_EXTENT: Final = """extent as materialized (
+    select count(*) as looked_at, count(*) filter (where is_selected) as selected, min("timestamp") as oldest,
+           min("timestamp") filter (where is_selected) as first, max("timestamp") filter (where is_selected) as last
+      from looked_at
+),
+"""
+_UNIT: Final = """whole as materialized (
     select *, case when last - first > interval '7 days' then 'day'
                    when last - first > interval '3 hours' then 'hour' else 'minute' end as bucket
-      from (
-        select count(*) as looked_at, count(*) filter (where is_selected) as selected, min("timestamp") as oldest,
-               min("timestamp") filter (where is_selected) as first,
-               max("timestamp") filter (where is_selected) as last
-          from looked_at
-      ) w
+      from extent
 )"""
+_WHOLE: Final = _EXTENT + _UNIT
 
 _MOST_BLOCKS: Final = 5_000
 """The blocks that a sample is from, whatever number of entries the planner expects: a page has some twenty."""

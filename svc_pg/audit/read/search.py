@@ -21,8 +21,6 @@ from svc_pg.database.query import Query, afetch
 from svc_pg.errors import QueryError
 
 MAX_ENTRIES: Final = 10_000
-MAX_CONTEXTS: Final = 25_000
-"""The limit for a search of contexts alone, which are small."""
 MAX_BYTES: Final = 16 * 1024 * 1024
 """The limit for the stored size of snapshots."""
 
@@ -39,6 +37,10 @@ select c.relname::text as name
    and c.relname = any (select 'audit_logs_' || s from pg_catalog.unnest(%s::text[]) s)
 """
 _READ: Final = "select pg_catalog.websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
+_SIZE: Final = """
+select coalesce(sum(coalesce(pg_catalog.pg_column_size(before_data), 0)
+                    + coalesce(pg_catalog.pg_column_size(after_data), 0)), 0)::bigint as bytes
+  from """
 _END: Final = """
 select y."timestamp", y.id::text
   from (
@@ -67,6 +69,11 @@ _UP_TO: Final[dict[bool, LiteralString]] = {
 @dataclass(frozen=True, slots=True)
 class _Indexed:
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,6 @@ async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
 async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_bytes: int) -> Page[Row]:
     """A page of a list with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
-    If it looks into contexts alone, they are the next 25,000 entries, or fewer if that takes too long.
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
     than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
     the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
@@ -140,7 +146,7 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
         by_index = replace(wanted, keyset=_by_condition(wanted), reach=None).alist(conn, max_bytes=max_bytes)
         if (page := await _in_time(conn, by_index)) is not None:
             return page
-    most = _most(wanted)
+    most = MAX_ENTRIES if wanted.record is None else MAX_PLACES
     for share in _SHARES:
         entries = max(1, most // share)
         if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
@@ -154,12 +160,6 @@ async def _of_tables(conn: AsyncConnection[Any], wanted: EntryListing[Row]) -> E
         return wanted
     tables = await arun(conn, tables_of(wanted.record))
     return replace(wanted, record=None if tables is None else replace(wanted.record, tables=tuple(tables)))
-
-
-def _most(wanted: EntryListing[Row]) -> int:
-    if wanted.record is not None:
-        return MAX_PLACES
-    return MAX_CONTEXTS if wanted.searches == {"context"} else MAX_ENTRIES
 
 
 async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
@@ -192,8 +192,13 @@ async def _stretch(
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
     beyond = ALL if wanted.position is None else ALL.where(keyset.beyond, *wanted.position)
     found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
+    reads_snapshots = wanted.searches != {"context"}
     async with aby_indexes(conn):
-        ends = await afetch(conn, _end_of(found, entries, reads_snapshots=wanted.searches != {"context"}))
+        if reads_snapshots and (await afetch(conn, _size_of(found)))[0].bytes <= MAX_BYTES:
+            page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
+            is_last = (page.prev_cursor if wanted.is_backward else page.next_cursor) is None
+            return _Stretch(page, is_full=is_last or len(page.data) == wanted.size)
+        ends = await afetch(conn, _end_of(found, entries, reads_snapshots=reads_snapshots))
     if not ends:
         page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)
@@ -207,6 +212,11 @@ async def _stretch(
         return _Stretch(page if is_full else replace(page, prev_cursor=cursor), is_full)
     is_full = page.next_cursor not in (None, cursor)
     return _Stretch(page if is_full else replace(page, next_cursor=cursor), is_full)
+
+
+def _size_of(found: Stretch) -> Query[_Size]:
+    """The stored size of the snapshots, which costs half as much as the end of those that may be looked at."""
+    return Query(_SIZE + found.text + " audit_logs", found.params, _Size)
 
 
 def _end_of(found: Stretch, entries: int, *, reads_snapshots: bool) -> Query[_End]:

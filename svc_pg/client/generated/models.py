@@ -1365,7 +1365,7 @@ class Facets(Answer):
     is_complete: bool
     """False if there are older entries, which were not counted."""
     facets: Sequence[Facet]
-    """The filters."""
+    """The filters that were to be counted."""
     bucket: str
     """The unit of ``times``. One of minute, hour, day; later versions may have others."""
     times: Sequence[TimeCount]

@@ -752,6 +752,10 @@ class EntriesFacetsQuery(TypedDict, total=False):
     """Updates that changed this field; repeat it for several."""
     transaction: str | None
     """Entries of one transaction, by the ``xact_id`` of any of them."""
+    facet: (
+        OneOrMore[Literal["resource", "actor", "tenant", "operation", "severity", "label", "compliance", "time"]] | None
+    )
+    """A filter to count, or time; default: all; repeat it for several, which cost less than all."""
 
 
 class EntriesValuesQuery(TypedDict, total=False):

@@ -1,6 +1,6 @@
 """The audit log that the console shows: in its own database, or in another, of any kind."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.log.export_fields import TextFormat
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.facets import COUNTED, Facets
 from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
@@ -46,8 +46,8 @@ class ConsoleLog(Protocol):
     async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
         """The entries after a cursor, with none left out. Raises QueryError and ConflictError."""
 
-    async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
-        """The values of each filter, with counts."""
+    async def facets(self, query: AuditQuery, *, of: Collection[str] = COUNTED, tells_reach: bool) -> Facets:
+        """The values of these filters, with counts, and the times if ``of`` has them."""
 
     async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
         """Values of a filter that have some letters."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from typing import Any, Final, TypeVar
 
@@ -17,7 +17,7 @@ from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.read.around import check_size
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.facets import COUNTED, Facets
 from svc_pg.audit.read.known_values import KnownValues, Named, of_facets
 from svc_pg.audit.read.stats import AuditStats, Bucket
 from svc_pg.audit.read.tables import CapturedTable
@@ -89,9 +89,9 @@ class OtherDatabaseLog:
         """The entries after a cursor."""
         return await self._read(lambda dialect: following(dialect, query, cursor, max_bytes=PAGE_BYTES))
 
-    async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
+    async def facets(self, query: AuditQuery, *, of: Collection[str] = COUNTED, tells_reach: bool) -> Facets:
         """The values of each filter."""
-        return await self._read(lambda dialect: counts.counted_facets(dialect, query, tells_reach=tells_reach))
+        return await self._read(lambda dialect: counts.counted_facets(dialect, query, of=of, tells_reach=tells_reach))
 
     async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
         """Values of a filter among the newest entries."""

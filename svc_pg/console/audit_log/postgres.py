@@ -1,6 +1,6 @@
 """The audit log in a database of PostgreSQL: the console's own, or another, which the console only reads."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +15,7 @@ from svc_pg.audit.log.purge_report import Ages, PurgeReport
 from svc_pg.audit.read import audit_query
 from svc_pg.audit.read.around import around
 from svc_pg.audit.read.audit_query import AuditQuery
-from svc_pg.audit.read.facets import Facets, afacets
+from svc_pg.audit.read.facets import COUNTED, Facets, afacets
 from svc_pg.audit.read.follow_pages import following
 from svc_pg.audit.read.known_values import KnownValues, Named, aknown_values
 from svc_pg.audit.read.listing import listing
@@ -89,10 +89,10 @@ class PostgresLog:
         async with self.connection() as conn:
             return noted(await following(conn, query, cursor, max_bytes=PAGE_BYTES))
 
-    async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
+    async def facets(self, query: AuditQuery, *, of: Collection[str] = COUNTED, tells_reach: bool) -> Facets:
         """The values of each filter."""
         async with self.connection() as conn:
-            return await afacets(conn, query, tells_reach=tells_reach)
+            return await afacets(conn, query, of=of, tells_reach=tells_reach)
 
     async def values(self, query: AuditQuery, name: Named, text: str) -> KnownValues:
         """Values of a filter, of the whole log if an index has them."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.audit.read.facets import Facets
+from svc_pg.audit.read.facets import COUNTED, Facets
 from svc_pg.audit.read.stats import BUCKETS, MAX_NEWEST, AuditStats, Bucket
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
@@ -20,6 +20,21 @@ class _Counted(Asked):
     is_newest: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Faceted(Asked):
+    of: Sequence[str] = COUNTED
+
+
+_name: Final = one_among(COUNTED)
+_FACETS: Final[dict[str, FilterParameter[_Faceted]]] = {
+    **asked(WHICH, _Faceted),
+    "facet": FilterParameter(
+        lambda faceted, *texts: replace(faceted, of=[_name(text) for text in texts]),
+        "a filter to count, or time; default: all; repeat it for several, which cost less than all",
+        one_of(COUNTED),
+        len(COUNTED),
+    ),
+}
 _bucket: Final = one_among(BUCKETS)
 _COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
     **asked(WHICH, _Counted),
@@ -64,7 +79,7 @@ class CountRoutes:
                 is_compressed=True,
                 serves_tenants=True,
                 summary="The values of each filter among the newest entries, with counts, and these by time",
-                query=documented(WHICH),
+                query=documented(_FACETS),
                 response=Facets,
             ),
         ]
@@ -78,5 +93,6 @@ class CountRoutes:
         return ConsoleResponse(200, found)
 
     async def _facets(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(visible(request.session), request.query, WHICH)
-        return ConsoleResponse(200, await self.log.facets(wanted, tells_reach=request.session.tenant is None))
+        faceted = filtered(_Faceted(visible(request.session)), request.query, _FACETS)
+        sees_all = request.session.tenant is None
+        return ConsoleResponse(200, await self.log.facets(faceted.query, of=faceted.of, tells_reach=sees_all))

@@ -108,7 +108,7 @@ async def _of_log(request: PageRequest, window: str) -> Values:
     """
     if not request.has_audit:
         return {"events": await _events(request), "sentence": sentence}
-    counted = await request.api.get(Facets, "audit", "facets", query={"since": window})
+    counted = await request.api.get(Facets, "audit", "facets", query={"since": window, "facet": "resource"})
     tables = next((each.values for each in counted.facets if each.name == "resource"), [])[:_ROWS]
     found = await _changes(request, window)
     return {

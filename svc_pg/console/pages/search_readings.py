@@ -1,12 +1,12 @@
 """The readings of a search text: each finds things that have it as an id, a name or a value.
 
-Each reading is bounded: tags are looked for in the newest 10,000 entries, actors and labels in all if an index has
-them, keys without a table in up to 30 tables, the ids of requests and addresses in the contexts of the newest 25,000
-entries. The page says where there may be more, and leads there.
+Each reading is bounded: tags, words, the ids of requests and addresses are looked for in the newest 10,000 entries,
+actors and labels in all if an index has them, keys without a table in up to 30 tables. The page says where there may be
+more, and leads there.
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence, Set
 from http import HTTPStatus
 from typing import Final, TypeVar
 from uuid import UUID
@@ -15,14 +15,14 @@ from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.known_values import MOST_BYTES, MOST_VALUES, KnownValues, Named
 from svc_pg.audit.read.named_records import named, split_name
-from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
+from svc_pg.audit.read.search import MAX_ENTRIES
 from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.search_findings import Finding, More, Reading
+from svc_pg.console.pages.search_findings import MOST_SHOWN, Finding, More, Reading, first_rows, matching
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.views import some_views
 from svc_pg.console.sign_in.tenant_table import Tenant
@@ -34,7 +34,6 @@ from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.events.event_types import EventType
 
 _MOST_TABLES: Final = 500
-_MOST_SHOWN: Final = 8
 _MOST_PROBED: Final = 30
 _MOST_ABOUT: Final = 200
 _WORDS: Final = {"actor": ("Actor", "people"), "label": ("Label", "tag"), "compliance": ("Tag", "tag")}
@@ -69,7 +68,7 @@ async def _tenants(request: PageRequest, text: str) -> AsyncIterator[Finding | M
         return
     if tenant := await _found(request.api.get(Tenant, "tenant", "tenants", text)):
         yield Finding("Tenant", "people", tenant.name, request.to.tenant(tenant.id), tenant.id)
-    page = await _first(request, Tenant, text, "tenant", "tenants")
+    page = await first_rows(request, Tenant, text, "tenant", "tenants")
     for each in page:
         yield Finding("Tenant", "people", each.name, request.to.tenant(each.id), each.id)
     if page.next_cursor:
@@ -123,7 +122,7 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
     for name in tables[:_MOST_PROBED]:
         if about := await _changed(request, resource=name, record=key):
             yield Finding("Record", "tag", f"{name} {key}", request.to.record(name, key), about)
-    for each in _matching(page.data, text, lambda each: each.name):
+    for each in matching(page.data, text, lambda each: each.name):
         yield Finding("Table", "system", each.name, request.to.entries(resource=each.name), "all of its changes")
 
 
@@ -135,12 +134,12 @@ async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | Mo
     if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
         address = request.to.entries(severity=text.casefold())
         yield Finding("Severity", "warn", text.casefold(), address, about)
-    counts = await _found(request.api.get(Facets, "audit", "facets"))
+    counts = await _found(request.api.get(Facets, "audit", "facets", query={"facet": [*_WORDS]}))
     listed = {("actor", text)}
     for facet in counts.facets if counts else ():
         if facet.name in _WORDS:
             values = [(each.value, each.entries) for each in facet.values if each.value is not None]
-            for value, entries in _matching(values, text, lambda each: each[0]):
+            for value, entries in matching(values, text, lambda each: each[0]):
                 if (facet.name, value) not in listed:
                     listed.add((facet.name, value))
                     yield _value(request, facet.name, value, counted(entries, "entry"))
@@ -212,8 +211,7 @@ async def _searched(request: PageRequest, name: str, kind: str, **search: str) -
     if page.data:
         yield Finding("Changes", "search", name, request.to.entries(**search), _about(request, page.data[0]))
     elif page.next_cursor:
-        most = MAX_CONTEXTS if search.keys() == {"context"} else MAX_ENTRIES
-        words = f"The newest entries, up to {most:,}, were looked at for {kind}, older ones not."
+        words = f"The newest entries, up to {MAX_ENTRIES:,}, were looked at for {kind}, older ones not."
         yield More(words, "Go on with older ones", request.to.entries(**search, cursor=page.next_cursor))
 
 
@@ -221,7 +219,7 @@ async def _endpoints(request: PageRequest, text: str) -> AsyncIterator[Finding |
     """The newest endpoints with these letters in their URL or description."""
     if not request.has_webhooks:
         return
-    page = await _first(request, Endpoint, text, "webhooks", "endpoints")
+    page = await first_rows(request, Endpoint, text, "webhooks", "endpoints")
     for each in page:
         yield _endpoint(request, each)
     if page.next_cursor:
@@ -233,13 +231,13 @@ async def _events(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     if not request.has_webhooks:
         return
     page = await request.api.get(Page[EventType], "webhooks", "event-types")
-    for each in _matching(page.data, text, lambda each: each.name):
+    for each in matching(page.data, text, lambda each: each.name):
         yield Finding("Event type", "tag", each.name, request.to.event(each.name), each.description or "")
 
 
 async def _views(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """Named views with these letters in their names, of lists that the console has."""
-    page = await some_views(request, text=text, limit=str(_MOST_SHOWN)) or Page([], None)
+    page = await some_views(request, text=text, limit=str(MOST_SHOWN)) or Page([], None)
     for each in page:
         if request.has(each.of):
             yield Finding("View", "search", each.name, request.url("views", each.id), each.question[:_MOST_ABOUT])
@@ -297,19 +295,3 @@ async def _found(asked: Awaitable[Shape]) -> Shape | None:
         if problem.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY):
             raise
         return None
-
-
-async def _first(request: PageRequest, shape: type[Shape], text: str, *path: str) -> Page[Shape]:
-    """The first rows of a list that have these letters."""
-    query = {"text": text, "limit": str(_MOST_SHOWN)}
-    try:
-        return await request.api.get(Page[shape], *path, query=query)  # type: ignore[valid-type]
-    except Problem as problem:
-        if problem.status != HTTPStatus.UNPROCESSABLE_ENTITY:
-            raise
-        return Page([], None)
-
-
-def _matching(rows: Sequence[Shape], text: str, words: Callable[[Shape], str]) -> Sequence[Shape]:
-    wanted = text.casefold()
-    return [row for row in rows if wanted in words(row).casefold()][:_MOST_SHOWN]

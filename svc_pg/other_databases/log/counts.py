@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString
@@ -62,7 +62,9 @@ class _Counted:
         return self.first if is_complete or not tells_reach else self.oldest
 
 
-def counted_facets(dialect: LogDialect, selection: Selection, *, tells_reach: bool) -> Effects[Facets]:
+def counted_facets(
+    dialect: LogDialect, selection: Selection, *, of: Collection[str] = facets.COUNTED, tells_reach: bool
+) -> Effects[Facets]:
     """As ``svc_pg.audit.read.facets.afacets``."""
     counted = yield from _counted(dialect, selection, facets.MAX_ENTRIES)
     is_complete = counted.looked_at < facets.MAX_ENTRIES
@@ -71,13 +73,14 @@ def counted_facets(dialect: LogDialect, selection: Selection, *, tells_reach: bo
         for tag in _tags(group.tags):
             tags[tag] += group.entries
     found = [Facet(name, _greatest(_by(counted.groups, name), facets.MAX_VALUES)) for name in _NAMES]
+    found.append(Facet("compliance", _greatest(tags, facets.MAX_VALUES)))
     return Facets(
         entries=counted.entries,
         since=counted.since(is_complete=is_complete, tells_reach=tells_reach),
         is_complete=is_complete,
-        facets=[*found, Facet("compliance", _greatest(tags, facets.MAX_VALUES))],
+        facets=[each for each in found if each.name in of],
         bucket=(unit := _unit(counted)),
-        times=_times(counted, unit),
+        times=_times(counted, unit) if facets.TIME in of else [],
     )
 
 

@@ -117,7 +117,6 @@ def test_a_costly_question_reads_a_part_of_the_log(
     installed: str, question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_TIMEOUT", "60000")
-    monkeypatch.setattr(search, "MAX_CONTEXTS", search.MAX_ENTRIES)
     filters = asked(question)
     query = filtered(audit_query.query(), filters, ENTRIES)
     # once for the end of the stretch, which may come before 10,000 entries, and once for what it has

@@ -93,6 +93,20 @@ def test_only_the_newest_entries_are_counted_and_the_page_says_so(
     assert drawn(page)["data-since"] == ""
 
 
+def test_facets_that_are_not_asked_for_are_not_counted(client: httpx.Client) -> None:
+    def counted(*names: str) -> tuple[list[str], int]:
+        found = client.get("/audit/facets", params=[("facet", name) for name in names], headers=bearer("read")).json()
+        assert found["entries"] >= 100
+        return [each["name"] for each in found["facets"]], sum(each["entries"] for each in found["times"])
+
+    entries = client.get("/audit/facets", headers=bearer("read")).json()["entries"]
+    assert counted("time") == ([], entries)
+    assert counted("label", "resource") == (["resource", "label"], 0)
+    assert counted("compliance") == (["compliance"], 0)
+    assert counted("actor", "time") == (["actor"], entries)
+    assert client.get("/audit/facets?facet=nothing", headers=bearer("read")).status_code == 422
+
+
 def drawn(page: httpx.Response) -> dict[str, str | None]:
     """The numbers of the drawing that the script has, by which it makes the address of a range of bars."""
     [brush] = [attributes for _, attributes in Document(page.text).tags if "data-brush" in attributes]

@@ -188,10 +188,10 @@ def test_half_a_name_is_looked_for_beyond_the_usual_ones(client: httpx.Client, m
 
 def test_where_a_search_ends_it_says_so_and_goes_on(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = signed_in(client, "read")
-    monkeypatch.setattr("svc_pg.audit.read.search.MAX_CONTEXTS", 2)
+    monkeypatch.setattr("svc_pg.audit.read.search.MAX_ENTRIES", 2)
     page = asked(reader, REQUEST)
     assert addresses(page) == [], "two newer entries have another context"
-    assert "The newest entries, up to 25,000, were looked at for requests and addresses, older ones not." in page.text
+    assert "The newest entries, up to 10,000, were looked at for requests and addresses, older ones not." in page.text
     [link] = re.findall(r'addresses, older ones not\. <a href="([^"]*)"', page.text)
     older = reader.get(unescape(link).partition("/ui")[2]).text
     assert "Request or address <b><bdi>01HXR7Q2-req</bdi></b>" in older

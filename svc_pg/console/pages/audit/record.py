@@ -29,7 +29,7 @@ async def record_page(request: PageRequest) -> Answer:
     query = {"limit": str(_CHANGES), **position}
     page = await request.api.get(Page[Entry], "audit", "records", table, record_id, query=query)
     filters = {"resource": table, "record": record_id}
-    facets = await request.api.get(Facets, "audit", "facets", query=filters)
+    facets = await request.api.get(Facets, "audit", "facets", query={**filters, "facet": "actor"})
     actors = next(facet.values for facet in facets.facets if facet.name == "actor")
     most = max((actor.entries for actor in actors), default=0)
     holds = await _holds(request, filters) if page.data else []

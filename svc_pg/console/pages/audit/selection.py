@@ -6,7 +6,6 @@ from typing import Final
 
 from svc_pg.audit.read.audit_filters import EntryFilter, SearchFilter
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
@@ -63,11 +62,6 @@ def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
 def is_search(filters: Mapping[str, Sequence[str]]) -> bool:
     """True if the page shows the results of a search."""
     return not _SEARCH.keys().isdisjoint(filters)
-
-
-def most_searched(filters: Mapping[str, Sequence[str]]) -> int:
-    """The entries that a page looks at."""
-    return MAX_CONTEXTS if _SEARCH.keys() & filters.keys() == {"context"} else MAX_ENTRIES
 
 
 def unfollowed(filters: Mapping[str, Sequence[str]]) -> list[str]:
