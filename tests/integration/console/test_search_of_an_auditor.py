@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import httpx
@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import Config, audit, webhooks
-from svc_pg.console import Console, register_tenants
+from svc_pg.console import Console, Session, register_tenants
 from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.integration.console.test_search_kinds import addresses, asked
@@ -168,6 +168,27 @@ def test_a_value_that_no_entry_has_is_said_beside_those_with_its_letters(auditor
     assert "/audit?severity=high&actor=mara.lund%40corp.example" in unescape(page)
     assert "No entry has" not in auditor.get("/audit?actor=jonas&table=orders&resource=orders").text
     assert "record_reads" in auditor.get("/audit?operation=READ").text
+
+
+def test_a_session_of_one_tenant_is_offered_no_names_of_others(installed: tuple[str, Mapping[str, str]]) -> None:
+    def session_of(_request: object) -> Session:
+        ends_at = datetime.now(UTC) + timedelta(minutes=1)
+        return Session("theirs", "nw@customer.example", ("read",), ends_at, tenant="nw")
+
+    console = Console(settings(database_url=installed[0]), config=CONFIG, session_of=session_of)
+    with serving_installed(console) as client:
+        customer = Browser(client)
+        for phrase, is_theirs in (("last week by mara", True), ("last week by jonas", False), ("refunds", False)):
+            for address in ("/search?q=", "/audit?text="):
+                page = customer.get(f"{address}{phrase}")
+                assert page.status_code == 200
+                assert ("<code><bdi>actor:mara.lund@corp.example" in page.text) is is_theirs, (address, phrase)
+                assert "actor:jonas" not in page.text
+                assert "label:refund" not in page.text
+        assert customer.get("/search?q=order 900").url.path.endswith("/ui/audit/records/public.orders/900")
+        assert "mara.lund" in customer.get("/audit?actor=mara").text
+        assert "These have its letters" not in customer.get("/audit?actor=jon").text
+        assert "No entry has" not in customer.get("/audit?actor=jon").text, "it may see a part alone"
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ from typing import Final, cast
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.phrases import Names, understood
-from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.asking import FROM_START
+from svc_pg.console.pages.audit.known_tables import known_tables
 from svc_pg.console.pages.audit.selection import WORDS, words_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.database.pagination import Page
 from svc_pg.questions import times
 from svc_pg.questions.writing import written
 
@@ -22,7 +21,6 @@ _NAMED: Final = ("resource", "actor", "tenant", "label")
 _FACETS: Final = ("actor", "tenant", "label", "compliance")
 _DATABASE_USER: Final = re.compile(r"(?=.*[_0-9])[a-z_][a-z0-9_]{1,62}")
 """A word that may be a user of the database, of whom no index knows all."""
-_MOST_TABLES: Final = 500
 _MOST_LOOKED_UP: Final = 4
 _MOST_ALIKE: Final = 5
 _RECORD: Final = frozenset(("resource", "record"))
@@ -90,17 +88,9 @@ async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
 
 async def _names(request: PageRequest) -> Names:
     """The tables, and the values that the newest entries have most."""
-    try:
-        tables = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST_TABLES)})
-        captured = [each.name for each in tables]
-    except Problem as problem:
-        if problem.code not in ("not_supported", "access_denied"):
-            raise
-        captured = []
     counts = await request.api.get(Facets, "audit", "facets")
     values = {each.name: [one.value for one in each.values if one.value is not None] for each in counts.facets}
-    seen = [name for name in values.get("resource", ()) if name not in captured]
-    return Names([*captured, *seen], {name: values.get(name, []) for name in _FACETS})
+    return Names(await known_tables(request), {name: values.get(name, []) for name in _FACETS})
 
 
 async def _with_actors(request: PageRequest, names: Names, words: Sequence[str]) -> Names:

@@ -76,9 +76,7 @@ async def deliveries_page(request: PageRequest) -> Answer:
         "status": wanted.get("status", ""),
         "asked": [(_LIST + name, value) for name, value in (wanted | used(request, PAGES)).items()],
         "filters": filters,
-        "chips": chips(
-            filters, WORDS, shown={name: await _word(request, name, each) for name, each in filters.items()}
-        ),
+        "chips": chips(filters, WORDS, shown={} if problem else await _words(request, filters)),
         "done": _done(request),
         "sent": request.to.deliveries(**{name: filters[name] for name in filters if name not in _OF_RESULT}),
         "kept": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
@@ -110,7 +108,7 @@ async def confirm(request: PageRequest) -> Answer:
         "counted": counted,
         "fields": [(name, value) for name, values in chosen.items() for value in values],
         "asked": [(_LIST + name, value) for name, value in _asked(request.query).items()],
-        "filters": [(WORDS[name], await _word(request, name, value)) for name, value in _filters(chosen).items()],
+        "filters": [(WORDS[name], word) for name, word in (await _words(request, _filters(chosen))).items()],
         "rows": await _first(request, _filters(chosen)),
         "back": _back(request, request.query),
     }
@@ -157,6 +155,10 @@ async def _first(request: PageRequest, filters: Mapping[str, str]) -> Sequence[R
         return []
     query = {**filters, "limit": str(_SHOWN)}
     return await rows(request, (await request.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data)
+
+
+async def _words(request: PageRequest, filters: Mapping[str, str]) -> dict[str, str]:
+    return {name: await _word(request, name, value) for name, value in filters.items()}
 
 
 async def _word(request: PageRequest, name: str, value: str) -> str:
