@@ -12,10 +12,11 @@ from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.reads.recording import arecord_ids, record_ids
 from svc_pg.database.performing import atake, take
+from svc_pg.errors import ProofError
 from svc_pg.seals.database.proving import proving
 from svc_pg.seals.database.stored_seals import require_sealable
 from svc_pg.seals.keys import PublicKeys
-from svc_pg.seals.verification.proof import Proof, check, check_origin
+from svc_pg.seals.verification.proof import Proof, check
 from svc_pg.seals.verification.seal import Seal
 from svc_pg.settings import Settings
 
@@ -71,7 +72,7 @@ def check_proof(
     given = proof if isinstance(proof, Proof) else Proof.parse(proof)
     texts = check(given, known.keys)
     if copies is not None:
-        check_origin(given.seal, copies)
+        _check_origin(given.seal, copies)
     fields = {
         name: Snapshot(text) if name in _SNAPSHOTS and text != "null" else json.loads(text)
         for name, text in texts.items()
@@ -79,3 +80,18 @@ def check_proof(
     mark = fields.pop("erased_leaf", None)
     is_erased = given.content is None or mark is not None
     return ProvenEntry(str(given.id), given.leaf.timestamp, fields, is_erased, given.seal)
+
+
+def _check_origin(seal: Seal, copies: Iterable[Seal]) -> None:
+    """Raise ProofError if the seal of a proof is not among these copies of the seals of one database."""
+    for copy in copies:
+        if copy.number == seal.number and copy.text == seal.text:
+            return
+        if copy.number == seal.number and copy.epoch == seal.epoch:
+            raise ProofError(f"seal {seal.number} is not the one of the copies")
+        if copy.number == seal.number:
+            raise ProofError(
+                f"the proof is of another database: its seal {seal.number} is of log {seal.epoch}, and that of the"
+                f" copies of log {copy.epoch}"
+            )
+    raise ProofError(f"the copies have no seal {seal.number}", hint="They may be older, or of another database.")

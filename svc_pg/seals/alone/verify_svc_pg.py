@@ -558,10 +558,7 @@ def _seals(first: int, last: int) -> str:
 
 def _other_log(seal: Seal, other: Seal) -> str:
     """The words on two seals of one number that are of different logs; none if they are of the same."""
-    if seal.epoch == other.epoch:
-        return ""
-    words = f": it is of log {seal.epoch}, and theirs of log {other.epoch}"
-    return f"{words}, which is another database" if seal.number == 1 else words
+    return "" if seal.epoch == other.epoch else f": it is of log {seal.epoch}, and theirs of log {other.epoch}"
 
 
 def _numbered(seal: Seal, number: int) -> str:

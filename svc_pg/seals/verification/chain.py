@@ -95,16 +95,15 @@ class Chain:
         if self._is_forged(copy):
             self._add_changed_copy(copy)
         elif copy.text != seal.text:
-            message = f"seal {seal.number} is not the one of the copies{other_log(seal, copy)}"
-            self._add("seal_replaced", seal, message)
+            logs = "" if copy.epoch == seal.epoch else f": it is of log {seal.epoch}, and theirs of log {copy.epoch}"
+            self._add("seal_replaced", seal, f"seal {seal.number} is not the one of the copies{logs}")
 
     def _is_forged(self, copy: Seal) -> bool:
         """True if the copy has a known key, but no valid signature of it."""
         return copy.key_id in self._public_keys and not self._signed(copy)
 
     def _add_changed_copy(self, copy: Seal) -> None:
-        message = f"the copy of seal {copy.number} was changed: its signature is not of its text"
-        self._add("copy_changed", copy, message)
+        self._add("copy_changed", copy, f"the copy of seal {copy.number} was changed: its signature is not of its text")
 
     def _rest(self) -> Iterator[Seal]:
         if self._copy is not None:
@@ -116,14 +115,6 @@ class Chain:
 
     def _add(self, kind: FindingKind, seal: Seal, message: str) -> None:
         self.findings.append(Finding(kind, message, seal.number))
-
-
-def other_log(seal: Seal, copy: Seal) -> str:
-    """The words on two seals of one number that are of different logs; none if they are of the same."""
-    if seal.epoch == copy.epoch:
-        return ""
-    words = f": it is of log {seal.epoch}, and theirs of log {copy.epoch}"
-    return f"{words}, which is another database" if seal.number == 1 else words
 
 
 def _seals(first: int, last: int) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Self
@@ -142,21 +142,6 @@ def check(proof: Proof, public_keys: Mapping[str, bytes]) -> dict[str, str]:
     if root_above(bytes(proof.leaf), proof.path) != seal.root:
         raise ProofError(f"the entry is not in seal {seal.number}")
     return _fields(proof.who, proof.content)
-
-
-def check_origin(seal: Seal, copies: Iterable[Seal]) -> None:
-    """Raise ProofError if the seal of a proof is not among these copies of the seals of one database."""
-    for copy in copies:
-        if copy.number == seal.number and copy.text == seal.text:
-            return
-        if copy.number == seal.number and copy.epoch == seal.epoch:
-            raise ProofError(f"seal {seal.number} is not the one of the copies")
-        if copy.number == seal.number:
-            raise ProofError(
-                f"the proof is of another database: its seal {seal.number} is of log {seal.epoch}, and that of the"
-                f" copies of log {copy.epoch}"
-            )
-    raise ProofError(f"the copies have no seal {seal.number}", hint="They may be older, or of another database.")
 
 
 def _fields(who: str, content: str | None) -> dict[str, str]:

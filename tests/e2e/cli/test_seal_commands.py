@@ -203,6 +203,14 @@ def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documen
         done = run("check", "proof.json")
         assert (done.returncode, done.stdout) == (1, "")
     proof.write_text(whole)
+    assert run("seal", "--to", "seals").returncode == 0
+    assert json.loads(run("check", "proof.json", "--seals", "seals", "--json").stdout)["log"] in whole
+    elsewhere = (
+        (tmp_path / "seals").read_text().replace(json.loads(run("check", "proof.json", "--json").stdout)["log"], "x")
+    )
+    (tmp_path / "others").write_text(elsewhere)
+    done = run("check", "proof.json", "--seals", "others")
+    assert (done.returncode, "another database" in done.stderr, "of log x" in done.stderr) == (1, True, True)
     with psycopg.connect(database) as conn:
         conn.autocommit = True
         audit.erase(conn, "customer", 1)
