@@ -13,6 +13,7 @@ from svc_pg.scaffold.project import read_project
 from tests.support.documents import examples
 from tests.support.project_files import write
 
+LONGEST_PATH = 4095
 MANAGE = 'import os\nos.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")\n'
 
 
@@ -99,6 +100,7 @@ def test_two_applications_are_both_told(tmp_path: Path) -> None:
          ["alembic"], None),
         ({"alembic.ini": "[alembic]\n"}, [], "alembic.ini has no script_location"),
         ({"alembic.ini": "[alembic]\nscript_location = gone\n"}, [], "alembic.ini names the folder gone"),
+        ({"alembic.ini": f"[alembic]\nscript_location = {'y' * 5000}\n"}, [], "alembic.ini names the folder yyy"),
         ({"alembic.ini": "nonsense"}, [], "alembic.ini is broken"),
         ({"shop/migrations/alembic.ini": "[alembic]\n", "shop/migrations/env.py": ""}, [],
          "shop/migrations/alembic.ini is below this folder: svc-pg migrate finds it in shop, with --config ../svc-pg"),
@@ -304,6 +306,20 @@ def test_loops_of_links_and_files_that_are_none_are_passed_over(tmp_path: Path) 
     project = read_project(tmp_path)
     assert [str(each.place.file) for each in project.applications] == ["shop/main.py"]
     assert (project.problems, project.migrations) == ([], [])
+
+
+def test_what_cannot_be_looked_into_is_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path
+    while len(str(folder)) < 3800:
+        folder /= "f" * 200
+        folder.mkdir()
+    folder /= "x" * (LONGEST_PATH - len(str(folder)) - len("//sub/a.py"))
+    write(folder, **{"sub/a.py": FASTAPI})
+    with pytest.raises(OSError, match="too long"):
+        (folder / "sub" / "pyvenv.cfg").exists()
+    project = read_project(folder)
+    assert [str(each.place.file) for each in project.applications] == ["sub/a.py"]
+    assert project.problems == []
 
 
 def test_no_more_folders_than_the_bound_are_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
