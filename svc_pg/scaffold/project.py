@@ -48,9 +48,10 @@ def read_project(folder: Path) -> Project:
     """Read the files of a folder. A file that is broken is a problem of the project, never an error."""
     sources = SourceFiles.read(folder)
     problems: list[str] = []
+    of_alembic: list[str] = []
     pyproject = _pyproject(folder, problems)
-    migrations: list[Migrations] = list(_alembic(folder, pyproject, problems))
-    problems += [] if migrations or problems else _alembic_below(folder, sources)
+    migrations: list[Migrations] = list(_alembic(folder, pyproject, of_alembic))
+    problems += of_alembic if migrations or of_alembic else _alembic_below(folder, sources)
     settings, has_django = None, is_file(folder / "manage.py")
     if has_django:
         settings = _django_settings(sources, problems)
