@@ -136,9 +136,10 @@ def _frameworks(sources: Sequence[_Source]) -> dict[str, Framework]:
 def _mounted(source: _Source) -> Iterator[str]:
     """The whole names of the objects that a file mounts below a path: in ``mount(path, app)`` and ``Mount(path, app)``.
 
-    An application in a wrapper is none: it may run without the context of the request.
+    An application in a wrapper is none: it may run without the context of the request. Nor is one that only a condition
+    mounts: it may be served alone.
     """
-    for node in ast.walk(source.tree):
+    for node in _unconditional(source.tree):
         if not isinstance(node, ast.Call):
             continue
         is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "mount"
@@ -151,6 +152,15 @@ def _mounted(source: _Source) -> Iterator[str]:
             yield name
         elif own := dotted(app):
             yield f"{module_of(source.file)}.{own}"
+
+
+def _unconditional(tree: ast.Module) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.If | ast.IfExp | ast.Match | ast.Try):
+            waiting += ast.iter_child_nodes(node)
 
 
 def _with_mounted(found: Sequence[Application], mounted: set[str]) -> list[Application]:

@@ -12,7 +12,7 @@ from svc_pg.config import DEFAULT_FILE
 from svc_pg.formats import toml
 from svc_pg.scaffold.applications import APPLICATIONS, Application, Connections, applications, connections
 from svc_pg.scaffold.prepared import DjangoSetting, Prepared, is_among
-from svc_pg.scaffold.source_files import SourceFiles, read_text
+from svc_pg.scaffold.source_files import SourceFiles, is_file, is_folder, read_text
 from svc_pg.scaffold.syntax_trees import Place, assigned_at, is_tuple
 from svc_pg.schema.export.orm_migrations import alembic_ini
 
@@ -48,10 +48,11 @@ def read_project(folder: Path) -> Project:
     """Read the files of a folder. A file that is broken is a problem of the project, never an error."""
     sources = SourceFiles.read(folder)
     problems: list[str] = []
+    of_alembic: list[str] = []
     pyproject = _pyproject(folder, problems)
-    migrations: list[Migrations] = list(_alembic(folder, pyproject, problems))
-    problems += [] if migrations or problems else _alembic_below(folder, sources)
-    settings, has_django = None, (folder / "manage.py").is_file()
+    migrations: list[Migrations] = list(_alembic(folder, pyproject, of_alembic))
+    problems += of_alembic if migrations or of_alembic else _alembic_below(folder, sources)
+    settings, has_django = None, is_file(folder / "manage.py")
     if has_django:
         settings = _django_settings(sources, problems)
         migrations.append("django")
@@ -114,13 +115,13 @@ def _alembic(folder: Path, pyproject: Mapping[str, Any], problems: list[str]) ->
         return
     is_flask = ini.parent != folder
     location = reader.get("alembic", "script_location", fallback="").strip() or _toml_location(pyproject)
-    if not location and (ini.parent / "env.py").exists() and is_flask:
+    if not location and is_file(ini.parent / "env.py") and is_flask:
         location = "%(here)s"
     if not location:
         problems.append(f"{name} has no script_location, so no migration is proposed: add it to have one")
         return
     place = Path(location.replace("%(here)s", str(ini.parent)).replace("%%", "%"))
-    if ":" not in location and not (folder / place).is_dir():
+    if ":" not in location and not is_folder(folder / place):
         problems.append(f"{name} names the folder {location}, which is not there, so no migration is proposed")
         return
     yield "flask-migrate" if is_flask else "alembic"
@@ -130,7 +131,7 @@ def _alembic_below(folder: Path, sources: SourceFiles) -> Iterator[str]:
     """Tell of the first migrations of Alembic that are not in this folder."""
     for file in sources.trees:
         places = [file.parent, file.parent.parent] if file.name == "env.py" else []
-        ini = next((place / "alembic.ini" for place in places if (folder / place / "alembic.ini").is_file()), None)
+        ini = next((place / "alembic.ini" for place in places if is_file(folder / place / "alembic.ini")), None)
         if ini is not None:
             start = ini.parent.parent if ini.parent.name == "migrations" else ini.parent
             up = "../" * len(start.parts)
@@ -196,7 +197,7 @@ def _required(folder: Path, pyproject: Mapping[str, Any]) -> set[str]:
 def _pyproject(folder: Path, problems: list[str]) -> Mapping[str, Any]:
     file = folder / "pyproject.toml"
     text = read_text(file)
-    if text is None and file.is_file():
+    if text is None and is_file(file):
         problems.append("pyproject.toml cannot be read, or is too large, so its requirements are unknown")
     try:
         return toml.parse(text or "")

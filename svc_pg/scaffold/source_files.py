@@ -115,7 +115,7 @@ class SourceFiles:
 def read_text(path: Path) -> str | None:
     """The text of a file; None if it is too large, no text, or cannot be read."""
     try:
-        if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+        if not is_file(path) or path.stat().st_size > MAX_FILE_BYTES:
             return None
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -134,6 +134,22 @@ def parsed(text: str) -> ast.Module:
         raise ValueError(f"it is no Python {_VERSION}") from error
 
 
+def is_file(path: Path) -> bool:
+    """True of a file that this user can see."""
+    try:
+        return path.is_file()
+    except OSError:  # a folder on the way to it may not be looked into
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """True of a folder that this user can see."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def _is_large(path: Path) -> bool:
     try:
         return path.is_file() and path.stat().st_size > MAX_FILE_BYTES
@@ -143,4 +159,4 @@ def _is_large(path: Path) -> bool:
 
 def _is_skipped(folder: Path) -> bool:
     name = folder.name
-    return name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info") or (folder / "pyvenv.cfg").exists()
+    return name.startswith(".") or name in _SKIPPED or name.endswith(".egg-info") or is_file(folder / "pyvenv.cfg")

@@ -32,6 +32,8 @@ app.mount("/api", api)
          ["app"], ["v1 (shop/sub/api.py:2)"]),
         ({"main.py": "import flask, fastapi\nold = flask.Flask('x')\napp = fastapi.FastAPI()\n"
           "app.mount('/old', WSGIMiddleware(old))\n"}, ["old", "app"], []),
+        ({"main.py": "import fastapi\napp = fastapi.FastAPI()\nif base:\n    root = fastapi.FastAPI()\n"
+          "    root.mount(base, app)\n"}, ["app", "root"], []),
         ({"main.py": "from nicegui import app\nfrom fastapi import FastAPI\napi = FastAPI()\napp.mount('/api', api)\n"},
          ["api"], []),
     ],

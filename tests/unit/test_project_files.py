@@ -1,6 +1,5 @@
 """The facts of a project, read from its files."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -99,6 +98,7 @@ def test_two_applications_are_both_told(tmp_path: Path) -> None:
          ["alembic"], None),
         ({"alembic.ini": "[alembic]\n"}, [], "alembic.ini has no script_location"),
         ({"alembic.ini": "[alembic]\nscript_location = gone\n"}, [], "alembic.ini names the folder gone"),
+        ({"alembic.ini": f"[alembic]\nscript_location = {'y' * 5000}\n"}, [], "alembic.ini names the folder yyy"),
         ({"alembic.ini": "nonsense"}, [], "alembic.ini is broken"),
         ({"shop/migrations/alembic.ini": "[alembic]\n", "shop/migrations/env.py": ""}, [],
          "shop/migrations/alembic.ini is below this folder: svc-pg migrate finds it in shop, with --config ../svc-pg"),
@@ -267,50 +267,3 @@ def test_engines_with_the_same_lines_are_one_step_and_that_of_flask_sqlalchemy_c
         "after each of these that the application uses (a.py:2, b.py:2)",
     ]
     assert list(steps[0].lines)[1:] == ["with app.app_context():", "    with_audit(db.engine)"]
-
-
-@pytest.mark.parametrize(
-    ("files", "problem"),
-    [
-        ({"app.py": "import flask\n\ndef ("}, "app.py was passed over: line 3 is no Python 3."),
-        ({"app.py": "import flask\n\0"}, "app.py was passed over: "),
-        ({"big.py": "#" * 50 * 1024 * 1024}, "big.py was passed over: it has more than 1,024 KiB"),
-        ({"pyproject.toml": "#" * 50 * 1024 * 1024}, "pyproject.toml cannot be read, or is too large"),
-        ({"alembic.ini": "#" * 50 * 1024 * 1024}, "alembic.ini cannot be read, so no migration is proposed"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, files: dict[str, str], problem: str) -> None:
-    write(tmp_path, **files, **{"main.py": "from flask import Flask\napp = Flask('x')\n"})
-    project = read_project(tmp_path)
-    assert [each[: len(problem)] for each in project.problems] == [problem]
-    assert len(project.applications) == 1
-
-
-def test_of_many_broken_files_a_few_are_named(tmp_path: Path) -> None:
-    write(tmp_path, **{f"m{number}.py": "import flask\n(" for number in range(10)})
-    told = read_project(tmp_path).problems
-    assert len(told) == 4
-    assert told[-1] == "7 more such files were passed over"
-
-
-def test_loops_of_links_and_files_that_are_none_are_passed_over(tmp_path: Path) -> None:
-    write(tmp_path, **{"shop/main.py": "from flask import Flask\napp = Flask('x')\n"})
-    (tmp_path / "shop" / "again").symlink_to(tmp_path)
-    for name in ("loop.py", "manage.py", "pyproject.toml", "alembic.ini", "requirements.txt"):
-        (tmp_path / name).symlink_to(tmp_path / name)
-    os.mkfifo(tmp_path / "pipe.py")
-    (tmp_path / "zero.py").symlink_to("/dev/zero")
-    (tmp_path / "gone.py").symlink_to("nowhere")
-    project = read_project(tmp_path)
-    assert [str(each.place.file) for each in project.applications] == ["shop/main.py"]
-    assert (project.problems, project.migrations) == ([], [])
-
-
-def test_no_more_folders_than_the_bound_are_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_files, "MAX_FOLDERS", 3)
-    for name in "abcd":
-        (tmp_path / name).mkdir()
-    write(tmp_path, **{"a/app.py": FASTAPI, "d/app.py": FASTAPI})
-    project = read_project(tmp_path)
-    assert [str(each.place.file) for each in project.applications] == ["a/app.py"]
-    assert any("only the first were looked at" in problem for problem in project.problems)

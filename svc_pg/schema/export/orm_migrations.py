@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -68,7 +69,11 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
 
 def alembic_ini(folder: Path) -> Path | None:
     """The ``alembic.ini`` in ``folder``, or Flask-Migrate's in ``migrations``."""
-    return next((ini for ini in (folder / "alembic.ini", folder / "migrations" / "alembic.ini") if ini.exists()), None)
+    for ini in (folder / "alembic.ini", folder / "migrations" / "alembic.ini"):
+        with suppress(OSError):  # of migrations that this user may not look into
+            if ini.exists():
+                return ini
+    return None
 
 
 def alembic_address(folder: Path) -> str | None:

@@ -129,7 +129,7 @@ def test_a_database_that_does_not_answer_is_an_error_in_time(shop: Shop) -> None
     with socket.socket() as silent:  # it listens, and nobody accepts
         silent.bind(("127.0.0.1", 0))
         silent.listen(1)
-        address = f"postgresql://shop:secret@127.0.0.1:{silent.getsockname()[1]}/shop"
+        address = f"postgresql://shop:secret@127.0.0.1:{silent.getsockname()[1]}/shop?connect_timeout=2"
         done = shop.run("init", "--yes", conninfo=address)
     assert (done.returncode, shop.file.exists()) == (1, False)
     assert done.stderr.startswith("error: no connection to the database: ")
