@@ -57,17 +57,17 @@ def foreign() -> str:
 
 
 def mutation() -> str:
-    """The faults of the last saved run, and those that tests noticed, by room."""
-    headings = ["faults", "noticed", "of 100", "not in time"]
-    if (document := _loaded(MUTATION)) is None:
-        return table("room", headings, {"all": [MISSING] * len(headings)})
-    found = document["figures"]
-    rows = {f"`{room}`": _noticed(counts) for room, counts in found["rooms"].items()}
-    return table("room", headings, rows | {f"all, on {document['date']}": _noticed(found)})
+    """The faults of the last saved run of each room, and those that tests noticed."""
+    headings = ["faults", "noticed", "of 100", "not in time", "on"]
+    found = {} if (document := _loaded(MUTATION)) is None else document["figures"]
+    rows = {f"`{room}`": [*_noticed(counts), counts["date"]] for room, counts in sorted(found.items())}
+    names = ("mutants", "noticed", "unfinished")
+    whole = {name: sum(counts[name] for counts in found.values()) for name in names}
+    return table("room", headings, rows | {"all": [*_noticed(whole), ""]})
 
 
 def _noticed(counts: Mapping[str, int]) -> list[str]:
-    share = f"{100 * counts['noticed'] / counts['mutants']:.0f}"
+    share = f"{100 * counts['noticed'] / counts['mutants']:.0f}" if counts["mutants"] else MISSING
     return [f"{counts['mutants']:,}", f"{counts['noticed']:,}", share, f"{counts['unfinished']:,}"]
 
 

@@ -11,7 +11,10 @@ import argparse
 import random
 import sys
 import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
 from svc_pg import __version__
 from tests.benchmarks import command, saved
@@ -42,9 +45,16 @@ def main() -> int:
         seconds=options.seconds,
     )
     sys.stdout.write(f"{outcomes.words()}\n")
-    figures = {**outcomes.figures(), "seed": seed, "seconds": time.monotonic() - began}
+    run = {"seed": seed, "date": datetime.now(UTC).date().isoformat()}
+    figures = _before(options) | {room: {**counts, **run} for room, counts in outcomes.figures().items()}
     saved.save(options.save, NAME, figures, {"svc-pg": __version__}, module="tests.proof.mutation")
     return 0 if outcomes.is_enough else 1
+
+
+def _before(options: argparse.Namespace) -> Mapping[str, Any]:
+    """The runs of other rooms, which stay."""
+    is_there = options.save is not None and (options.save / f"{NAME}.json").exists()
+    return saved.load(NAME, options.save)["figures"] if is_there else {}
 
 
 def _options() -> argparse.Namespace:

@@ -6,14 +6,12 @@ from typing import Any, Final, Literal
 from tests.proof.mutation.mutants import Mutant, room_of
 
 NAME: Final = "mutation"
-"""The name of the saved file: its figures are the last run."""
+"""The name of the saved file: its figures are the last run of each room."""
 ENOUGH: Final = 0.95
 """The share of the faults that tests have to notice."""
 
 Outcome = Literal["noticed", "survived", "unfinished"]
 """``unfinished``: no test failed in the time that was given, and some were left."""
-
-_SHOWN: Final = 60  # survivors in the saved file
 
 
 class Outcomes:
@@ -39,10 +37,13 @@ class Outcomes:
         lines.append(f"{whole['noticed']} of {whole['mutants']} noticed, {whole['unfinished']} not in time")
         return "\n".join(lines)
 
-    def figures(self) -> Mapping[str, Any]:
-        """The counts and the mutants that were not noticed."""
-        left = [f"{outcome}: {mutant}" for mutant, outcome in self._of.items() if outcome != "noticed"]
-        return {**self._counts(self._of), "rooms": self._rooms(), "left": sorted(left)[:_SHOWN]}
+    def figures(self) -> Mapping[str, Mapping[str, Any]]:
+        """The counts of each room, and its mutants that were not noticed."""
+        left: dict[str, list[str]] = {}
+        for mutant, outcome in self._of.items():
+            if outcome != "noticed":
+                left.setdefault(room_of(mutant.file), []).append(f"{outcome}: {mutant}")
+        return {room: {**counts, "left": sorted(left.get(room, []))} for room, counts in self._rooms().items()}
 
     def _rooms(self) -> Mapping[str, Mapping[str, int]]:
         rooms: dict[str, dict[Mutant, Outcome]] = {}

@@ -6,6 +6,7 @@ reached by all tests that reach the file.
 
 import json
 import re
+import sqlite3
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,10 @@ _COMPARES_TEXT: Final = re.compile(
 """Tests that notice each change of a text, and not that it is wrong."""
 _NAME: Final = re.compile(r"\w+(?:/\w+)+\.sql(?:\.j2)?|\w+")
 _SECONDS_BEFORE: Final = 300  # of a test that is traced
+_LINES_OF_TESTS: Final = "select c.context, l.numbits from line_bits l join context c on c.id = l.context_id"
+_MORE_WORDS: Final = {"svc_pg/scaffold": ["init"]}
+"""Words in the names of a room's tests, if they are not those of its modules."""
+_STARTING: Final = 5  # seconds for which a test runs beside its own
 _DEPTH: Final = 3  # files of SQL between a statement and what it calls
 
 
@@ -42,6 +47,7 @@ class Reach:
         self._texts = {name: text for name in project_files() if (text := _text(name)) is not None}
         self._test_files = [name for name in self._texts if _is_test(name)]
         self._lines_of: dict[str, dict[int, list[str]]] = {}
+        self._size_of: Counter[str] = Counter()
         self._names: dict[str, dict[str, int]] = defaultdict(dict)
         self._found: dict[str, list[str]] = {}
         if (folder / "lines").exists():
@@ -104,18 +110,30 @@ class Reach:
             }
         return self._lines_of[file]
 
-    def _ordered(self, scores: dict[str, int]) -> list[str]:
-        """The tests by file, those first that do little beside the lines that have a score."""
-        passed = self._kept["passed"]
-        worth = {test: score / (1 + passed[test]) for test, score in scores.items() if test in passed}
+    def _ordered(self, scores: Mapping[str, int]) -> list[str]:
+        """The tests by file, those first that reach little beside the lines that have a score."""
+        passed, sizes = self._kept["passed"], self._sizes()
+        worth = {
+            test: score / sizes[test] / (_STARTING + passed[test]) for test, score in scores.items() if test in passed
+        }
         of_file: dict[str, float] = defaultdict(float)
         for test, value in worth.items():
             of_file[_file(test)] = max(of_file[_file(test)], value)
         return sorted(worth, key=lambda test: (-of_file[_file(test)], _file(test), -worth[test], test))
 
+    def _sizes(self) -> Counter[str]:
+        """The number of lines that each test reaches."""
+        if not self._size_of:
+            with sqlite3.connect(self._lines.data_filename()) as conn:
+                for context, lines in conn.execute(_LINES_OF_TESTS):
+                    self._size_of[_test(context)] += int.from_bytes(lines).bit_count()
+            conn.close()
+        return self._size_of
+
     def _by_words(self, file: str) -> list[str]:
         """Tests whose names have words of the file's name, then those of the room whose texts have them."""
         words = [word for word in Path(file).name.partition(".")[0].split("_") if word]
+        words += _MORE_WORDS.get(room_of(file), [])
         room = room_of(file).rpartition("/")[2]
         scores = {}
         for name in self._test_files:
