@@ -46,7 +46,7 @@ def main() -> int:
     )
     sys.stdout.write(f"{outcomes.words()}\n")
     run = {"seed": seed, "date": datetime.now(UTC).date().isoformat()}
-    figures = _before(options) | {room: {**counts, **run} for room, counts in outcomes.figures().items()}
+    figures = {**_before(options), **{room: {**counts, **run} for room, counts in outcomes.figures().items()}}
     saved.save(options.save, NAME, figures, {"svc-pg": __version__}, module="tests.proof.mutation")
     return 0 if outcomes.is_enough else 1
 

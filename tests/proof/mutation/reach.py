@@ -4,6 +4,7 @@ A test file is run again if it has changed. The lines of a file that has changed
 reached by all tests that reach the file.
 """
 
+import ast
 import json
 import re
 import sqlite3
@@ -34,6 +35,7 @@ _LINES_OF_TESTS: Final = "select c.context, l.numbits from line_bits l join cont
 _MORE_WORDS: Final = {"svc_pg/scaffold": ["init"]}
 """Words in the names of a room's tests, if they are not those of its modules."""
 _STARTING: Final = 5  # seconds for which a test runs beside its own
+_FARTHER: Final = 10  # times as much counts a test that names a file as one that names what includes or calls it
 _DEPTH: Final = 3  # files of SQL between a statement and what it calls
 
 
@@ -96,7 +98,8 @@ class Reach:
     def _of_python(self, mutant: Mutant) -> list[str]:
         lines = self._by_line(mutant.file)
         is_as_it_was = self._kept["sources"].get(mutant.file) == _digest(mutant.file)
-        direct = lines.get(mutant.line, []) if is_as_it_was else []
+        is_called = is_as_it_was and _is_in_a_function(self._texts[mutant.file], mutant.line)
+        direct = lines.get(mutant.line, []) if is_called else []  # other lines run in the test that imports the module
         anywhere = Counter(test for tests in lines.values() for test in tests)
         if direct:
             return self._ordered({test: anywhere[test] for test in direct})
@@ -146,14 +149,20 @@ class Reach:
 
     def _of_sql(self, file: str) -> list[str]:
         """Tests that name the object, then those that reach Python that does, then those of the room."""
-        direct = {name: hits for name, hits in self._naming(file).items() if _is_test(name)}
+        direct: dict[str, float] = defaultdict(float)
         named, begun, callers = {file}, {file}, list[str]()
-        for _ in range(_DEPTH):
-            naming = [name for each in sorted(begun) for name in self._naming(each) if name not in named]
-            begun = {name for name in naming if name.startswith("sql/")}
-            callers += [name for name in naming if name.endswith(".py") and not name.startswith("tests/")]
+        for depth in range(_DEPTH):
+            naming = [(name, hits) for each in sorted(begun) for name, hits in self._naming(each).items()]
+            begun = {name for name, _ in naming if name.startswith("sql/")} - named
             named |= begun
-        reached = Counter(test for caller in callers for tests in self._by_line(caller).values() for test in tests)
+            for name, hits in naming:
+                if _is_test(name):
+                    direct[name] += hits / _FARTHER**depth
+                elif name.endswith(".py") and not name.startswith("tests/"):
+                    callers.append(name)
+        reached = Counter(
+            test for caller in dict.fromkeys(callers) for tests in self._by_line(caller).values() for test in tests
+        )
         by_name = sorted(direct, key=lambda name: (not name.startswith(_TRACED), -direct[name], name))
         return list(dict.fromkeys([*by_name, *self._ordered(reached), *self._by_words(file)]))
 
@@ -197,6 +206,13 @@ def _text(name: str) -> str | None:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def _is_in_a_function(source: str, line: int) -> bool:
+    functions = (
+        each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return any(each.body[0].lineno <= line <= (each.end_lineno or 0) for each in functions)
+
+
 def _digest(name: str) -> str:
     return sha256((ROOT / name).read_bytes()).hexdigest()[:16]
 
@@ -215,10 +231,10 @@ def _file(test: str) -> str:
 
 
 def _key(file: str) -> str:
-    """The word by which others name a file of SQL: its path if it is a part or a statement, else its object."""
+    """The word by which others name a file of SQL: that of its object if it has one of its own, else its path."""
     inner = file.removeprefix("sql/")
-    is_part = inner.startswith(("queries/", "include/", "mysql/", "sqlite/"))
-    return inner if is_part else Path(file).name.partition(".")[0]
+    has_object = inner.startswith(("audit/", "console/", "log/", "views/", "webhooks/"))
+    return Path(file).name.partition(".")[0] if has_object else inner
 
 
 def unknown_rooms(rooms: Iterable[str]) -> list[str]:

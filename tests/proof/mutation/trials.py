@@ -32,7 +32,7 @@ def all_mutants() -> Iterator[Mutant]:
 
 def mutants_of(file: str, source: bytes) -> Iterator[Mutant]:
     """The mutants of a file."""
-    return (python_faults if file.endswith(".py") else sql_faults).faults(file, source)
+    return python_faults.faults(file, source) if file.endswith(".py") else sql_faults.faults(file, source)
 
 
 def equivalent() -> Sequence[Mapping[str, str]]:
