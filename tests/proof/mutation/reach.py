@@ -26,11 +26,12 @@ from tests.proof.runs import ROOT
 
 _TRACED: Final = ("tests/unit/", "tests/integration/")
 _COMPARES_TEXT: Final = re.compile(
-    r"/test_(rendered_\w+|schema_dump|sql_api|trips|client_source|documented_figures|sql_style|project_files)\.py"
+    r"/test_(rendered_\w+|schema_dump|sql_api|trips|client_source|documented_figures|sql_style)\.py"
 )
 """Tests that notice each change of a text, and not that it is wrong."""
 _NAME: Final = re.compile(r"\w+(?:/\w+)+\.sql(?:\.j2)?|\w+")
 _SECONDS_BEFORE: Final = 300  # of a test that is traced
+_WHOLE_FILES: Final = 3  # of the tests that reach a line: their slow tests are not traced
 _LINES_OF_TESTS: Final = "select c.context, l.numbits from line_bits l join context c on c.id = l.context_id"
 _MORE_WORDS: Final = {"svc_pg/scaffold": ["init"]}
 """Words in the names of a room's tests, if they are not those of its modules."""
@@ -102,7 +103,8 @@ class Reach:
         direct = lines.get(mutant.line, []) if is_called else []  # other lines run in the test that imports the module
         anywhere = Counter(test for tests in lines.values() for test in tests)
         if direct:
-            return self._ordered({test: anywhere[test] for test in direct})
+            found = self._ordered({test: anywhere[test] for test in direct})
+            return [*found, *list(dict.fromkeys(map(_file, found)))[:_WHOLE_FILES]]
         return [*self._ordered(anywhere), *self._by_words(mutant.file)]
 
     def _by_line(self, file: str) -> dict[int, list[str]]:
