@@ -136,9 +136,7 @@ class _Cursor:
         """Ask for the types, and then for the texts by which the server writes each value, which psycopg loads."""
         columns, _ = self._perform(f"select * from (\n{text}\n) answer limit 0")  # noqa: S608 - our own text
         names = [f"c{index}" for index, _ in enumerate(columns)]
-        texts = ", ".join(
-            f"case when pg_catalog.num_nonnulls({name}) = 1 then pg_catalog.format('%s', {name}) end" for name in names
-        )
+        texts = ", ".join(_TEXT.format(name) for name in names)
         again = f"select {texts} from (\n{text}\n) answer ({', '.join(names)})"  # noqa: S608 - our own text
         _, rows = self._perform(again)
         transformer = Transformer(self)

@@ -29,6 +29,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "threats": proofs.threats,
     "versions": proofs.versions,
     "foreign": proofs.foreign,
+    "mutation": proofs.mutation,
     "pages": console.pages,
     "readers": console.readers,
 }

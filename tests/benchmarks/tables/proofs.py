@@ -8,6 +8,7 @@ from tests.benchmarks.tables.markdown import MISSING, table
 from tests.matrix import known
 from tests.proof.foreign.suites import NAME as FOREIGN
 from tests.proof.foreign.suites import SUITES
+from tests.proof.mutation.outcomes import NAME as MUTATION
 from tests.proof.proofs import PROOFS
 from tests.proof.threats import threats as listed_threats
 from tests.proof.versions import NAME
@@ -53,6 +54,21 @@ def foreign() -> str:
         counts = [MISSING] * 7 + ["never"] if run is None else _compared(run)
         rows[f"`{suite.name}`"] = [suite.kind, *counts]
     return table("suite", headings, rows)
+
+
+def mutation() -> str:
+    """The faults of the last saved run of each room, and those that tests noticed."""
+    headings = ["faults", "noticed", "of 100", "not in time", "on"]
+    found = {} if (document := _loaded(MUTATION)) is None else document["figures"]
+    rows = {f"`{room}`": [*_noticed(counts), counts["date"]] for room, counts in sorted(found.items())}
+    names = ("mutants", "noticed", "unfinished")
+    whole = {name: sum(counts[name] for counts in found.values()) for name in names}
+    return table("room", headings, rows | {"all": [*_noticed(whole), ""]})
+
+
+def _noticed(counts: Mapping[str, int]) -> list[str]:
+    share = f"{100 * counts['noticed'] / counts['mutants']:.0f}" if counts["mutants"] else MISSING
+    return [f"{counts['mutants']:,}", f"{counts['noticed']:,}", share, f"{counts['unfinished']:,}"]
 
 
 def _compared(run: Mapping[str, Any]) -> list[str]:

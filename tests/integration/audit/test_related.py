@@ -80,6 +80,9 @@ def installed(postgres: str, template: str) -> Iterator[str]:
                 "insert into person values (2, 1, 'b'), (3, 2, 'c')",
                 "update person set manager_id = 3 where id = 1",
             )
+            act(conn, "eve", "insert into person values (11, null, 'a')", "insert into person values (12, 11, 'b')")
+            act(conn, "eve", "update person set manager_id = 12 where id = 12")
+            act(conn, "eve", "update person set name = 'c' where id = 12")
         yield conninfo
 
 
@@ -111,6 +114,14 @@ def test_rows_belong_for_as_long_as_their_entries_say(conn: psycopg.Connection[A
     ], "the line of an order that had moved on is not of this customer"
     [moved] = [each for each in history.changes if each.leaves]
     assert (moved.record_id, moved.joins, history.actors[moved.actor].actor_id) == ("900", False, "cid")
+
+
+def test_a_row_that_came_to_refer_to_itself_belongs_no_longer(conn: psycopg.Connection[Any]) -> None:
+    assert told(audit.related("person", 11).read(conn)) == [
+        ("person", "11", "INSERT"),
+        ("person", "12", "INSERT"),
+        ("person", "12", "UPDATE"),
+    ]
 
 
 def test_two_columns_that_refer_to_one_record_are_one_reference(conn: psycopg.Connection[Any]) -> None:

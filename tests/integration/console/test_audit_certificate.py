@@ -16,6 +16,8 @@ from pydantic import SecretStr
 from svc_pg import Config, audit
 from svc_pg.audit import SealKey
 from svc_pg.console import Console
+from svc_pg.database import performing
+from svc_pg.seals.database.entry_evidence import evidence_of
 from tests.integration.console.browsing import HOSTILE, assert_strict, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.postgres import new_database
@@ -301,6 +303,15 @@ def test_the_work_for_a_certificate_has_bounds(client: httpx.Client, installed: 
         )
     newest, *_ = client.get("/audit/records/t/bound/certificate").json()["entries"]
     assert (newest["state"], newest["place"], newest["proof"]["path"]) == ("leaves_changed", None, [])
+
+
+def test_evidence_has_as_many_characters_as_were_asked_for_and_the_first_entry_always(installed: str) -> None:
+    change(installed, "insert into t values ('long', 'x'), ('longer', 'y')")
+    with psycopg.connect(installed, autocommit=True) as conn:
+        ids = [int(each.id) for each in audit.query().resource("public.t").limit(2).list(conn)]
+        size = sum(each.size for each in performing.run(conn, evidence_of(ids, most_characters=1_000_000)))
+        counts = [len(performing.run(conn, evidence_of(ids, most_characters=most))) for most in (size, size - 1, 0)]
+    assert counts == [2, 1, 1]
 
 
 def test_hostile_texts_stay_texts(client: httpx.Client, installed: str) -> None:

@@ -365,6 +365,22 @@ def test_purged_entries_leave_it_unknown(conn: sqlite3.Connection) -> None:
     check_repaired(conn, config("t"))
 
 
+def test_a_record_that_is_gone_since_a_purge_is_known(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    audited(conn, "t")
+    conn.execute("insert into t values (1, 'a', 0)")
+    conn.execute("drop trigger svc_audit_guard_update")
+    conn.execute("update svc_audit_logs set timestamp = '2001-01-01T00:00:00.000000Z'")
+    audited(conn, "t")
+    audit.purge(conn, timedelta(days=1))
+    conn.execute("insert into t values (2, 'b', 0)")
+    with unseen(conn):
+        conn.execute("delete from t where id = 2")
+    found = audit.reconcile(conn, config("t"))
+    assert told(found) == [("2", "gone", [])]
+    assert found.tables[0].unknown == 1, "of the record whose entries are purged"
+
+
 def test_a_table_without_a_key_is_not_compared(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (a)")
     audited(conn, "t")

@@ -112,6 +112,20 @@ def test_an_endpoint_goes_through_all_its_states(call: Call, db: psycopg.Connect
     [health] = call(endpoints.health, health="healthy")
     assert (health.endpoint_id, health.needs_attention, health.failed_deliveries) == (made.id, False, 0)
     assert call(endpoints.health, needs_attention=True).data == []
+
+
+@pytest.mark.parametrize(("days", "needs_attention"), [(29, True), (31, False)])
+def test_an_endpoint_whose_client_certificate_ends_within_a_month_needs_attention(
+    call: Call, db: psycopg.Connection[Any], days: int, *, needs_attention: bool
+) -> None:
+    made = create(call)
+    ends = """
+        update svc.webhook_endpoints
+           set tls = convert_to('sealed', 'UTF8'), client_certificate_expires_at = now() + make_interval(days => %s)
+    """
+    db.execute(ends, (days,))
+    [health] = call(endpoints.health)
+    assert (health.endpoint_id, health.needs_attention) == (made.id, needs_attention)
     assert call(endpoints.ping, made.id).event_name == "webhook.ping"
     assert call(endpoints.delete, made.id).id == made.id
     assert scalar(db, "select count(*) from svc.webhook_endpoints") == 0
