@@ -93,6 +93,20 @@ def test_a_key_that_is_renamed_beside_such_a_column_still_names_its_records(db: 
     assert [(record_id, fields) for _, record_id, _, fields in written(db)] == [("77", ["ssn", "number"])]
 
 
+def test_a_key_above_the_limit_of_values_still_names_its_record_beside_such_a_column(
+    db: psycopg.Connection[Any], config: Config
+) -> None:
+    db.execute("create table k (key text primary key, a text)")
+    db.commit()
+    schema.install(db, config)
+    db.execute("insert into k values (repeat('k', 400), 'a')")
+    db.execute("alter table k add ssn text default 'hush'")
+    db.execute("update k set a = 'b'")
+    db.execute("delete from k")
+    named = [(operation, record_id) for operation, record_id, *_ in written(db)]
+    assert named == [(operation, "k" * 400) for operation in ("INSERT", "UPDATE", "DELETE")]
+
+
 @pytest.mark.parametrize("redacted", [None, "card"])
 def test_a_reconciliation_before_an_install_finds_nothing_false_and_writes_nothing_in_the_clear(
     database: str, config: Config, redacted: str | None

@@ -420,6 +420,17 @@ def test_two_tables_that_change_names_before_an_install_keep_their_captures(
     assert differing(db) == []
 
 
+@pytest.mark.parametrize("name", ["x.y", 'q"q', "it's", "Ü z", "back\\slash"])
+def test_a_table_with_an_odd_name_that_is_renamed_before_an_install_is_not_told_as_tampered(
+    database: str, db: psycopg.Connection[Any], owner: str, name: str
+) -> None:
+    with owning(database, owner) as (conn, _):
+        odd = sql.Identifier("shop", name)
+        conn.execute(sql.SQL("create table {} (id int primary key)").format(odd))
+        conn.execute(sql.SQL("alter table {} rename to plain").format(odd))
+    assert {state for identity, state in differing(db) if " on shop.plain" in identity} == {"outdated"}
+
+
 def test_a_rename_before_an_install_hides_no_other_trigger_of_the_name(
     database: str, db: psycopg.Connection[Any], owner: str
 ) -> None:
