@@ -42,7 +42,8 @@ class Copy:
 
     def environment(self, **more: str) -> dict[str, str]:
         """The variables with which Python imports the copy, wherever it runs."""
-        return {**os.environ, "PYTHONPATH": str(_INSIDE), "MUTATION_COPY": str(self.folder), **more}
+        outer = {name: value for name, value in os.environ.items() if not name.startswith("MUTATION_")}
+        return {**outer, "PYTHONPATH": str(_INSIDE), "MUTATION_COPY": str(self.folder), **more}
 
     def run(self, tests: Sequence[str], options: Sequence[str], environment: Mapping[str, str], log: Path) -> int:
         """Run tests to their end, and return pytest's exit code; the output is in the file ``log``."""
