@@ -51,7 +51,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if config.option.numprocesses is None and is_suite and not os.environ.get(URL_VARIABLE):
         config.option.numprocesses = "auto"
     if config.option.numprocesses and config.option.dist == "no":
-        config.option.dist = "worksteal"  # keeps the cases of a module together, which share what they prepare
+        config.option.dist = "loadfile"  # cases of a module share what they prepare, and always come in one order
 
 
 @pytest.hookimpl(optionalhook=True)

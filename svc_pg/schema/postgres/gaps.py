@@ -37,7 +37,7 @@ class Gap:
             case "function":
                 return f"function {self.name} was another for a time"
             case "swapped":
-                return "another table has its name since, with rows of its own"
+                return "another table has its name since: entries of the rows of both may be missing"
             case "gone":
                 return f"partition {self.name} was detached or dropped with its rows"
             case "attached":
