@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 LONGEST = 1 << 16
 """The bytes of one read."""
@@ -49,7 +49,7 @@ def main() -> None:
                 ended, status = os.waitpid(child, os.WNOHANG)
                 if ended:
                     report = reports.pop(child)
-                    os.write(report, b"%d\n" % os.waitstatus_to_exitcode(status))
+                    tell(report, os.waitstatus_to_exitcode(status))
                     os.close(report)
         if commands not in ready:
             continue
@@ -69,7 +69,7 @@ def main() -> None:
                 become(standard, **json.loads(message))
             return
         reports[child] = report
-        os.write(report, b"%d\n" % child)
+        tell(report, child)
         for file in standard:
             os.close(file)
 
@@ -81,6 +81,12 @@ def received(commands: socket.socket) -> tuple[bytes, list[int]]:
         more = commands.recv(LONGEST)
         line = line + more if more else b""
     return line, files
+
+
+def tell(report: int, number: int) -> None:
+    """Write a line to whoever waits for it, if somebody still does."""
+    with suppress(BrokenPipeError):
+        os.write(report, b"%d\n" % number)
 
 
 @contextmanager
