@@ -1,6 +1,10 @@
 """Read a page of a list from the database, and print its rows."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from psycopg import Connection
 
 from svc_pg.database.pagination import Page, Paged, Row
 
@@ -22,7 +26,7 @@ def show_list(
     ``none`` is the message for people if it is empty.
     """
     with connect(database_url) as conn:
-        page = (wanted if after is None else wanted.after(after)).list(conn)
+        page = filled(conn, wanted if after is None else wanted.after(after))
     if as_json:
         records.show_json(page.data)
         return page
@@ -32,3 +36,13 @@ def show_list(
     if not page.data:
         output.words(none)
     return page
+
+
+def filled(conn: Connection[Any], wanted: Paged[Row]) -> Page[Row]:
+    """As many rows as a page has, unless the list ends: a page looks at a stretch of it, and the next one goes on."""
+    page = wanted.list(conn)
+    found = [*page.data]
+    while len(found) < wanted.size and page.next_cursor is not None:
+        page = wanted.limit(wanted.size - len(found)).after(page.next_cursor).list(conn)
+        found += page.data
+    return replace(page, data=found)

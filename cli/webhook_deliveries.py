@@ -23,6 +23,7 @@ from .database import connect
 from .filter_options import filter_options, names
 from .format_delivery import advices, show_delivery, tell_of_breaker
 from .json_text import printable
+from .lists import filled
 from .named_ids import EndpointName, endpoint_id
 from .operator import acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
@@ -48,7 +49,7 @@ def list_deliveries(
     """List deliveries."""
     wanted = deliveries.matching(**which).limit(limit)
     with connect(database_url) as conn:
-        page = (wanted if after is None else wanted.after(after)).list(conn)
+        page = filled(conn, wanted if after is None else wanted.after(after))
         named = {} if json else _endpoints(conn, page.data)
     if json:
         records.show_json(page.data)
