@@ -1,16 +1,15 @@
 """Read a page of a list from the database, and print its rows."""
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from dataclasses import replace
+from typing import Any
+
+from psycopg import Connection
 
 from svc_pg.database.pagination import Page, Paged, Row
-from svc_pg.database.stretches import MOST_ROWS
 
 from . import output, records
 from .database import connect
-
-_NOT_YET: Final = f"None among the next {MOST_ROWS:,}."
-"""The message for people if a page is empty, and others may not be."""
 
 
 def show_list(
@@ -27,7 +26,7 @@ def show_list(
     ``none`` is the message for people if it is empty.
     """
     with connect(database_url) as conn:
-        page = (wanted if after is None else wanted.after(after)).list(conn)
+        page = filled(conn, wanted if after is None else wanted.after(after))
     if as_json:
         records.show_json(page.data)
         return page
@@ -35,10 +34,15 @@ def show_list(
         for line in lines(row):
             output.data(line)
     if not page.data:
-        say_none(page, none)
+        output.words(none)
     return page
 
 
-def say_none(page: Page[Row], none: str) -> None:
-    """Say that a page is empty: ``none``, unless the list goes on."""
-    output.words(none if page.next_cursor is None else _NOT_YET)
+def filled(conn: Connection[Any], wanted: Paged[Row]) -> Page[Row]:
+    """As many rows as a page has, unless the list ends: a page looks at a stretch of it, and the next one goes on."""
+    page = wanted.list(conn)
+    found = [*page.data]
+    while len(found) < wanted.size and page.next_cursor is not None:
+        page = wanted.limit(wanted.size - len(found)).after(page.next_cursor).list(conn)
+        found += page.data
+    return replace(page, data=found)

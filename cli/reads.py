@@ -11,6 +11,7 @@ from . import output, records
 from .database import connect, log_instead
 from .format_difference import actor_text
 from .json_text import printable
+from .lists import filled
 from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
 
 app = typer.Typer()
@@ -37,9 +38,7 @@ def reads(
     wanted = wanted if start is None else wanted.since(start)
     wanted = wanted if end is None else wanted.until(end)
     with connect(database_url, instead=log_instead(table, key)) as conn:
-        page = (wanted if after is None else wanted.after(after)).list(conn)
-        while not page.data and page.next_cursor is not None:  # none of those that it looked at was of this record
-            page = wanted.after(page.next_cursor).list(conn)
+        page = filled(conn, wanted if after is None else wanted.after(after))
     if json:
         records.show_json(page)
         return

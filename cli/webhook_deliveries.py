@@ -23,7 +23,7 @@ from .database import connect
 from .filter_options import filter_options, names
 from .format_delivery import advices, show_delivery, tell_of_breaker
 from .json_text import printable
-from .lists import say_none
+from .lists import filled
 from .named_ids import EndpointName, endpoint_id
 from .operator import acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
@@ -49,14 +49,14 @@ def list_deliveries(
     """List deliveries."""
     wanted = deliveries.matching(**which).limit(limit)
     with connect(database_url) as conn:
-        page = (wanted if after is None else wanted.after(after)).list(conn)
+        page = filled(conn, wanted if after is None else wanted.after(after))
         named = {} if json else _endpoints(conn, page.data)
     if json:
         records.show_json(page.data)
     for delivery in () if json else page:
         show_delivery(delivery, named.get(delivery.endpoint_id))
     if not page.data and not json:
-        say_none(page, "No deliveries.")
+        output.words("No deliveries.")
     tell_of_unsearched(which.get("payload"), database_url)
     output.more(page.next_cursor)
 

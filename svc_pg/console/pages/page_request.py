@@ -212,6 +212,11 @@ class PageRequest:
         position = {name: self.query[name] for name in PAGES if self.query.get(name)}
         return {"limit": str(ROWS), **filters, **position}
 
+    @property
+    def is_continued(self) -> bool:
+        """True if the page goes on in a list from a cursor, so that rows of the list may be on other pages."""
+        return any(self.query.get(name) for name in PAGES)
+
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""
         left_out = {*changes, REFUSED, DONE}

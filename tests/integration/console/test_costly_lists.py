@@ -22,7 +22,7 @@ from svc_pg.console.sessions.event_log import EventFilter
 from svc_pg.console.views.list_questions import keys_of
 from svc_pg.console.views.named_views import ViewedList
 from svc_pg.database import stretches
-from svc_pg.database.pagination import Listing, Page, decode
+from svc_pg.database.pagination import Listing, Page, decode, encode
 from svc_pg.database.query import scalar
 from svc_pg.questions.reading import read
 from svc_pg.webhooks.deliveries import delivery_queries
@@ -190,3 +190,17 @@ def test_a_page_without_rows_says_that_others_may_follow(installed: str, address
         if "messages" not in address:  # a tenth of them are of a tenant: fewer than a stretch
             assert "Nothing found up to here" in page.text
             assert "cursor=" in page.text
+
+
+@pytest.mark.usefixtures("few")
+def test_an_empty_page_after_others_or_before_them_does_not_say_that_nothing_matches(installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        oldest = encode((str(scalar(conn, "select min(id) from svc.console_events")),))
+    with serving_installed(Console(settings(database_url=installed))) as client:
+        browser: Browser = signed_in(client, "admin")
+        after = browser.get(f"/activity?email=person1&cursor={oldest}").text
+        before = browser.get(f"/activity?email=nobody&before={oldest}").text
+    assert_strict(after)
+    assert "Nothing more is found" in after
+    assert_strict(before)
+    assert "Newer ones may match too" in before

@@ -1,0 +1,40 @@
+"""Lists of commands that a page does not fill, because it looks at so many rows: they go on with the next page."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from cli.app import app
+from svc_pg import webhooks
+from svc_pg.database import stretches
+from tests.support.hooks import endpoint, hooks_config
+from tests.support.postgres import Prepare
+
+CONFIG = hooks_config("order.created", "order.paid")
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: endpoint(conninfo, CONFIG, "http://127.0.0.1:9/hook")
+
+
+@pytest.mark.parametrize("of", ["deliveries", "messages"])
+def test_a_list_goes_on_until_it_is_full_or_ends(database: str, monkeypatch: pytest.MonkeyPatch, of: str) -> None:
+    monkeypatch.setattr(stretches, "MOST_ROWS", 4)
+    with psycopg.connect(database) as conn:
+        for name in ("order.paid", *["order.created"] * 9, "order.paid"):
+            webhooks.send(conn, name, {}, tenant="acme")
+
+    def listed(event: str, *options: str) -> Any:
+        arguments = ["webhooks", of, "--event", event, "--tenant", "acme", "--database-url", database, *options]
+        return CliRunner().invoke(app, arguments)
+
+    assert [each["eventName"] for each in json.loads(listed("order.paid", "--json").stdout)] == ["order.paid"] * 2
+    assert "There are more" not in listed("order.paid").stderr
+    assert "There are more" in listed("order.paid", "--limit", "1").stderr
+    nothing = listed("order.other").stderr
+    assert f"No {of}." in nothing
+    assert "There are more" not in nothing
