@@ -13,13 +13,13 @@ from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.known_values import MOST_BYTES, MOST_VALUES, KnownValues, Named
+from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.search import MAX_CONTEXTS, MAX_ENTRIES
-from svc_pg.audit.read.tables import CapturedTable
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
+from svc_pg.console.pages.audit.captured_tables import captured_tables
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import Finding, More, Reading
@@ -33,7 +33,6 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.events.event_types import EventType
 
-_MOST_TABLES: Final = 500
 _MOST_SHOWN: Final = 8
 _MOST_PROBED: Final = 30
 _MOST_ABOUT: Final = 200
@@ -65,7 +64,7 @@ async def _ids(request: PageRequest, text: str) -> AsyncIterator[Finding]:
 
 async def _tenants(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The tenant with this id, and tenants with these letters in their names."""
-    if not request.has("tenants"):
+    if not request.has("tenants") or request.person.tenant is not None:
         return
     if tenant := await _found(request.api.get(Tenant, "tenant", "tenants", text)):
         yield Finding("Tenant", "people", tenant.name, request.to.tenant(tenant.id), tenant.id)
@@ -108,23 +107,18 @@ async def _times(request: PageRequest, text: str) -> AsyncIterator[Finding]:
 
 async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[Finding]:
     """Audited tables with these letters in their names, and records: of a table and a key, or with a key alone."""
-    try:
-        page = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST_TABLES)})
-    except Problem as problem:
-        if problem.code not in ("not_supported", "access_denied"):
-            raise
-        return  # of an audit log elsewhere, whose user may not look at triggers
+    known = await captured_tables(request)
     tables, key = list[str](), text
     if typed := split_name(text):
         table, key = typed
-        tables = [name for surely in named((each.name for each in page), table) for name in surely]
+        tables = [name for surely in named(known, table) for name in surely]
     if not tables:  # a key alone, which may have a blank or a slash in it too
-        tables, key = [each.name for each in page if not each.name.startswith("svc.")], text
+        tables, key = [each for each in known if not each.startswith("svc.")], text
     for name in tables[:_MOST_PROBED]:
         if about := await _changed(request, resource=name, record=key):
             yield Finding("Record", "tag", f"{name} {key}", request.to.record(name, key), about)
-    for each in _matching(page.data, text, lambda each: each.name):
-        yield Finding("Table", "system", each.name, request.to.entries(resource=each.name), "all of its changes")
+    for each in _matching(known, text, str):
+        yield Finding("Table", "system", each, request.to.entries(resource=each), "all of its changes")
 
 
 async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
@@ -158,8 +152,7 @@ def _lacks(known: KnownValues | None, text: str, request: PageRequest) -> bool:
     """True if entries with this value would not be found: the newest have none, and no index leads to older ones."""
     if known is None or known.looked_at != "newest" or not request.sees_whole_log:
         return False
-    is_whole = len(known.values) < MOST_VALUES and len(text.encode()) <= MOST_BYTES and len(text) <= MOST_CHARACTERS
-    return is_whole and text not in known.values
+    return len(text) <= MOST_CHARACTERS and known.lacks(text)
 
 
 async def _older_values(
