@@ -30,5 +30,5 @@ def show_list(
         for line in lines(row):
             output.data(line)
     if not page.data:
-        output.words(none)
+        output.none(none, page.next_cursor)
     return page

@@ -67,6 +67,11 @@ def words(text: str) -> None:
     sys.stderr.write(f"{printable_lines(text)}\n")
 
 
+def none(message: str, cursor: str | None) -> None:
+    """Print a message for people about an empty page; if the list goes on, it is not known to be true of all of it."""
+    words(message if cursor is None else "Nothing found up to here.")
+
+
 def more(cursor: str | None) -> None:
     """Print a note for people if the list goes on."""
     if cursor is not None:

@@ -55,7 +55,7 @@ def list_deliveries(
     for delivery in () if json else page:
         show_delivery(delivery, named.get(delivery.endpoint_id))
     if not page.data and not json:
-        output.words("No deliveries.")
+        output.none("No deliveries.", page.next_cursor)
     tell_of_unsearched(which.get("payload"), database_url)
     output.more(page.next_cursor)
 

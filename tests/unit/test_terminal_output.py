@@ -50,3 +50,9 @@ def test_a_command_goes_on_if_its_reader_leaves(monkeypatch: pytest.MonkeyPatch)
         assert not output.is_read
         tables.show("", ["what"], [["more"]])
         output.end()
+
+
+def test_an_empty_page_of_a_list_that_goes_on_is_no_empty_list(capsys: pytest.CaptureFixture[str]) -> None:
+    output.none("No deliveries.", None)
+    output.none("No deliveries.", "cursor")
+    assert capsys.readouterr().err.splitlines() == ["No deliveries.", "Nothing found up to here."]
