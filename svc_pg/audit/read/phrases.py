@@ -47,7 +47,7 @@ _AROUND: Final = "?!.,;:()\"'\u201c\u201d\u201e\u2018\u2019\u201a"
 _LONGEST_LABEL: Final = 5
 _LEAST_LETTERS: Final = 3
 _LEAST_MISSPELLED: Final = 5
-_MOST_MISSPELLED: Final = 30
+MOST_MISSPELLED: Final = 30
 """The letters of a word, and of a name, that are compared: the time grows with their square."""
 _MOST_MEANT: Final = 5
 """The values of one filter that a word may mean together."""
@@ -207,7 +207,7 @@ def _actor(words: Sequence[str], names: Names, _now: datetime) -> _Read | None:
 
 def _misspelled(words: Sequence[str], names: Names, _now: datetime) -> _Read | None:
     """The name that is nearly written so, unless others are as near."""
-    if not _is_name(words[0]) or not _LEAST_MISSPELLED <= len(words[0]) <= _MOST_MISSPELLED:
+    if not _is_name(words[0]) or not _LEAST_MISSPELLED <= len(words[0]) <= MOST_MISSPELLED:
         return None
     known: dict[str, tuple[str, list[str]]] = {}
     for filter_name, value, spelling in _spellings(names):
@@ -226,7 +226,7 @@ def _spellings(names: Names) -> Iterator[tuple[str, str, str]]:
     tables = [("resource", each, _bare(each)) for each in names.tables if not each.startswith("svc.")]
     values = [(of, each, each.casefold()) for of, some in names.values.items() for each in some]
     beginnings = [(of, value, whole.partition("@")[0]) for of, value, whole in values]
-    return (each for each in (*tables, *values, *beginnings) if len(each[2]) <= _MOST_MISSPELLED)
+    return (each for each in (*tables, *values, *beginnings) if len(each[2]) <= MOST_MISSPELLED)
 
 
 def _likeness(word: str, spelling: str) -> float:

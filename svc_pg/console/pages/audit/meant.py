@@ -22,7 +22,7 @@ _NAMED: Final = ("resource", "actor", "tenant", "label")
 _FACETS: Final = ("actor", "tenant", "label", "compliance")
 _DATABASE_USER: Final = re.compile(r"(?=.*[_0-9])[a-z_][a-z0-9_]{1,62}")
 """A word that may be a user of the database, of whom no index knows all."""
-_MOST_LOOKED_UP: Final = 4
+MOST_LOOKED_UP: Final = 4
 _MOST_ALIKE: Final = 5
 _RECORD: Final = frozenset(("resource", "record"))
 _TIMES: Final = frozenset((SINCE, UNTIL))
@@ -75,7 +75,7 @@ async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
     """The first tables, actors, tenants and labels of a question that no entry has."""
     asked = [(name, value) for name in _NAMED for value in filters.get(name, ())]
     found = []
-    for name, value in asked[:_MOST_LOOKED_UP]:
+    for name, value in asked[:MOST_LOOKED_UP]:
         known = await _known(request, cast(Named, name), value.removeprefix("public."))
         if known is None or not known.lacks(value) or f"public.{value}" in known.values:
             continue
@@ -104,7 +104,7 @@ async def _names(request: PageRequest) -> Names:
 async def _with_actors(request: PageRequest, names: Names, words: Sequence[str]) -> Names:
     """The names with the actors of the whole log that have the letters of these words."""
     actors = list(names.values["actor"])
-    for word in words[:_MOST_LOOKED_UP]:
+    for word in words[:MOST_LOOKED_UP]:
         known = await _known(request, "actor", word)
         actors += known.values if known else ()
     return replace(names, values={**names.values, "actor": list(dict.fromkeys(actors))})
