@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import Config, audit, webhooks
-from svc_pg.audit.read import facets
+from svc_pg.audit.read import facets, search
 from svc_pg.console import Console, ConsoleRequest, Session, register_tenants
 from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
@@ -209,6 +209,15 @@ def test_a_phrase_beside_filters_says_all_of_its_words(auditor: Browser) -> None
         "resource": "public.orders",
         "since": "7d",
     }, "its time is no mixture"
+
+
+def test_a_phrase_is_offered_before_the_whole_log_was_searched(
+    auditor: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MAX_ENTRIES", 2)
+    page = unescape(auditor.get("/audit?text=deleted+customers+by+jonas").text)
+    assert "Nothing found up to here" in page
+    assert "/audit?operation=DELETE&resource=public.customer&actor=jonas" in page
 
 
 def test_a_known_actor_is_meant_before_one_that_is_written_nearly_so(
