@@ -1,7 +1,8 @@
 """Times as people say them: ``last week``, ``monday``, ``29 nov``, ``march 2026``, ``between 10 and 11``. UTC."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
@@ -9,8 +10,16 @@ from typing import Final
 from svc_pg.questions import times
 from svc_pg.questions.words import SINCE, UNTIL
 
-_AGO: Final = {"minute": "1m", "hour": "1h", "day": "24h", "week": "7d", "month": "30d", "year": "365d"}
-_UNITS: Final = {"minute": "m", "min": "m", "hour": "h", "hr": "h", "day": "d", "week": "w", "year": "y"}
+_SPANS: Final[Mapping[str, tuple[int, str]]] = {
+    "minute": (1, "m"),
+    "min": (1, "m"),
+    "hour": (1, "h"),
+    "hr": (1, "h"),
+    "day": (1, "d"),
+    "week": (7, "d"),
+    "month": (30, "d"),
+    "year": (365, "d"),
+}
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -21,12 +30,14 @@ _LATELY: Final = ("last", "past")
 _ABBREVIATED: Final = 3
 _DAY_OF_MONTH: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
 _YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}")
-_COUNT: Final = re.compile(r"[0-9]{1,4}")
+_COUNT: Final = re.compile(r"[1-9][0-9]{0,2}")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _HOUR: Final = re.compile(r"([0-9]{1,2})(?::([0-5][0-9]))?(am|pm)?")
 _NOON: Final = 12
 _BETWEEN: Final = 4
 _DAY: Final = timedelta(days=1)
+_LEAP_DAYS: Final = 8
+"""The most years from one 29 February to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,11 @@ class Hours:
     end: timedelta
     words: int
 
+    def has_begun(self, now: datetime) -> bool:
+        """True if they have begun today."""
+        utc = now.astimezone(UTC)
+        return datetime.combine(utc.date(), time(), UTC) + self.begin <= utc
+
     def on(self, day: date) -> dict[str, str]:
         """The filters ``since`` and ``until`` on this day."""
         midnight = datetime.combine(day, time(), UTC)
@@ -54,13 +70,13 @@ class Hours:
 def period(words: Sequence[str], now: datetime) -> Spoken | None:
     """The time that the first of some lower-case words say; None if they say none, or one that there is not."""
     if len(words) > 1 and words[0] in _SIDES:
-        found = period(words[1:], now)
+        found = _today(words[1:], now) or period(words[1:], now)
         return found and Spoken(_side(words[0], found.filters), found.words + 1)
     today = now.astimezone(UTC).date()
     try:
         if named := times.period(words[0], now):
             return Spoken(named, 1)
-        return _lately(words) or _between_days(words) or _date(words, today) or _weekday(words, today)
+        return _lately(words, today) or _between_days(words) or _named_day(words, today)
     except (ValueError, OverflowError):
         return None
 
@@ -88,15 +104,23 @@ def _side(side: str, filters: dict[str, str]) -> dict[str, str]:
     return {name: value or ""}
 
 
-def _lately(words: Sequence[str]) -> Spoken | None:
-    """``last week``, ``past 3 days``: a time before now."""
+def _today(words: Sequence[str], now: datetime) -> Spoken | None:
+    """The whole of today, which alone reaches to now."""
+    today = now.astimezone(UTC).date()
+    return Spoken(_days(today, today + _DAY), 1) if words[0] == "today" else None
+
+
+def _lately(words: Sequence[str], today: date) -> Spoken | None:
+    """``last week``, ``past 3 days``: a time before now; ``last monday``."""
     if words[0] not in _LATELY or len(words) == 1:
         return None
-    if ago := _AGO.get(words[1]):
-        return Spoken({SINCE: ago}, 2)
-    if len(words) > 2 and _COUNT.fullmatch(words[1]) and (unit := _UNITS.get(words[2].removesuffix("s"))):
-        return Spoken({SINCE: words[1] + unit}, 3)
-    return None
+    has_count = len(words) > 2 and _COUNT.fullmatch(words[1]) is not None
+    if span := _SPANS.get(words[2].removesuffix("s") if has_count else words[1]):
+        each, unit = span
+        count = int(words[1]) if has_count else 1
+        return Spoken({SINCE: f"{count * each}{unit}"}, 2 + has_count)
+    named = _named_day(words[1:], today)
+    return named and Spoken(named.filters, named.words + 1)
 
 
 def _between_days(words: Sequence[str]) -> Spoken | None:
@@ -104,6 +128,10 @@ def _between_days(words: Sequence[str]) -> Spoken | None:
         return None
     begin, end = date.fromisoformat(words[1]), date.fromisoformat(words[3])
     return Spoken(_days(begin, end + _DAY), _BETWEEN) if begin <= end else None
+
+
+def _named_day(words: Sequence[str], today: date) -> Spoken | None:
+    return _date(words, today) or _weekday(words, today)
 
 
 def _date(words: Sequence[str], today: date) -> Spoken | None:
@@ -118,11 +146,19 @@ def _date(words: Sequence[str], today: date) -> Spoken | None:
     year = None
     if rest and _YEAR.fullmatch(rest[0]):
         year, rest = int(rest[0]), rest[1:]
-    first = date(year or today.year, month + 1, day or 1)
-    if year is None and first > today:
-        first = date(today.year - 1, month + 1, day or 1)
-    end = first + _DAY if day else (first + 31 * _DAY).replace(day=1)
+    of_month = 1 if day is None else day
+    first = _latest(month + 1, of_month, today) if year is None else date(year, month + 1, of_month)
+    end = (first + 31 * _DAY).replace(day=1) if day is None else first + _DAY
     return Spoken(_days(first, end), len(words) - len(rest))
+
+
+def _latest(month: int, day: int, today: date) -> date:
+    """The latest of these days that has begun. Raises ValueError if no year has one."""
+    for year in range(today.year, today.year - _LEAP_DAYS - 1, -1):
+        with suppress(ValueError):
+            if (found := date(year, month, day)) <= today:
+                return found
+    raise ValueError("no year has this day")
 
 
 def _weekday(words: Sequence[str], today: date) -> Spoken | None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from svc_pg.audit.read.phrases import Names, understood
+from svc_pg.audit.read.phrases import Names, names_in, understood
 
 NOW = datetime(2026, 11, 29, 11, 30, tzinfo=UTC)  # a Sunday
 NAMES = Names(
@@ -58,6 +58,18 @@ MARA = {"actor": ["mara@corp.example"]}
         ("chekout", {"actor": ["checkout"]}, ""),
         ("order 5 order 6", {"resource": ["public.orders"], "record": ["5"]}, "order 6"),
         ("yesterday today mara", {"since": ["2026-11-28"], "until": ["2026-11-29"], **MARA}, "today"),
+        ("29 feb", {"since": ["2024-02-29"], "until": ["2024-03-01"]}, ""),
+        ("0 nov", {"since": ["2026-11-01"], "until": ["2026-12-01"]}, "0"),
+        ("last 3 months", {"since": ["90d"]}, ""),
+        ("last monday by mara", {"since": ["2026-11-23"], "until": ["2026-11-24"], **MARA}, ""),
+        ("since monday until today", {"since": ["2026-11-23"], "until": ["2026-11-30"]}, ""),
+        ("mara in the last 9999 years", MARA, "last 9999 years"),
+        ("mara in the last 0 days", MARA, "last 0 days"),
+        ("between 10 and 11 last week", {"since": ["7d"]}, "between 10 11"),
+        ("between 10 and 11 in march", {"since": ["2026-03-01"], "until": ["2026-04-01"]}, "between 10 11"),
+        ("between 10 and 11 before yesterday", {"until": ["2026-11-28"]}, "between 10 11"),
+        ("today between 9 and 10", {"since": ["2026-11-29T09:00:00Z"], "until": ["2026-11-29T10:00:00Z"]}, ""),
+        ("between 22 and 23", {"since": ["2026-11-28T22:00:00Z"], "until": ["2026-11-28T23:00:00Z"]}, ""),
         ("31 february of mara", {"since": ["2026-02-01"], "until": ["2026-03-01"], **MARA}, "31"),
     ],
 )
@@ -76,6 +88,12 @@ def test_a_phrase_says_its_filters_and_what_it_leaves_out(
         "mara or jonas",
         "tents over 100",
         "between 25 and 30",
+        "orders -mara",
+        "who didn't change orders",
+        "who didn\u2019t change orders",
+        "orders other than mara",
+        "neither mara nor jonas",
+        "orders " + "x " * 40 + "not by mara",
         "?",
         "the",
     ],
@@ -84,7 +102,37 @@ def test_a_phrase_that_no_filters_say_is_not_guessed(phrase: str) -> None:
     assert understood(phrase, NAMES, now=NOW).filters == {}
 
 
+def test_a_name_that_several_have_means_all_of_them_or_none() -> None:
+    names = Names(
+        ["sales.order", "shop.order", *(f"public.part_{number}" for number in range(9))],
+        {"actor": ["ina@a.example", "ina@b.example", *(f"petra@{number}.example" for number in range(6))]},
+    )
+
+    def filters(phrase: str) -> dict[str, list[str]]:
+        return understood(phrase, names, now=NOW).filters
+
+    assert filters("order 5") == {"resource": ["sales.order", "shop.order"], "record": ["5"]}
+    assert filters("ina") == {"actor": ["ina@a.example", "ina@b.example"]}
+    assert filters("petra") == filters("part_") == {}, "one of them would be a guess"
+
+
+def test_a_table_whose_name_is_a_word_of_questions_is_a_table() -> None:
+    names = Names(["public.events", "public.entry"])
+    assert understood("deleted events", names, now=NOW).filters == {
+        "operation": ["DELETE"],
+        "resource": ["public.events"],
+    }
+    assert understood("deleted records", names, now=NOW).filters == {"operation": ["DELETE"]}
+
+
+def test_words_that_no_filter_takes_may_be_names_though_they_resemble_known_ones() -> None:
+    names = Names(["public.orders"], {"actor": ["marta@corp.example"]})
+    assert names_in("orders changed by maria in march", names, now=NOW) == ["maria"]
+
+
 def test_a_long_phrase_is_read_up_to_a_bound() -> None:
     read = understood("x" * 500 + " tents" * 1000, NAMES, now=NOW)
     assert read.filters == {}
-    assert len(read.left_out) == 30
+    assert len(read.left_out) == 1001
+    read = understood("mara" + " x" * 40 + " orders", NAMES, now=NOW)
+    assert (read.filters, read.left_out[-1]) == (MARA, "orders"), "what is not read is left out"

@@ -44,7 +44,7 @@ select w.steps, f.value
     select value from counted
      where is_selected and pg_catalog.strpos(pg_catalog.lower(value), pg_catalog.lower(%s)) > 0
        and pg_catalog.octet_length(value) <= %s
-     order by value limit %s
+     order by not pg_catalog.starts_with(value, %s), value limit %s
   ) f on true
 """
 
@@ -64,6 +64,10 @@ class KnownValues:
             f" {MAX_ENTRIES:,} entries were looked at: for a session of one tenant, or a filter without an index."
         ),
     ]
+
+    def lacks(self, text: str) -> bool:
+        """True if the text, which was asked for, is no value of the entries that were looked at."""
+        return text not in self.values and len(text.encode()) <= MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ async def _walked(conn: AsyncConnection[Any], name: Named, text: str, *, beginni
 
 async def _of_newest(conn: AsyncConnection[Any], query: AuditQuery, name: Named, text: str) -> KnownValues:
     chosen = await arun(conn, values_of_newest(query, _COLUMNS[name], size=MAX_ENTRIES))
-    params = (*chosen.params, text, MOST_BYTES, MOST_VALUES)
+    params = (*chosen.params, text, MOST_BYTES, text, MOST_VALUES)
     async with aby_indexes(conn):
         found = await afetch(conn, Query(chosen.text + _OF_NEWEST, params, _Found))
     return _known(found, text, "log" if found[0].steps < MAX_ENTRIES and not query.conditions else "newest")
@@ -115,5 +119,5 @@ async def _of_newest(conn: AsyncConnection[Any], query: AuditQuery, name: Named,
 
 def _known(found: list[_Found], text: str, looked_at: Reached) -> KnownValues:
     values = dict.fromkeys(each.value for each in found if each.value is not None)
-    first = sorted(values, key=lambda value: not value.startswith(text))
+    first = sorted(values, key=lambda value: (value != text, not value.startswith(text)))
     return KnownValues(first[:MOST_VALUES], looked_at)

@@ -6,8 +6,8 @@ A reading is a guess, so it is offered and never taken: it names the filters, an
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from difflib import get_close_matches
+from datetime import UTC, date, datetime, timedelta
+from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 from svc_pg.audit.log.entry import SEVERITIES, Operation
@@ -26,7 +26,10 @@ _SILENT: Final = frozenset(
     )
 )
 """The words that a question of the log needs no filter for."""
-_OPPOSITES: Final = frozenset(_WORD.findall("but except excluding never no nobody none not nothing or unless without"))
+_OPPOSITES: Final = re.compile(
+    "apart|besides|but|cannot|except|excluding|neither|never|no|nobody|none|nor|not|nothing|or|other|unless|unlike"
+    "|without|.*n['\u2019]t|[-!].*"
+)
 """The words that turn a question round, or into two: unless a filter takes them, nothing of the phrase is read."""
 _OPERATIONS: Final[Mapping[str, Operation]] = {
     **dict.fromkeys(("created", "inserted", "added", "new", "insert"), "INSERT"),
@@ -44,9 +47,12 @@ _AROUND: Final = "?!.,;:()\"'\u201c\u201d\u201e\u2018\u2019\u201a"
 _LONGEST_LABEL: Final = 5
 _LEAST_LETTERS: Final = 3
 _LEAST_MISSPELLED: Final = 5
-_MOST_MISSPELLED: Final = 60
-_MOST_ACTORS: Final = 5
+MOST_MISSPELLED: Final = 30
+"""The letters of a word, and of a name, that are compared: the time grows with their square."""
+_MOST_MEANT: Final = 5
+"""The values of one filter that a word may mean together."""
 _LIKENESS: Final = 0.8
+_DAY: Final = timedelta(days=1)
 
 Filters = dict[str, list[str]]
 
@@ -80,48 +86,58 @@ _Reader = Callable[[Sequence[str], Names, datetime], _Read | None]
 
 def understood(text: str, names: Names, *, now: datetime) -> Understood:
     """Read a phrase. Without filters it is not understood."""
-    said = [word for each in text.split()[:MOST_WORDS] if (word := each.strip(_AROUND))]
-    hours, rest = _hours(said)
+    said = _words_of(text)
+    hours, spoken, rest = _hours(said[:MOST_WORDS])
     found: Filters = {}
     left: list[str] = []
-    for read, words in _pieces(rest, names, now):
+    for read, words in _pieces(rest, names, now, _READERS):
         if read is None or not found.keys().isdisjoint(_ONCE & read.filters.keys()):
             left += words
         else:
             for name, values in read.filters.items():
                 found[name] = list(dict.fromkeys([*found.get(name, ()), *values]))
-    if not _OPPOSITES.isdisjoint(word.casefold() for word in left):
+    left += said[MOST_WORDS:]
+    if any(_OPPOSITES.fullmatch(word.casefold()) for word in left):
         return Understood({}, said)
-    if hours is not None:
-        day = _day_of(found) or now.astimezone(UTC).date()
+    if hours is not None and (day := _day_of(found, hours, now)):
         found |= {name: [value] for name, value in hours.on(day).items()}
+    else:
+        left += spoken
     return Understood(found, [word for word in left if word.casefold() not in _SILENT])
 
 
-def _hours(said: Sequence[str]) -> tuple[spoken_times.Hours | None, Sequence[str]]:
-    """The first times of day that the words say, and the other words."""
+def names_in(text: str, names: Names, *, now: datetime) -> Sequence[str]:
+    """The words of a phrase that may be names of somebody: no time, no table and no other filter takes them."""
+    _, _, rest = _hours(_words_of(text)[:MOST_WORDS])
+    pieces = _pieces(rest, names, now, _SURE)
+    return [word for read, words in pieces if read is None for word in words if _is_name(word.casefold())]
+
+
+def _words_of(text: str) -> list[str]:
+    return [word for each in text.split() if (word := each.strip(_AROUND))]
+
+
+def _hours(said: Sequence[str]) -> tuple[spoken_times.Hours | None, Sequence[str], Sequence[str]]:
+    """The first times of day that the words say, the words that say them, and the others."""
     words = [word.casefold() for word in said]
     for at in range(len(words)):
         if hours := spoken_times.hours(words[at:]):
-            return hours, [*said[:at], *said[at + hours.words :]]
-    return None, said
+            end = at + hours.words
+            return hours, said[at:end], [*said[:at], *said[end:]]
+    return None, (), said
 
 
-def _pieces(said: Sequence[str], names: Names, now: datetime) -> Iterator[tuple[_Read | None, Sequence[str]]]:
+def _pieces(
+    said: Sequence[str], names: Names, now: datetime, readers: Sequence[_Reader]
+) -> Iterator[tuple[_Read | None, Sequence[str]]]:
     """The words in their order, those together that one reader takes; without one, a word alone."""
     words = [word.casefold() for word in said]
     at = 0
     while at < len(words):
-        read = next(_readings(words[at:], names, now), None)
+        read = next(filter(None, (reader(words[at:], names, now) for reader in readers)), None)
         count = 1 if read is None else read.words
         yield read, said[at : at + count]
         at += count
-
-
-def _readings(words: Sequence[str], names: Names, now: datetime) -> Iterator[_Read]:
-    for reader in _READERS:
-        if read := reader(words, names, now):
-            yield read
 
 
 def _time(words: Sequence[str], _names: Names, now: datetime) -> _Read | None:
@@ -164,50 +180,83 @@ def _operation(words: Sequence[str], _names: Names, _now: datetime) -> _Read | N
 
 
 def _table(words: Sequence[str], names: Names, _now: datetime) -> _Read | None:
-    """A table, and perhaps the number of its record behind."""
-    if words[0] in _SILENT or len(words[0]) < _LEAST_LETTERS:
-        return None
-    surely = next(iter(named(names.tables, words[0])), ())
-    if len(surely) != 1:
+    """A table, or those that are meant as surely, and perhaps the number of its record behind."""
+    if not _is_name(words[0]):
+        tables = [each for each in names.tables if _bare(each) in (words[0], words[0].removesuffix("s"))]
+    else:
+        tables = [*next(iter(named(names.tables, words[0])), ())]
+    if not 0 < len(tables) <= _MOST_MEANT:
         return None
     if len(words) > 1 and (key := _KEY.fullmatch(words[1])):
-        return _Read({"resource": [surely[0]], "record": [key[1]]}, 2)
-    return _Read({"resource": [surely[0]]})
+        return _Read({"resource": tables, "record": [key[1]]}, 2)
+    return _Read({"resource": tables})
 
 
 def _actor(words: Sequence[str], names: Names, _now: datetime) -> _Read | None:
     """Actors with these letters, or tenants; several of them if they are few."""
-    if words[0] in _SILENT or len(words[0]) < _LEAST_LETTERS or words[0].isdecimal():
+    if not _is_name(words[0]):
         return None
     for name in ("actor", "tenant"):
         values = names.values.get(name, ())
         same = [value for value in values if value.casefold() == words[0]]
         like = same or [value for value in values if words[0] in value.casefold()]
-        if 0 < len(like) <= _MOST_ACTORS:
+        if 0 < len(like) <= _MOST_MEANT:
             return _Read({name: like})
     return None
 
 
 def _misspelled(words: Sequence[str], names: Names, _now: datetime) -> _Read | None:
-    """The name that is nearly written so."""
-    if words[0] in _SILENT or not _LEAST_MISSPELLED <= len(words[0]) <= _MOST_MISSPELLED:
+    """The name that is nearly written so, unless others are as near."""
+    if not _is_name(words[0]) or not _LEAST_MISSPELLED <= len(words[0]) <= MOST_MISSPELLED:
         return None
-    tables = (each for each in names.tables if not each.startswith("svc."))
-    known = {each.rpartition(".")[2].casefold(): ("resource", each) for each in tables}
-    for name, values in names.values.items():
-        for value in (each for each in values if len(each) <= _MOST_MISSPELLED):
-            known.setdefault(value.casefold(), (name, value))
-            known.setdefault(value.casefold().partition("@")[0], (name, value))
-    near = get_close_matches(words[0], known, n=1, cutoff=_LIKENESS)
-    return _Read({known[near[0]][0]: [known[near[0]][1]]}) if near else None
+    known: dict[str, tuple[str, list[str]]] = {}
+    for filter_name, value, spelling in _spellings(names):
+        of, values = known.setdefault(spelling, (filter_name, []))
+        if of == filter_name and value not in values:
+            values.append(value)
+    near = get_close_matches(words[0], known, n=2, cutoff=_LIKENESS)
+    if not near or len({_likeness(words[0], each) for each in near}) < len(near):
+        return None
+    of, values = known[near[0]]
+    return _Read({of: values}) if len(values) <= _MOST_MEANT else None
 
 
-_READERS: Final[Sequence[_Reader]] = (_missing, _label, _time, _severity, _operation, _table, _actor, _misspelled)
+def _spellings(names: Names) -> Iterator[tuple[str, str, str]]:
+    """The names that are short enough to compare: the filter, its value, and what may be written for it."""
+    tables = [("resource", each, _bare(each)) for each in names.tables if not each.startswith("svc.")]
+    values = [(of, each, each.casefold()) for of, some in names.values.items() for each in some]
+    beginnings = [(of, value, whole.partition("@")[0]) for of, value, whole in values]
+    return (each for each in (*tables, *values, *beginnings) if len(each[2]) <= MOST_MISSPELLED)
 
 
-def _day_of(filters: Mapping[str, Sequence[str]]) -> date | None:
-    """The day at which a time begins, if it begins at one."""
+def _likeness(word: str, spelling: str) -> float:
+    return SequenceMatcher(None, spelling, word).ratio()
+
+
+def _is_name(word: str) -> bool:
+    """True if the word may be a part of a name."""
+    if len(word) < _LEAST_LETTERS or word.isdecimal():
+        return False
+    return word not in _SILENT and not _OPPOSITES.fullmatch(word)
+
+
+def _bare(table: str) -> str:
+    """The name of a table without its schema."""
+    return table.casefold().rpartition(".")[2].strip('"')
+
+
+_SURE: Final[Sequence[_Reader]] = (_missing, _label, _time, _severity, _operation, _table)
+_READERS: Final[Sequence[_Reader]] = (*_SURE, _actor, _misspelled)
+
+
+def _day_of(filters: Mapping[str, Sequence[str]], hours: spoken_times.Hours, now: datetime) -> date | None:
+    """The one day of filters; without a time, the latest on which these hours have begun."""
+    since, until = (next(iter(filters.get(name, ())), None) for name in (SINCE, UNTIL))
+    today = now.astimezone(UTC).date()
+    if since is None and until is None:
+        return today if hours.has_begun(now) else today - _DAY
     try:
-        return date.fromisoformat(filters[SINCE][0]) if SINCE in filters else None
+        day = date.fromisoformat(since or "")
     except ValueError:
         return None
+    return day if until == (day + _DAY).isoformat() or (until is None and day == today) else None

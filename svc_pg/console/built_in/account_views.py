@@ -20,7 +20,7 @@ from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences
 from svc_pg.console.views import named_views
 from svc_pg.console.views.list_questions import keys_of, problem_of
-from svc_pg.console.views.named_views import VIEW_ID, NamedView, ViewedList, ViewFilter, owner_of
+from svc_pg.console.views.named_views import LISTS, VIEW_ID, NamedView, ViewedList, ViewFilter, owner_of
 from svc_pg.database.pagination import Page
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.settings import Permission
@@ -133,16 +133,20 @@ class ViewRoutes:
         raise _unknown()
 
     async def _add(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
-        body = read_body(request, CreateViewRequest)
         owner = owner_of(request.session) if whose == "own" else None
         if whose == "own" and owner is None:
             raise Problem(403, "people_only", "A program has no views of its own.")
         problems = BodyProblems()
-        with problems.kept("question"):
-            self._check(body.of, body.question)
+        with problems.kept():
+            body = read_body(request, CreateViewRequest)
+        of = next((each for each in LISTS if each == problems.text(request, "of")), None)
+        if of is not None and (question := problems.text(request, "question")) is not None:
+            with problems.kept("question"):
+                self._check(of, question)
         async with self.database.acting(request) as conn:
-            async with problems.of(conn, "name"):
-                await _refuse_taken(conn, body.of, body.name, owner)
+            if of is not None and (name := problems.text(request, "name")) is not None:
+                async with problems.of(conn, "name"):
+                    await _refuse_taken(conn, of, name, owner)
             problems.refuse()
             with _explaining():
                 view = await named_views.aadd(conn, body.of, body.name, body.question, owner=owner)
@@ -151,19 +155,21 @@ class ViewRoutes:
 
     async def _change(self, whose: Whose, request: AuthenticatedRequest) -> ConsoleResponse:
         view_id, owner = request.uuid(unknown=_unknown()), _owner(whose, request)
-        body = read_body(request, UpdateViewRequest)
         problems = BodyProblems()
+        with problems.kept():
+            body = read_body(request, UpdateViewRequest)
+        name, question = (problems.text(request, each) for each in ("name", "question"))
         async with self.database.acting(request) as conn:
             view = await named_views.alock(conn, view_id, owner=owner)
             if view is None:
                 raise _unknown()
             check(request, _state(view))
-            if body.question:
+            if question:
                 with problems.kept("question"):
-                    self._check(view.of, body.question)
+                    self._check(view.of, question)
             async with problems.of(conn, "name"):
-                if body.name not in ("", view.name):
-                    await _refuse_taken(conn, view.of, body.name, owner)
+                if name and name != view.name:
+                    await _refuse_taken(conn, view.of, name, owner)
             problems.refuse()
             if body.name or body.question:
                 given = {"name": body.name or None, "question": body.question or None}

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
-from svc_pg.audit.read.known_values import MOST_BYTES, MOST_VALUES, KnownValues, Named
+from svc_pg.audit.read.known_values import KnownValues, Named
 from svc_pg.audit.read.named_records import named, split_name
 from svc_pg.audit.read.search import MAX_ENTRIES
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
@@ -116,7 +116,7 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
     for name in tables[:_MOST_PROBED]:
         if about := await _changed(request, resource=name, record=key):
             yield Finding("Record", "tag", f"{name} {key}", request.to.record(name, key), about)
-    for each in matching(known, text, lambda each: each):
+    for each in matching(known, text, str):
         yield Finding("Table", "system", each, request.to.entries(resource=each), "all of its changes")
 
 
@@ -151,8 +151,7 @@ def _lacks(known: KnownValues | None, text: str, request: PageRequest) -> bool:
     """True if entries with this value would not be found: the newest have none, and no index leads to older ones."""
     if known is None or known.looked_at != "newest" or not request.sees_whole_log:
         return False
-    is_whole = len(known.values) < MOST_VALUES and len(text.encode()) <= MOST_BYTES and len(text) <= MOST_CHARACTERS
-    return is_whole and text not in known.values
+    return len(text) <= MOST_CHARACTERS and known.lacks(text)
 
 
 async def _older_values(

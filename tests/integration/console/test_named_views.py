@@ -186,6 +186,17 @@ def test_a_question_that_its_list_cannot_read_is_refused(client: httpx.Client, o
         assert_problem(client.post("/account/own-views", json=body, headers=by("rob")), 422, "invalid_question")
 
 
+def test_an_impossible_name_and_a_question_that_cannot_be_read_are_told_together(client: httpx.Client) -> None:
+    wrong = {"name": "a" * (LONGEST_NAME + 1), "question": "no-such-key:1"}
+    kept = keep(client, "rob")
+    for answer in (
+        client.post("/account/own-views", json={"of": "deliveries", **wrong}, headers=by("rob")),
+        client.patch(f"/account/own-views/{kept['id']}", json=wrong, headers=by("rob")),
+    ):
+        assert_problem(answer, 422, "invalid_body")
+        assert [each["pointer"] for each in answer.json()["errors"]] == ["/name", "/question"]
+
+
 def test_a_long_or_an_enormous_question_is_refused(client: httpx.Client) -> None:
     fits = "event:" + "e" * (MOST_CHARACTERS - 6)
     kept = keep(client, "rob", question=fits)

@@ -11,7 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import Config, audit, webhooks
-from svc_pg.console import Console, Session, register_tenants
+from svc_pg.audit.read import facets, search
+from svc_pg.console import Console, ConsoleRequest, Session, register_tenants
 from tests.integration.console.browsing import Browser, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.integration.console.test_search_kinds import addresses, asked
@@ -31,6 +32,8 @@ create table customer (id int primary key, name text, email text);
 create table orders (id int primary key, customer_id int, total numeric, note text);
 create table payment (id int primary key, order_id int, status text, amount numeric);
 """
+OF_NORTHWIND = {"Authorization": "Bearer of-northwind"}
+LONG = "\U0001f600" * 200
 NOTHING = "Nothing has this name"
 FOUND: Mapping[str, tuple[str, str]] = {
     "a person": ("Ines Okafor", "/audit?text=Ines+Okafor"),
@@ -97,14 +100,32 @@ def installed(postgres: str, template: str) -> Iterator[tuple[str, Mapping[str, 
                 conn.execute("update payment set status = 'refunded'")
                 conn.execute("delete from customer where id = 117")
                 webhooks.send(conn, "order.refunded", {"id": 900}, tenant="nw")
+            for actor in (
+                "tamara",
+                LONG,
+                *(f"a{number:02}-tam" for number in range(12)),
+                "tam",
+                "marta",
+                "marta",
+                "maria",
+            ):
+                with conn.transaction(), audit.actor(conn, actor):
+                    conn.execute("update orders set note = 'by ' || %s", (actor[:20],))
             found = conn.execute("select id::text from svc.audit_logs where operation = 'DELETE'").fetchone()
         assert found is not None
         yield conninfo, {"endpoint": endpoint.id, "entry": found[0], "today": datetime.now(UTC).date().isoformat()}
 
 
+def customer(request: ConsoleRequest) -> Session | None:
+    """A session of the tenant nw, by a token of the application's own."""
+    is_northwind = request.headers.get("authorization") == OF_NORTHWIND["Authorization"]
+    ends_at = datetime.now(UTC) + timedelta(minutes=5)
+    return Session("customer", "ann@northwind.example", ("read",), ends_at, "nw") if is_northwind else None
+
+
 @pytest.fixture(scope="module")
 def client(installed: tuple[str, Mapping[str, str]]) -> Iterator[httpx.Client]:
-    console = Console(settings(database_url=installed[0]), config=CONFIG)
+    console = Console(settings(database_url=installed[0]), config=CONFIG, session_of=customer)
     register_tenants(console)
     with serving_installed(console) as client:
         yield client
@@ -189,6 +210,53 @@ def test_a_session_of_one_tenant_is_offered_no_names_of_others(installed: tuple[
         assert "mara.lund" in customer.get("/audit?actor=mara").text
         assert "These have its letters" not in customer.get("/audit?actor=jon").text
         assert "No entry has" not in customer.get("/audit?actor=jon").text, "it may see a part alone"
+
+
+@pytest.mark.parametrize("actor", ["tam", LONG])
+def test_an_actor_with_entries_is_never_said_to_have_none(auditor: Browser, actor: str) -> None:
+    """One that is the twelfth by its letters, and one that is longer than a list of known values has."""
+    page = auditor.get(f"/audit?{httpx.QueryParams(actor=actor, severity='critical')}").text
+    assert "No entry matches" in page
+    assert "has the actor" not in page
+
+
+def test_a_phrase_beside_filters_says_all_of_its_words(auditor: Browser) -> None:
+    filters = httpx.QueryParams(text="deleted orders last week", operation="INSERT", until="2026-01-01", actor="jonas")
+    page = unescape(auditor.get(f"/audit?{filters}").text)
+    offered = page.partition("Perhaps you ask")[2].partition('href="')[2].partition('"')[0]
+    assert dict(httpx.URL(offered).params) == {
+        "actor": "jonas",
+        "operation": "DELETE",
+        "resource": "public.orders",
+        "since": "7d",
+    }, "its time is no mixture"
+
+
+def test_a_phrase_is_offered_before_the_whole_log_was_searched(
+    auditor: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MAX_ENTRIES", 2)
+    page = unescape(auditor.get("/audit?text=deleted+customers+by+jonas").text)
+    assert "Nothing found up to here" in page
+    assert "/audit?operation=DELETE&resource=public.customer&actor=jonas" in page
+
+
+def test_a_known_actor_is_meant_before_one_that_is_written_nearly_so(
+    auditor: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facets, "MAX_VALUES", 3)
+    page = unescape(auditor.get("/search?q=changes+by+maria+in+the+last+2+days").text)
+    assert "/audit?actor=maria&since=2d" in page
+
+
+def test_a_session_of_a_tenant_searches_and_is_offered_names_of_its_own_alone(client: httpx.Client) -> None:
+    customer = Browser(client, **OF_NORTHWIND)
+    assert "/audit?actor=mara.lund%40corp.example&since=7d" in unescape(customer.get("/search?q=mara+last+week").text)
+    for address in ("/search?q=jona+last+week", "/audit?text=jona+last+week", "/audit?actor=jona"):
+        page = customer.get(address)
+        assert page.status_code == 200
+        assert "actor=jonas" not in page.text
+    assert "No entry has" not in customer.get("/audit?actor=jona").text, "it has not seen all"
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,25 @@ from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.database.pagination import Page
 
 _MOST: Final = 500
+_UNTOLD: Final = ("not_supported", "access_denied", "not_for_tenants")
+"""The refusals of a log elsewhere, whose user may not look at triggers, and of a session of one tenant."""
+
+
+async def captured_tables(request: PageRequest) -> list[str]:
+    """The first 500 audited tables; none if the person is not told them."""
+    try:
+        page = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST)})
+    except Problem as problem:
+        if problem.code not in _UNTOLD:
+            raise
+        return []
+    return [each.name for each in page]
 
 
 async def known_tables(request: PageRequest) -> list[str]:
-    """Their names. A session of one tenant, and a user who may not look at triggers, know those of entries alone."""
-    if request.person.tenant is None:
-        try:
-            page = await request.api.get(Page[CapturedTable], "audit", "tables", query={"limit": str(_MOST)})
-            return [each.name for each in page]
-        except Problem as problem:
-            if problem.code not in ("not_supported", "access_denied"):
-                raise
+    """The audited tables; those of the newest entries if the person is told of none."""
+    if captured := await captured_tables(request):
+        return captured
     counts = await request.api.get(Facets, "audit", "facets")
     tables = next((facet.values for facet in counts.facets if facet.name == "resource"), [])
     return [each.value for each in tables if each.value is not None]

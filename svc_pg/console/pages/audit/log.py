@@ -67,11 +67,11 @@ async def log_page(request: PageRequest) -> Answer:
         if error.code not in (*asking.SAID, "unknown_entry", "not_supported"):
             raise
         problem = error
-    is_empty = problem is None and not (shown.page.data or shown.page.next_cursor or request.is_continued)
+    is_empty = problem is None and not shown.page.data and not request.is_continued
     values = {
         "page": shown.page,
         "meant": await _meant(request, filters) if is_empty else None,
-        "unknown": await meant.unknown(request, filters) if is_empty else [],
+        "unknown": await meant.unknown(request, filters) if is_empty and not shown.page.next_cursor else [],
         "has_rows": has_rows,
         "of_actors": shown.of_actors,
         "deliveries": shown.deliveries,

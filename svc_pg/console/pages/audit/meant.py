@@ -7,23 +7,25 @@ from typing import Final, cast
 
 from svc_pg.audit.read.facets import Facets
 from svc_pg.audit.read.known_values import KnownValues, Named
-from svc_pg.audit.read.phrases import Names, understood
+from svc_pg.audit.read.phrases import Names, names_in, understood
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.asking import FROM_START
-from svc_pg.console.pages.audit.known_tables import known_tables
+from svc_pg.console.pages.audit.known_tables import captured_tables
 from svc_pg.console.pages.audit.selection import WORDS, words_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.questions import times
+from svc_pg.questions.words import SINCE, UNTIL
 from svc_pg.questions.writing import written
 
 _NAMED: Final = ("resource", "actor", "tenant", "label")
 _FACETS: Final = ("actor", "tenant", "label", "compliance")
 _DATABASE_USER: Final = re.compile(r"(?=.*[_0-9])[a-z_][a-z0-9_]{1,62}")
 """A word that may be a user of the database, of whom no index knows all."""
-_MOST_LOOKED_UP: Final = 4
+MOST_LOOKED_UP: Final = 4
 _MOST_ALIKE: Final = 5
 _RECORD: Final = frozenset(("resource", "record"))
+_TIMES: Final = frozenset((SINCE, UNTIL))
 
 Filters = Mapping[str, Sequence[str]]
 
@@ -49,21 +51,20 @@ class Unknown:
 
 
 async def meant(request: PageRequest, text: str, beside: Filters | None = None) -> Meant | None:
-    """The question that a phrase may be, with the filters ``beside`` it; None if its words are no filters."""
+    """The question that a phrase may be, with the filters ``beside`` it that it does not say itself; None if none."""
     try:
         names = await _names(request)
-        read = understood(text, names, now=request.now)
-        names = await _with_actors(request, names, read.left_out)
+        names = await _with_actors(request, names, names_in(text, names, now=request.now))
     except Problem:  # the page says without it that nothing was found
         return None
     read = understood(text, names, now=request.now)
     found = read.filters or ({"dbUser": [text]} if _DATABASE_USER.fullmatch(text) else {})
-    filters = {**found, **(beside or {})}
+    filters = {**_kept(beside or {}, found), **found}
     if not found or filters == beside:
         return None
     days = times.words_by_date(times.DAYS, request.now)
     question = written(filters, words_of(request), days)
-    if filters.keys() == _RECORD:
+    if filters.keys() == _RECORD and len(filters["resource"]) == 1:
         address = request.to.record(filters["resource"][0], filters["record"][0])
     else:
         address = request.to.entries(**filters)
@@ -74,9 +75,9 @@ async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
     """The first tables, actors, tenants and labels of a question that no entry has."""
     asked = [(name, value) for name in _NAMED for value in filters.get(name, ())]
     found = []
-    for name, value in asked[:_MOST_LOOKED_UP]:
+    for name, value in asked[:MOST_LOOKED_UP]:
         known = await _known(request, cast(Named, name), value.removeprefix("public."))
-        if known is None or value in known.values or f"public.{value}" in known.values:
+        if known is None or not known.lacks(value) or f"public.{value}" in known.values:
             continue
         rest = [other for other in filters[name] if other != value]
         alike = [
@@ -86,17 +87,24 @@ async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
     return found
 
 
+def _kept(beside: Filters, found: Filters) -> Filters:
+    """The filters beside a phrase, without the times if it says another one."""
+    return beside if _TIMES.isdisjoint(found) else {name: beside[name] for name in beside if name not in _TIMES}
+
+
 async def _names(request: PageRequest) -> Names:
     """The tables, and the values that the newest entries have most."""
+    captured = await captured_tables(request)
     counts = await request.api.get(Facets, "audit", "facets")
     values = {each.name: [one.value for one in each.values if one.value is not None] for each in counts.facets}
-    return Names(await known_tables(request), {name: values.get(name, []) for name in _FACETS})
+    seen = [name for name in values.get("resource", ()) if name not in captured]
+    return Names([*captured, *seen], {name: values.get(name, []) for name in _FACETS})
 
 
 async def _with_actors(request: PageRequest, names: Names, words: Sequence[str]) -> Names:
     """The names with the actors of the whole log that have the letters of these words."""
     actors = list(names.values["actor"])
-    for word in words[:_MOST_LOOKED_UP]:
+    for word in words[:MOST_LOOKED_UP]:
         known = await _known(request, "actor", word)
         actors += known.values if known else ()
     return replace(names, values={**names.values, "actor": list(dict.fromkeys(actors))})
