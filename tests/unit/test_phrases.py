@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from svc_pg.audit.read.phrases import Names, names_in, understood
+from svc_pg.database.filters import MAX_VALUES
 
 NOW = datetime(2026, 11, 29, 11, 30, tzinfo=UTC)  # a Sunday
 NAMES = Names(
@@ -114,6 +115,12 @@ def test_a_name_that_several_have_means_all_of_them_or_none() -> None:
     assert filters("order 5") == {"resource": ["sales.order", "shop.order"], "record": ["5"]}
     assert filters("ina") == {"actor": ["ina@a.example", "ina@b.example"]}
     assert filters("petra") == filters("part_") == {}, "one of them would be a guess"
+
+
+def test_a_phrase_names_no_more_of_a_kind_than_a_question_may() -> None:
+    actors = [f"person-{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    read = understood(" ".join(actors), Names(values={"actor": actors}), now=NOW)
+    assert (read.filters, read.left_out) == ({"actor": actors[:MAX_VALUES]}, actors[MAX_VALUES:])
 
 
 def test_a_table_whose_name_is_a_word_of_questions_is_a_table() -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from svc_pg.audit.log.entry import SEVERITIES, Operation
 from svc_pg.audit.read.named_records import named
+from svc_pg.database.filters import MAX_VALUES
 from svc_pg.questions import spoken_times
 from svc_pg.questions.words import SINCE, UNTIL
 
@@ -91,11 +92,11 @@ def understood(text: str, names: Names, *, now: datetime) -> Understood:
     found: Filters = {}
     left: list[str] = []
     for read, words in _pieces(rest, names, now, _READERS):
-        if read is None or not found.keys().isdisjoint(_ONCE & read.filters.keys()):
+        both = None if read is None else _joined(found, read.filters)
+        if both is None:
             left += words
         else:
-            for name, values in read.filters.items():
-                found[name] = list(dict.fromkeys([*found.get(name, ()), *values]))
+            found = both
     left += said[MOST_WORDS:]
     if any(_OPPOSITES.fullmatch(word.casefold()) for word in left):
         return Understood({}, said)
@@ -104,6 +105,13 @@ def understood(text: str, names: Names, *, now: datetime) -> Understood:
     else:
         left += spoken
     return Understood(found, [word for word in left if word.casefold() not in _SILENT])
+
+
+def _joined(found: Filters, more: Filters) -> Filters | None:
+    """The values of both; None if these are more than a question has of a filter."""
+    both = {name: list(dict.fromkeys([*found.get(name, ()), *values])) for name, values in more.items()}
+    is_twice = not found.keys().isdisjoint(_ONCE & more.keys())
+    return None if is_twice or any(len(values) > MAX_VALUES for values in both.values()) else found | both
 
 
 def names_in(text: str, names: Names, *, now: datetime) -> Sequence[str]:
