@@ -58,7 +58,8 @@ def _install(using: str, plan: Any = None, **_signal: object) -> None:
             if _is_new(connections[using]):
                 _log.warning("svc-pg is not installed yet: %s, and there are migrations left to run", error.message)
                 return
-            raise _explained(UnknownTableError(error.message, hint=error.hint or _AFTER_MIGRATIONS)) from error
+            hint = " ".join(each for each in (error.hint, _AFTER_MIGRATIONS) if each)
+            raise _explained(UnknownTableError(error.message, hint=hint)) from error
         except SvcError as error:
             raise _explained(error) from error
 
