@@ -66,7 +66,7 @@ async def log_page(request: PageRequest) -> Answer:
         if error.code not in (*asking.SAID, "unknown_entry", "not_supported"):
             raise
         problem = error
-    is_empty = problem is None and not (shown.page.data or shown.page.next_cursor or request.is_continued)
+    is_empty = problem is None and not shown.page.data and not shown.page.next_cursor
     values = {
         "page": shown.page,
         "meant": await _meant(request, filters) if is_empty else None,
