@@ -157,7 +157,7 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
     assert delivery in writer.get(cause).text  # and back
     assert '<bdi class="about">id 7</bdi>' in writer.get("/deliveries/change?do=retry&status=failed").text
     again = writer.post(f"/deliveries/{delivery}/retry")
-    assert ("Pending" in again.text, "Next attempt" in again.text) == (True, True)
+    assert ("Pending" in again.text, "Due" in again.text) == (True, True)
     assert "Send now" not in again.text
     assert writer.post(f"/deliveries/{delivery}/retry").status_code == 409
     with psycopg.connect(installed, autocommit=True) as conn:
