@@ -1,8 +1,9 @@
 """Record differences between tables and the log: rows from before capture, and changes without an entry."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from psycopg import Connection, DataError, Error
 from psycopg.sql import SQL, Identifier
@@ -15,6 +16,7 @@ from svc_pg.capture.postgres.pieces import RECORDS, Leaf, leaves_of, pieces_of
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
+from svc_pg.config.installed_parts import parts_in, parts_of
 from svc_pg.database.query import Query, fetch, fetch_one, scalar
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
@@ -23,6 +25,8 @@ from svc_pg.schema.install_waits import TRIES
 from svc_pg.schema.postgres import gaps
 from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction
+
+_INSTALLED: Final = "select configuration::text from svc.installation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
     same reason, before anything is written.
     """
     with transaction(conn):
+        installed = _installed(conn, config)
         audited = resolve(conn, config.audit.tables)
         read_tables(conn, audited)
     for name, rules in audited.items():
@@ -62,7 +67,7 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
         try:
             with locked(conn, Patience()):
                 known = gaps.keep_of(conn, str(name))
-            written[str(name)] = _Backfill(conn, name, rules).run()
+            written[str(name)] = _Backfill(conn, name, rules, installed).run()
             with locked(conn, Patience()):
                 gaps.mend(conn, known)
         except Error as error:
@@ -73,8 +78,9 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
 class _Backfill:
     """The backfill of one table."""
 
-    def __init__(self, conn: Connection[Any], name: TableName, audited: AuditedTable) -> None:
+    def __init__(self, conn: Connection[Any], name: TableName, audited: AuditedTable, installed: str | None) -> None:
         self._conn = conn
+        self._installed = installed
         self._name = name
         self._audited = audited
         with transaction(conn):
@@ -173,3 +179,24 @@ class _Backfill:
         check_planned(self._conn, relation)
         if read_tables(self._conn, [self._name]) != {self._name: self._table}:  # its images are for the columns it had
             raise InstallError(f'table "{self._name}" was changed during the backfill', hint="Run it again.")
+        if scalar(self._conn, _INSTALLED) != self._installed:  # which may redact more
+            raise InstallError(
+                "another configuration was installed during the backfill", hint="Run it again with that."
+            )
+
+
+def _installed(conn: Connection[Any], config: Config) -> str | None:
+    """The installed configuration as text; None if it is unknown. Raises ConfigError if the rules are not those of it.
+
+    Rows are redacted by the rules that are given, which may be older than the installed ones and redact less.
+    """
+    found: str | None = scalar(conn, _INSTALLED)
+    if found is not None:
+        before, now = parts_in(json.loads(found)), parts_of(config)
+        other = [path[-1] for path in now if path[:2] == ("audit", "tables") and before.get(path) != now[path]]
+        if other:
+            raise ConfigError(
+                f"the rules of {', '.join(other[:5])} are not those that are installed",
+                hint="Run svc-pg install, or name the configuration that is installed: svc-pg plan tells the rest.",
+            )
+    return found

@@ -8,6 +8,7 @@ import pytest
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.errors import ConfigError
 from tests.support.tables import create_and_audit, log
 
 DDL: LiteralString = """
@@ -132,3 +133,20 @@ def test_a_reconciliation_before_an_install_finds_nothing_false_and_writes_nothi
         same = {"b": None, "note": "shown", "card": "****1234"}
         assert found == [("1", {"id": 1, "a": "b"} | same), ("2", {"id": 2, "a": None} | same)]
         assert audit.reconcile(db, config, table="t").is_whole
+
+
+def test_a_backfill_by_another_configuration_than_the_installed_one_writes_nothing(database: str) -> None:
+    older, newer = (
+        Config(audit=AuditConfig(tables=[AuditedTable(name="other", redact=names)]))
+        for names in (["ssn"], ["ssn", "card"])
+    )
+    create_and_audit(database, DDL, newer)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("set session_replication_role = replica; insert into other values (1, 'hush', 'hush')")
+        conn.execute("reset session_replication_role")
+        with pytest.raises(ConfigError, match=r"the rules of public\.other are not those that are installed"):
+            schema.backfill(conn, older)
+        assert log(conn) == []
+        schema.backfill(conn, newer)
+        assert len(log(conn)) == 1
+        assert not is_in_log(conn, "hush")

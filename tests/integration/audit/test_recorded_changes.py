@@ -354,23 +354,28 @@ def test_a_migration_brings_and_takes_the_rules_of_a_table_that_is_audited(datab
     assert known == [("public.t", ["secret", "updated_at"], True)]
 
 
-def test_a_backfill_records_the_rows_whose_insert_would_be_on_record(connect: Connect) -> None:
-    conn = connect(record_when={"after": {"status": "live"}}, ignore=["updated_at"], redact={"status": "mask"})
-    conn.execute("set session_replication_role = replica")
-    conn.execute("insert into t (id, status) values (1, 'live'), (2, 'draft'), (3, null)")
-    conn.commit()
-    config = of_table(record_when={"after": {"status": "live"}}, redact={"status": "mask"})
-    assert [schema.backfill(conn, config) for _ in range(2)] == [{"public.t": 1}, {"public.t": 0}]
-    assert brief(conn) == [("SNAPSHOT", "1", None)]
+@pytest.mark.parametrize("level", ["row", "statement"])
+def test_a_backfill_records_the_rows_whose_insert_would_be_on_record(database: str, level: str) -> None:
+    config = of_table(record_when={"after": {"status": "live"}}, redact={"status": "mask"}, level=level)
+    create_and_audit(database, DDL, config)
+    with psycopg.connect(database) as conn:
+        conn.execute("set session_replication_role = replica")
+        conn.execute("insert into t (id, status) values (1, 'live'), (2, 'draft'), (3, null)")
+        conn.commit()
+        assert [schema.backfill(conn, config) for _ in range(2)] == [{"public.t": 1}, {"public.t": 0}]
+        assert brief(conn) == [("SNAPSHOT", "1", None)]
 
 
-def test_a_backfill_runs_no_condition_in_sql(connect: Connect) -> None:
-    conn = connect(record_when={"sql": "after ->> 'status' = 'live'"})
-    conn.execute("insert into t values (1, 'live')")
-    conn.commit()
-    with pytest.raises(ConfigError, match=r'table "public\.t": record_when has SQL, which a backfill does not run'):
-        schema.backfill(conn, of_table(record_when={"sql": "after ->> 'status' = 'live'"}))
-    assert [e["operation"] for e in log(conn)] == ["INSERT"]
+@pytest.mark.parametrize("level", ["row", "statement"])
+def test_a_backfill_runs_no_condition_in_sql(database: str, level: str) -> None:
+    config = of_table(record_when={"sql": "after ->> 'status' = 'live'"}, level=level)
+    create_and_audit(database, DDL, config)
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into t values (1, 'live')")
+        conn.commit()
+        with pytest.raises(ConfigError, match=r'table "public\.t": record_when has SQL, which a backfill does not run'):
+            schema.backfill(conn, config)
+        assert [e["operation"] for e in log(conn)] == ["INSERT"]
 
 
 @pytest.mark.parametrize(
