@@ -98,6 +98,20 @@ def parts_in(document: Document) -> dict[KeyPath, Any]:
     return found
 
 
+def check_rules(installed: Document, config: Config) -> None:
+    """Raise ConfigError if the rules of a table are not those of the installed document, which may redact more."""
+    before, now = (
+        {path: rules for path, rules in parts.items() if path[:2] == ("audit", "tables")}
+        for parts in (parts_in(installed), parts_of(config))
+    )
+    other = [path[-1] for path in {**before, **now} if before.get(path) != now.get(path)]
+    if other:
+        raise ConfigError(
+            f"the rules of {', '.join(other[:5])} are not those that are installed",
+            hint="Run svc-pg install, or name the configuration that is installed: svc-pg plan tells the rest.",
+        )
+
+
 def _table(value: object, path: KeyPath) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value

@@ -1,9 +1,8 @@
 """Reconcile audited tables of PostgreSQL with the log."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from svc_pg.audit.log.reconciliation import Difference, Pace, Reconciliation, TableReport
 from svc_pg.audit.reconciliation.comparing import Server
@@ -15,13 +14,13 @@ from svc_pg.capture import patterns
 from svc_pg.capture.postgres.catalog import TABLE_NAMES, reading_tables
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
-from svc_pg.config.installed_parts import KeyPath, parts_in, parts_of
+from svc_pg.config.installed_parts import check_rules
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Together
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
-from svc_pg.errors import ConfigError, ConflictError, UnknownTableError
+from svc_pg.errors import ConflictError, UnknownTableError
 
 _SURROUNDINGS: Final = statement("queries/audit/reconciled_surroundings.sql")
 _INSTALLED: Final = "select configuration from svc.installation"
@@ -63,7 +62,9 @@ def _wanted(config: Config, table: str | None) -> Effects[tuple[Server, dict[Tab
     """The tables to compare, with their rules."""
     [around] = yield Query(_SURROUNDINGS, (), _Surroundings)
     if around.reads_installation:
-        _check_installed(config, (yield Query(_INSTALLED, (), _Installed)))
+        for installed in (yield Query(_INSTALLED, (), _Installed)):
+            if installed.configuration is not None:
+                check_rules(json.loads(installed.configuration), config)
     audited = patterns.resolve(config.audit.tables, (yield TABLE_NAMES))
     if table is not None:
         name = TableName.parse(table)
@@ -73,23 +74,6 @@ def _wanted(config: Config, table: str | None) -> Effects[tuple[Server, dict[Tab
     tables = yield from reading_tables(audited)
     rules = {name: rules_for(tables[name], each) for name, each in audited.items()}
     return Server(around.server_version, around.is_standby, around.is_copy), rules
-
-
-def _check_installed(config: Config, found: Iterable[_Installed]) -> None:
-    for installed in found:
-        if installed.configuration is None:
-            continue
-        before, now = (_rules_in(parts) for parts in (parts_in(json.loads(installed.configuration)), parts_of(config)))
-        other = [path for path in {**before, **now} if before.get(path) != now.get(path)]
-        if other:
-            raise ConfigError(
-                f"the rules of {', '.join(path[-1] for path in other[:5])} are not those that are installed",
-                hint="Run svc-pg install, or name the configuration that is installed: svc-pg plan tells the rest.",
-            )
-
-
-def _rules_in(parts: dict[KeyPath, Any]) -> dict[KeyPath, Any]:
-    return {path: rules for path, rules in parts.items() if path[:2] == ("audit", "tables")}
 
 
 def _refuse(name: TableName, audited: dict[TableName, AuditedTable]) -> Effects[None]:

@@ -16,7 +16,7 @@ from svc_pg.capture.postgres.pieces import RECORDS, Leaf, leaves_of, pieces_of
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
-from svc_pg.config.installed_parts import parts_in, parts_of
+from svc_pg.config.installed_parts import check_rules
 from svc_pg.database.query import Query, fetch, fetch_one, scalar
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
@@ -192,11 +192,5 @@ def _installed(conn: Connection[Any], config: Config) -> str | None:
     """
     found: str | None = scalar(conn, _INSTALLED)
     if found is not None:
-        before, now = parts_in(json.loads(found)), parts_of(config)
-        other = [path[-1] for path in now if path[:2] == ("audit", "tables") and before.get(path) != now[path]]
-        if other:
-            raise ConfigError(
-                f"the rules of {', '.join(other[:5])} are not those that are installed",
-                hint="Run svc-pg install, or name the configuration that is installed: svc-pg plan tells the rest.",
-            )
+        check_rules(json.loads(found), config)
     return found

@@ -41,8 +41,8 @@ class Copy:
     tried: int = 0
 
     def environment(self, **more: str) -> dict[str, str]:
-        """The variables with which Python imports the copy, wherever it runs."""
-        outer = {name: value for name, value in os.environ.items() if not name.startswith("MUTATION_")}
+        """The variables with which Python imports the copy, wherever it runs, without options for other tests."""
+        outer = {name: value for name, value in os.environ.items() if not name.startswith(("MUTATION_", "PYTEST_"))}
         return {**outer, "PYTHONPATH": str(_INSIDE), "MUTATION_COPY": str(self.folder), **more}
 
     def run(self, tests: Sequence[str], options: Sequence[str], environment: Mapping[str, str], log: Path) -> int:
