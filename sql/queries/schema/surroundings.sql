@@ -30,8 +30,9 @@ select current_setting('server_version_num')::integer as server_version,
        exists (select from pg_proc where pronamespace = n.oid and proname = 'audit_guard') as has_guard,
        exists (select from pg_class where relnamespace = n.oid and relname = 'audit_hash_key'
                   and has_table_privilege(oid, 'SELECT')) as sees_hash_key,
-       exists (select from pg_type t join pg_roles r on r.oid = t.typowner and not r.rolsuper
-                where t.typtype in ('b', 'e', 'm', 'r') and t.typcategory <> 'A'
+       exists (select from pg_type t
+                where t.typowner <> all (array(select oid from pg_roles where rolsuper))  -- read once
+                  and t.typtype in ('b', 'e', 'm', 'r') and t.typcategory <> 'A'
                   and t.typnamespace is distinct from n.oid) as has_user_types,
 {log_indexes}
   from pg_roles me left join pg_namespace n on n.nspname = 'svc'
