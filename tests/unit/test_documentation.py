@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import timedelta
@@ -156,6 +157,15 @@ def test_each_redaction_is_documented(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     named = set(re.findall(r'["`](\w+)["`]', text))
     assert set(get_args(Redaction)) - named == set()
+
+
+def test_every_extra_of_users_is_documented() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    of_developers = {"bench", "docs", "lint", "release", "test"}
+    section = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8").partition("\n## Choose packages\n")[2]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert named == {*project["optional-dependencies"]} - of_developers
 
 
 def test_docker_sets_no_variable_that_nothing_reads() -> None:
