@@ -41,9 +41,12 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that no entry was found to have, and those that have its letters, each with the address that has it."""
+    """A value that no entry was found to have, and those that have its letters, each with the address that has it.
 
-    word: str
+    ``having`` are the words for it, such as ``has the actor``.
+    """
+
+    having: str
     value: str
     alike: Sequence[tuple[str, str]]
     is_sure: bool
@@ -83,7 +86,8 @@ async def unknown(request: PageRequest, filters: Filters) -> Sequence[Unknown]:
         alike = [
             (each, request.same_page(**FROM_START, **{name: [*rest, each]})) for each in known.values[:_MOST_ALIKE]
         ]
-        found.append(Unknown(WORDS[name].lower(), value, alike, known.looked_at == "log"))
+        verb = "is of" if name == "resource" else "has"
+        found.append(Unknown(f"{verb} the {WORDS[name].lower()}", value, alike, known.looked_at == "log"))
     return found
 
 
