@@ -28,6 +28,6 @@ async def known_tables(request: PageRequest) -> list[str]:
     """The audited tables; those of the newest entries if the person is told of none."""
     if captured := await captured_tables(request):
         return captured
-    counts = await request.api.get(Facets, "audit", "facets")
+    counts = await request.api.get(Facets, "audit", "facets", query={"facet": "resource"})
     tables = next((facet.values for facet in counts.facets if facet.name == "resource"), [])
     return [each.value for each in tables if each.value is not None]

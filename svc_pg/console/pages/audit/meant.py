@@ -99,7 +99,7 @@ def _kept(beside: Filters, found: Filters) -> Filters:
 async def _names(request: PageRequest) -> Names:
     """The tables, and the values that the newest entries have most."""
     captured = await captured_tables(request)
-    counts = await request.api.get(Facets, "audit", "facets")
+    counts = await request.api.get(Facets, "audit", "facets", query={"facet": ["resource", *_FACETS]})
     values = {each.name: [one.value for one in each.values if one.value is not None] for each in counts.facets}
     seen = [name for name in values.get("resource", ()) if name not in captured]
     return Names([*captured, *seen], {name: values.get(name, []) for name in _FACETS})

@@ -41,7 +41,7 @@ async def transaction_page(request: PageRequest) -> Answer:
     xact_id = request.params["id"]
     filters = {"transaction": xact_id}
     page = await entries_of(request, request.list_query(**filters, order="oldest", fields=changes.WITH_VALUES))
-    facets = await request.api.get(Facets, "audit", "facets", query=filters)
+    facets = await request.api.get(Facets, "audit", "facets", query={**filters, "facet": ["resource", "actor"]})
     caused = await related.deliveries_of(request, page.data[:1])
     values = {
         "xact_id": xact_id,
