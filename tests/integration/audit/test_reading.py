@@ -305,21 +305,3 @@ def test_a_transaction_is_found_through_its_index_also_by_a_plan_that_is_kept(da
         query.list(conn)
         # The rows and their context each read one range of the index: 32 pages, some 3,100 of these rows
         assert scalar(conn, READ) - before < 7_000
-
-
-def _assert_read_by_ranges(conn: psycopg.Connection[Any]) -> None:
-    conn.execute(
-        "insert into svc.audit_logs (table_name, table_oid, operation, xact_id)"
-        " select 't', 0, 'INSERT', n from generate_series(1, 20000) n"
-    )
-    conn.execute(
-        "select brin_summarize_new_values(c.oid) from pg_class c join pg_am m on m.oid = c.relam"
-        " where m.amname = 'brin' and c.relkind = 'i' and c.relname like 'audit_logs%'"
-    )
-    conn.execute("analyze svc.audit_logs")
-    conn.execute("set local plan_cache_mode = force_generic_plan")
-    query = audit.transaction(5)
-    assert len(query.list(conn).data) == 1
-    before = scalar(conn, READ)
-    query.list(conn)
-    assert scalar(conn, READ) - before < 5_000  # a range of the index has 32 pages
