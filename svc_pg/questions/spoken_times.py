@@ -90,7 +90,7 @@ def hours(words: Sequence[str]) -> Hours | None:
 
 
 def _side(side: str, filters: dict[str, str]) -> dict[str, str]:
-    """What lies before or after a time, or begins or ends with it."""
+    """The filter of the times before or after one, or from its begin, or until its end."""
     begin, end = filters.get(SINCE), filters.get(UNTIL)
     match side:
         case "since":
