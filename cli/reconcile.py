@@ -7,7 +7,7 @@ import psycopg
 import typer
 
 from svc_pg import Config, audit
-from svc_pg.audit.log.reconciliation import Progress
+from svc_pg.audit.log.reconciliation import NICEST, Progress
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 
@@ -42,9 +42,10 @@ def reconcile(
         bool,
         typer.Option("--repair", help="Write entries about what differs: SNAPSHOT of rows, and GONE of lost records."),
     ] = False,
-    rows_per_second: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The most rows to compare a second. Default: no limit.")
-    ] = None,
+    nice_ratio: Annotated[
+        float,
+        typer.Option(min=0, max=NICEST, metavar="N", help="Rest N times as long as each piece took, at most 10 s."),
+    ] = 0.0,
     limit: Annotated[
         int, typer.Option(min=0, max=1000, metavar="N", help="The most differences of each table to list.")
     ] = 100,
@@ -75,7 +76,7 @@ def reconcile(
                 table=table,
                 repair=repair,
                 after=after,
-                rows_per_second=rows_per_second,
+                nice_ratio=nice_ratio,
                 most=limit,
                 progress=tell,
             )

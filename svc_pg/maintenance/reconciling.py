@@ -19,8 +19,9 @@ from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
 
 _log = logging.getLogger(__name__)
 
-_LONGEST_RUN: Final = timedelta(minutes=10)
-_ROWS_PER_SECOND: Final = 10_000
+_LONGEST_RUN: Final = timedelta(minutes=30)
+_NICE_RATIO: Final = 10.0
+"""The rest after each piece, by its duration."""
 _COMPARED: Final = "compared "
 """The beginning of a noted position if a table was compared before it."""
 
@@ -113,7 +114,7 @@ def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconci
             conn,
             config,
             after=after,
-            rows_per_second=_ROWS_PER_SECOND,
+            nice_ratio=_NICE_RATIO,
             most=0,
             progress=note,
             is_over=lambda: time.monotonic() > until,

@@ -43,7 +43,7 @@ def main() -> int:
             psycopg.connect(conninfo, autocommit=True) as conn,
             writing(conninfo, options.writers, options.rows) as done,
         ):
-            pairs, false = measure(conn, config, done, options.rounds, options.rows_per_second)
+            pairs, false = measure(conn, config, done, options.rounds, options.nice_ratio)
     report = _report(pairs, false, options)
     sys.stdout.write((json.dumps(report) if options.json else _text(report)) + "\n")
     saved.save(options.save, "reconciling", report, versions)
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--writers", type=int, default=8, help="writers at a time (default: %(default)s)")
     parser.add_argument("--rows", type=int, default=200_000, help="rows of the table (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=10, help="pairs of windows (default: %(default)s)")
-    parser.add_argument("--rows-per-second", type=int, metavar="N", help="the throttle (default: none)")
+    parser.add_argument("--nice-ratio", type=float, default=0.0, help="rest by the duration of a piece (default: 0)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     return parser
 
@@ -112,7 +112,7 @@ def measure(
     config: Config,
     done: Sequence["Synchronized[int]"],
     rounds: int,
-    rows_per_second: int | None,
+    nice_ratio: float,
 ) -> tuple[list[tuple[float, float]], int]:
     """The transactions a second without and with a reconciliation, of each pair; and the differences reported."""
     pairs, false = [], 0
@@ -122,7 +122,7 @@ def measure(
         for is_beside in (False, True) if number % 2 else (True, False):
             first, began = sum(each.value for each in done), time.monotonic()
             if is_beside:
-                found = audit.reconcile(conn, config, rows_per_second=rows_per_second)
+                found = audit.reconcile(conn, config, nice_ratio=nice_ratio)
                 false += len(found.differences)
                 length = time.monotonic() - began
             else:

@@ -1,11 +1,17 @@
 """A reconciliation of tables with the log of any database: its pace, its progress and its result."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from datetime import datetime, timedelta
+from typing import Final, Literal
 
 Kind = Literal["missing", "differs", "gone"]
+
+NICEST: Final = 100.0
+"""The highest ratio of rest to work."""
+_LONGEST_REST: Final = 10.0
+"""The most seconds between two pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +115,16 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The limits of the work, None if there is none, what it does, and who watches and may end it."""
+    """The rest after each piece of work, the limits, what it does, and who watches and may end it."""
 
-    rows_per_second: float | None
+    nice_ratio: float
     most: int
     repairs: bool
     progress: Callable[[Progress], None]
     is_over: Callable[[], bool]
+
+    def rest(self, began: float) -> Iterator[timedelta]:
+        """The effect of a rest after a piece that began then, by the monotonic clock."""
+        if self.nice_ratio:
+            worked = time.monotonic() - began
+            yield timedelta(seconds=min(worked * self.nice_ratio, _LONGEST_REST))

@@ -2,9 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, TypedDict
 
 from psycopg.errors import DataError
@@ -168,7 +167,7 @@ class TableComparison:
             if self.pace.repairs and piece.is_faulty:
                 yield from self._write(leaf.name, self._comparison().rows(leaf.name, pages, "write"), piece)
             self._tell(self._position(leaf=leaf.oid, file=leaf.file, page=page + PAGES))
-            yield from self._rest(found.rows, began)
+            yield from self.pace.rest(began)
         return None
 
     def _records(self, after: str, records: int | None) -> Effects[Position | None]:
@@ -187,7 +186,7 @@ class TableComparison:
                 return None
             after = found.upto
             self._tell(self._position(record=after))
-            yield from self._rest(found.records, began)
+            yield from self.pace.rest(began)
 
     def _write(self, relation: TableName, text: str, piece: Piece) -> Effects[None]:
         written = yield from write(self.rules.table, relation, Query(text, (), _Written))
@@ -228,7 +227,3 @@ class TableComparison:
 
     def _tell(self, position: Position) -> None:
         self.pace.progress(Progress(str(self.name), position.counts["rows"], self.expected, position.cursor))
-
-    def _rest(self, rows: int, began: float) -> Iterator[Any]:
-        if self.pace.rows_per_second is not None:
-            yield timedelta(seconds=max(rows / self.pace.rows_per_second - (time.monotonic() - began), 0))

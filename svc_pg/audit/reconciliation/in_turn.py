@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from svc_pg.audit.log.reconciliation import Difference, Pace, Progress, Reconciliation, TableReport
+from svc_pg.audit.log.reconciliation import NICEST, Difference, Pace, Progress, Reconciliation, TableReport
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.database.effects import Effects
 from svc_pg.errors import QueryError
@@ -16,8 +16,8 @@ It gives the report, and the position from which another call goes on if it was 
 
 def start_of(after: str | None, pace: Pace) -> Position | None:
     """The position of a cursor, if there is one. Raises QueryError, also for limits that are none."""
-    if pace.rows_per_second is not None and not pace.rows_per_second > 0:
-        raise QueryError(f"{pace.rows_per_second} is no number of rows a second", hint="Write 1 or more.")
+    if not 0 <= pace.nice_ratio <= NICEST:
+        raise QueryError(f"{pace.nice_ratio} is no ratio of rest to work", hint=f"Write 0 to {NICEST:g}.")
     if pace.most < 0:
         raise QueryError(f"{pace.most} is no number of differences", hint="Write 0 or more.")
     return None if after is None else Position.read(after)

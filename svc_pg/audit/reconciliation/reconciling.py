@@ -18,7 +18,7 @@ def reconcile(
     table: str | None = None,
     repair: bool = False,
     after: str | None = None,
-    rows_per_second: float | None = None,
+    nice_ratio: float = 0.0,
     most: int = _MOST,
     progress: Callable[[Progress], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
@@ -37,8 +37,9 @@ def reconcile(
     another reason ends the comparison of itself alone: its report names the ``problem``.
 
     After each piece, and at the end of each table, ``progress`` is called; if ``is_over`` then says so, the report
-    ends, and ``after`` of it is the cursor with which another call goes on. ``rows_per_second`` limits the speed, and
-    ``most`` the named differences of each table.
+    ends, and ``after`` of it is the cursor with which another call goes on. ``most`` limits the named differences of
+    each table. Each piece is followed by a rest of ``nice_ratio`` times its own duration, 10 seconds at most; so the
+    comparison takes less of the server the busier that is.
 
     With ``repair`` the log gets entries that nobody has made, labelled ``found by reconciliation``: a SNAPSHOT of each
     row that it lacks or knows otherwise, with both images, and GONE for each record that it alone has, with the last
@@ -58,7 +59,7 @@ def reconcile(
     role may not use the log, ConflictError for the repair of a standby or of a copy of a log, TransactionError and
     NotInstalledError.
     """
-    pace = Pace(rows_per_second, most, repair, progress, is_over)
+    pace = Pace(nice_ratio, most, repair, progress, is_over)
     return log_of(conn).reconcile(config, table=table, after=after, pace=pace)
 
 
@@ -69,11 +70,11 @@ async def areconcile(
     table: str | None = None,
     repair: bool = False,
     after: str | None = None,
-    rows_per_second: float | None = None,
+    nice_ratio: float = 0.0,
     most: int = _MOST,
     progress: Callable[[Progress], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Reconciliation:
     """As ``reconcile``, on an async connection to PostgreSQL. Raises ConfigError on other databases."""
-    pace = Pace(rows_per_second, most, repair, progress, is_over)
+    pace = Pace(nice_ratio, most, repair, progress, is_over)
     return await log_of(conn).areconcile(config, table=table, after=after, pace=pace)

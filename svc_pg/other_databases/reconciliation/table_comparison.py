@@ -3,10 +3,10 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, LiteralString, TypeVar
 
 from svc_pg.audit.log.reconciliation import Pace, Progress
@@ -90,7 +90,7 @@ class TableComparison:
                 return None
             after = rows[-1].key
             self._tell(self._position(row=after))
-            yield from self._rest(len(rows), began)
+            yield from self.pace.rest(began)
 
     def _rows_after(self, after: RowKey | None, upto: RowKey) -> Effects[tuple[list[Row], list[Verdict]]]:
         rows = yield from self.table.rows(after, upto, ROWS)
@@ -134,7 +134,7 @@ class TableComparison:
                 return None
             after = entries[-1][:2]
             self._tell(self._position(entry=after))
-            yield from self._rest(len(entries), began)
+            yield from self.pace.rest(began)
 
     def _entries_after(self, after: Entry, end: int) -> Effects[tuple[list[tuple[str, int, str]], list[Verdict]]]:
         """Entries by time, and the records among them that ended unseen, each at the entry that tells its last state.
@@ -236,10 +236,6 @@ class TableComparison:
     def _tell(self, position: Position) -> None:
         rows = position.counts["rows"]
         self.pace.progress(Progress(self.name, rows, rows, position.cursor))
-
-    def _rest(self, rows: int, began: float) -> Iterator[Any]:
-        if self.pace.rows_per_second is not None:
-            yield timedelta(seconds=max(rows / self.pace.rows_per_second - (time.monotonic() - began), 0))
 
 
 def within(begin: Sequence[LiteralString], steps: Effects[Result], end: LiteralString) -> Effects[Result]:

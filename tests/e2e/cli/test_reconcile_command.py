@@ -137,9 +137,9 @@ def test_one_that_was_interrupted_tells_the_command_that_goes_on_as_it_began(
 ) -> None:
     unseen(database)
     words = tmp_path / "words"
-    command = ("reconcile", "--repair", "--table", "customer", "--rows-per-second", "1", "--config", "svc-pg.toml")
+    command = ("reconcile", "--repair", "--table", "customer", "--nice-ratio", "100", "--config", "svc-pg.toml")
     with psycopg.connect(database, autocommit=True) as conn, words.open("w") as told:
-        conn.execute("insert into customer select n, 'a' from generate_series(10, 300) n")
+        conn.execute("insert into customer select n, 'a' from generate_series(10, 20000) n")
         with running(*command, folder=tmp_path, variables={"DATABASE_URL": database}, stderr=told) as process:
             wait_until(lambda: scalar(conn, RESTS) or None, "it rests after a piece")
             process.send_signal(signal.SIGINT)
@@ -148,7 +148,7 @@ def test_one_that_was_interrupted_tells_the_command_that_goes_on_as_it_began(
     assert shlex.split(told_command)[:5] == ["svc-pg", "reconcile", "--repair", "--table", "customer"]
     rest = run(*shlex.split(told_command)[1:])
     assert rest.returncode == 0
-    assert "293 rows compared, 1 differs, 1 in the log only.\n  2 entries written." in rest.stderr
+    assert "19,993 rows compared, 1 differs, 1 in the log only.\n  2 entries written." in rest.stderr
 
 
 def test_json_has_all_numbers(run: Run, database: str) -> None:
@@ -167,7 +167,7 @@ def test_json_has_all_numbers(run: Run, database: str) -> None:
 def test_wrong_usage_is_told(run: Run) -> None:
     assert run("reconcile", "--table", "nothing").returncode == 1
     assert "is not a cursor" in run("reconcile", "--after", "x").stderr
-    assert run("reconcile", "--rows-per-second", "0").returncode == 2
+    assert run("reconcile", "--nice-ratio", "101").returncode == 2
 
 
 def test_it_compares_a_file_of_sqlite(tmp_path: Path) -> None:

@@ -193,16 +193,20 @@ def test_a_column_that_is_newer_than_the_log_counts_if_it_has_values(db: psycopg
     }
 
 
-def test_the_speed_is_limited(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(QueryError, match="no number of rows a second"):
-        audit.reconcile(db, CONFIG, rows_per_second=0)
-    pauses: list[float] = []
-    monkeypatch.setattr("svc_pg.database.effects.time.sleep", pauses.append)
-    assert audit.reconcile(db, CONFIG, table="t", rows_per_second=0.001).is_whole
-    assert len(pauses) == 1  # after its only piece of rows
-    assert 4000 < pauses[0] <= 5000
+def test_it_rests_after_each_piece_if_asked(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[float] = []
+    monkeypatch.setattr("svc_pg.database.effects.time.sleep", rests.append)
     assert audit.reconcile(db, CONFIG, table="t").is_whole
-    assert len(pauses) == 1
+    assert not rests
+    assert audit.reconcile(db, CONFIG, table="t", nice_ratio=3).is_whole
+    assert len(rests) == 1  # after its only piece of rows
+    assert 0 < rests[0] <= 10
+
+
+@pytest.mark.parametrize("ratio", [-1.0, 100.5, float("nan")])
+def test_a_ratio_that_is_none_is_refused(db: psycopg.Connection[Any], ratio: float) -> None:
+    with pytest.raises(QueryError, match="is no ratio of rest to work"):
+        audit.reconcile(db, CONFIG, nice_ratio=ratio)
 
 
 def test_the_result_is_an_entry_of_the_log(db: psycopg.Connection[Any]) -> None:
