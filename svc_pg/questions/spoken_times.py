@@ -25,7 +25,13 @@ _MONTHS: Final = (
     "december",
 )  # fmt: skip
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SIDES: Final = ("since", "after", "before", "until")
+_SIDES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "since": (SINCE, SINCE, UNTIL),
+    "after": (SINCE, UNTIL, SINCE),
+    "before": (UNTIL, SINCE, UNTIL),
+    "until": (UNTIL, UNTIL, SINCE),
+}
+"""The filter of each word, the end of a time that it takes, and the one to take if the time has no such end."""
 _LATELY: Final = ("last", "past")
 _ABBREVIATED: Final = 3
 _DAY_OF_MONTH: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
@@ -89,19 +95,10 @@ def hours(words: Sequence[str]) -> Hours | None:
     return Hours(begin, end, _BETWEEN) if begin is not None and end is not None and begin < end else None
 
 
-def _side(side: str, filters: dict[str, str]) -> dict[str, str]:
+def _side(word: str, filters: Mapping[str, str]) -> dict[str, str]:
     """The filter of the times before or after one, or from its begin, or until its end."""
-    begin, end = filters.get(SINCE), filters.get(UNTIL)
-    match side:
-        case "since":
-            name, value = SINCE, begin or end
-        case "after":
-            name, value = SINCE, end or begin
-        case "before":
-            name, value = UNTIL, begin or end
-        case _:
-            name, value = UNTIL, end or begin
-    return {name: value or ""}
+    name, end, other_end = _SIDES[word]
+    return {name: filters.get(end) or filters.get(other_end) or ""}
 
 
 def _today(words: Sequence[str], now: datetime) -> Spoken | None:

@@ -1193,6 +1193,10 @@ create function svc.audit_image(p_row record, p_table oid, p_is_plain boolean DE
     set bytea_output=hex
     set lc_monetary=C;
 
+create function svc.audit_installed_rules(p_known bigint)
+    returns TABLE(revision bigint, tables json) language sql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_is_change_of_now(p_relation oid, p_columns jsonb, p_part text)
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
@@ -2427,6 +2431,7 @@ grant execute on function svc.audit_horizon to svc_reader;
 grant execute on function svc.audit_horizon to svc_writer;
 grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
+grant execute on function svc.audit_installed_rules to svc_admin;
 grant execute on function svc.audit_is_continuous to svc_admin;
 grant execute on function svc.audit_is_continuous to svc_reader;
 grant execute on function svc.audit_is_continuous to svc_writer;

@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict
 from psycopg.errors import DataError
 
 from svc_pg.audit.log.reconciliation import Difference, Pace, Progress
+from svc_pg.audit.reconciliation.database import Database
 from svc_pg.audit.reconciliation.findings import Count, Findings, Piece
 from svc_pg.audit.reconciliation.locking import leaves, look, write
 from svc_pg.audit.reconciliation.position import Position
@@ -22,15 +23,6 @@ from svc_pg.errors import ConflictError
 
 _ROUNDS: Final = 5
 """The most times to go on in a leaf that grew or was written anew meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """The version of the server; a standby cannot lock as others can, and the log may be the copy of another one."""
-
-    server_version: int
-    is_standby: bool
-    is_copy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,7 @@ class TableComparison:
     """
 
     rules: TableRules
-    server: Server
+    database: Database
     pace: Pace
     since: datetime
     expected: int
@@ -154,14 +146,12 @@ class TableComparison:
         self.findings.restart(Counter(), 0)
 
     def _pages(self, leaf: Leaf, first: int) -> Effects[Position | None]:
-        for page, pages in pieces_of(leaf, server_version=self.server.server_version, first=first):
+        for page, pages in pieces_of(leaf, server_version=self.database.server_version, first=first):
             if self.pace.is_over():
                 return self._position(leaf=leaf.oid, file=leaf.file, page=page)
             began = time.monotonic()
             text = self._comparison().rows(leaf.name, pages, "report", **self._limits())
-            found: _Rows = yield from look(
-                self.rules.table, leaf.name, Query(text, (), _Rows), is_standby=self.server.is_standby
-            )
+            found: _Rows = yield from look(self.database, self.rules.table, leaf.name, Query(text, (), _Rows))
             piece = self._piece(found, ("rows", "unrecorded", "missing", "differing", "erased", "unknown", "unkeyed"))
             self.otherwise.update(*found.otherwise.value)
             if self.pace.repairs and piece.is_faulty:
@@ -176,9 +166,7 @@ class TableComparison:
                 return self._position(record=after)
             began = time.monotonic()
             text = self._comparison().ended(after, "report", records=records, **self._limits())
-            found: _Records = yield from look(
-                self.rules.table, self.name, Query(text, (), _Records), is_standby=self.server.is_standby
-            )
+            found: _Records = yield from look(self.database, self.rules.table, self.name, Query(text, (), _Records))
             piece = self._piece(found, ("records", "gone", "lost"))
             if self.pace.repairs and piece.is_faulty:
                 yield from self._write(self.name, self._comparison().ended(after, "write", upto=found.upto), piece)
@@ -189,7 +177,7 @@ class TableComparison:
             yield from self.pace.rest(began)
 
     def _write(self, relation: TableName, text: str, piece: Piece) -> Effects[None]:
-        written = yield from write(self.rules.table, relation, Query(text, (), _Written))
+        written = yield from write(self.database, self.rules.table, relation, Query(text, (), _Written))
         if written is None:
             self.postponed.add(str(relation))
         else:

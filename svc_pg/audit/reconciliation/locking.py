@@ -9,6 +9,7 @@ from typing import Final, NoReturn, TypeVar
 from psycopg.errors import InsufficientPrivilege, InvalidSchemaName, LockNotAvailable, QueryCanceled, UndefinedTable
 from psycopg.sql import SQL, Identifier, Literal
 
+from svc_pg.audit.reconciliation.database import Database
 from svc_pg.capture.postgres.catalog import reading_tables
 from svc_pg.capture.postgres.comparing import SETTINGS
 from svc_pg.capture.postgres.foreign_code import planned_code
@@ -45,26 +46,31 @@ def leaves(table: TableName) -> Effects[list[Leaf]]:
     return _refuse_locked(table) if found is None else found
 
 
-def look(table: Table, relation: TableName, query: Query[Row], *, is_standby: bool) -> Effects[Row]:
+def look(database: Database, table: Table, relation: TableName, query: Query[Row]) -> Effects[Row]:
     """The row of a query about a table, under a lock that lets writers go on, but no session give the planner of it or
-    its partition other code to run. Raises ConflictError if others keep it locked.
+    its partition other code to run. Raises ConflictError if others keep it locked, ConfigError if the rules of a table
+    are those that are installed no longer.
     """
-    mode: Mode = "access share" if is_standby else "share update exclusive"
-    found = yield from _locked(table, relation, mode, query, _PATIENCE)
+    mode: Mode = "access share" if database.is_standby else "share update exclusive"
+    found = yield from _locked(mode, _PATIENCE, relation, _checked(database, table, relation, query))
     return _refuse_locked(relation) if found is None else found
 
 
-def write(table: Table, relation: TableName, query: Query[Row]) -> Effects[Row | None]:
-    """The row of a query that writes entries, while no writer is at work there; None if one stays."""
-    return (yield from _locked(table, relation, "share row exclusive", query, _IMPATIENCE))
+def write(database: Database, table: Table, relation: TableName, query: Query[Row]) -> Effects[Row | None]:
+    """The row of a query that writes entries, while no writer is at work there; None if one stays.
+
+    Raises the errors of ``look``.
+    """
+    effects = _checked(database, table, relation, query)
+    return (yield from _locked("share row exclusive", _IMPATIENCE, relation, effects))
 
 
 def _locked(
-    table: Table, relation: TableName, mode: Mode, query: Query[Row], patience: timedelta
+    mode: Mode, patience: timedelta, relation: TableName, effects: Callable[[], Effects[list[Row]]]
 ) -> Effects[Row | None]:
     lock = SQL("lock table {} in {} mode").format(Identifier(*relation), SQL(mode)).as_string()
     script = "; ".join([_patience(patience), _PLANNER, SETTINGS, lock])
-    found = yield from _patient(relation, script, lambda: _checked(table, relation, query))
+    found = yield from _patient(relation, script, effects)
     return None if found is None else found[0]
 
 
@@ -111,14 +117,23 @@ def _refuse_changed(name: TableName, cause: Exception | None = None) -> NoReturn
     raise ConflictError(f'table "{name}" was changed during the reconciliation', hint="Run it again.") from cause
 
 
-def _checked(table: Table, relation: TableName, query: Query[Row]) -> Effects[list[Row]]:
-    for code in (yield planned_code(relation)):
-        message, hint = code.refusal("reconciliation")
-        raise ConflictError(message, hint=hint)
-    tables = yield from reading_tables([table.name])
-    if tables != {table.name: table}:  # its images are for the columns that it had
-        _refuse_changed(table.name)
-    return (yield from _answer(query))
+def _checked(
+    database: Database, table: Table, relation: TableName, query: Query[Row]
+) -> Callable[[], Effects[list[Row]]]:
+    """The effects of a query, which come to nothing unless table and rules are as they were, before it and after."""
+
+    def effects() -> Effects[list[Row]]:
+        for code in (yield planned_code(relation)):
+            message, hint = code.refusal("reconciliation")
+            raise ConflictError(message, hint=hint)
+        tables = yield from reading_tables([table.name])
+        if tables != {table.name: table}:  # its images are for the columns that it had
+            _refuse_changed(table.name)
+        rows = yield from _answer(query)
+        yield from database.installed.check()
+        return rows
+
+    return effects
 
 
 def _answer(query: Query[Row]) -> Effects[list[Row]]:

@@ -1,29 +1,29 @@
 """Reconcile audited tables of PostgreSQL with the log."""
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.audit.log.reconciliation import Difference, Pace, Reconciliation, TableReport
-from svc_pg.audit.reconciliation.comparing import Server
+from svc_pg.audit.reconciliation.database import Database
 from svc_pg.audit.reconciliation.in_turn import in_turn, start_of
 from svc_pg.audit.reconciliation.locking import NAMES
 from svc_pg.audit.reconciliation.position import Position
 from svc_pg.audit.reconciliation.tables import compared
 from svc_pg.capture import patterns
 from svc_pg.capture.postgres.catalog import TABLE_NAMES, reading_tables
+from svc_pg.capture.postgres.installed_rules import InstalledRules
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
-from svc_pg.config.installed_parts import check_rules
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import Together
-from svc_pg.database.query import Query, RawJson
-from svc_pg.database.statements import statement
+from svc_pg.database.query import Query
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConflictError, UnknownTableError
 
-_SURROUNDINGS: Final = statement("queries/audit/reconciled_surroundings.sql")
-_INSTALLED: Final = "select configuration from svc.installation"
+_SURROUNDINGS: Final = """
+select current_setting('server_version_num')::integer as server_version, pg_is_in_recovery() as is_standby,
+       svc.audit_is_copy() as is_copy
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +31,15 @@ class _Surroundings:
     server_version: int
     is_standby: bool
     is_copy: bool
-    reads_installation: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Installed:
-    configuration: RawJson | None
 
 
 def reconciling(config: Config, table: str | None, after: str | None, pace: Pace) -> Effects[Reconciliation]:
     """Compare all audited tables, or one: see ``svc_pg.audit.reconcile``."""
     start = start_of(after, pace)
-    server, wanted = yield Together(NAMES, _wanted(config, table))
-    if server.is_standby and pace.repairs:
+    database, wanted = yield Together(NAMES, _wanted(config, table))
+    if database.is_standby and pace.repairs:
         raise ConflictError("a standby cannot be repaired", hint="Repair the primary server: its log is this one's.")
-    if server.is_copy and pace.repairs:
+    if database.is_copy and pace.repairs:
         raise ConflictError("a copy of a log cannot be repaired", hint="Repair the publisher: its entries arrive here.")
     names = list(wanted)
 
@@ -53,18 +47,16 @@ def reconciling(config: Config, table: str | None, after: str | None, pace: Pace
         number: int, start: Position | None, differences: list[Difference]
     ) -> Effects[tuple[TableReport, Position | None]]:
         name = names[number]
-        return (yield from compared(name, wanted[name], server, pace, start, differences))
+        return (yield from compared(name, wanted[name], database, pace, start, differences))
 
     return (yield from in_turn([str(name) for name in names], start, pace, compare))
 
 
-def _wanted(config: Config, table: str | None) -> Effects[tuple[Server, dict[TableName, TableRules]]]:
+def _wanted(config: Config, table: str | None) -> Effects[tuple[Database, dict[TableName, TableRules]]]:
     """The tables to compare, with their rules."""
     [around] = yield Query(_SURROUNDINGS, (), _Surroundings)
-    if around.reads_installation:
-        for installed in (yield Query(_INSTALLED, (), _Installed)):
-            if installed.configuration is not None:
-                check_rules(json.loads(installed.configuration), config)
+    installed = InstalledRules(config)
+    yield from installed.check()
     audited = patterns.resolve(config.audit.tables, (yield TABLE_NAMES))
     if table is not None:
         name = TableName.parse(table)
@@ -73,7 +65,7 @@ def _wanted(config: Config, table: str | None) -> Effects[tuple[Server, dict[Tab
         audited = {name: audited[name]}
     tables = yield from reading_tables(audited)
     rules = {name: rules_for(tables[name], each) for name, each in audited.items()}
-    return Server(around.server_version, around.is_standby, around.is_copy), rules
+    return Database(around.server_version, around.is_standby, around.is_copy, installed), rules
 
 
 def _refuse(name: TableName, audited: dict[TableName, AuditedTable]) -> Effects[None]:

@@ -7,7 +7,8 @@ from typing import Any, Final
 from psycopg.sql import Identifier
 
 from svc_pg.audit.log.reconciliation import Difference, Pace, TableReport
-from svc_pg.audit.reconciliation.comparing import Server, TableComparison
+from svc_pg.audit.reconciliation.comparing import TableComparison
+from svc_pg.audit.reconciliation.database import Database
 from svc_pg.audit.reconciliation.locking import NAMES
 from svc_pg.audit.reconciliation.notes import is_comparable, no_hash_key, notes, notes_of_rows
 from svc_pg.audit.reconciliation.position import Position
@@ -39,7 +40,7 @@ class _Facts:
 def compared(
     name: TableName,
     rules: TableRules,
-    server: Server,
+    database: Database,
     pace: Pace,
     start: Position | None,
     differences: list[Difference],
@@ -56,7 +57,7 @@ def compared(
     [key] = yield Together(NAMES, _rows(plain_key(rules)))
     comparison = TableComparison(
         rules,
-        server,
+        database,
         pace,
         since=facts.now,
         expected=facts.expected,
@@ -65,7 +66,7 @@ def compared(
     )
     stopped, problem = None, None
     try:
-        _check_owner(name, facts, server)
+        _check_owner(name, facts, database)
         if is_compared:
             yield from _check_hash_key(rules)
             stopped = yield from comparison.run(start)
@@ -83,8 +84,8 @@ def compared(
     return report, stopped
 
 
-def _check_owner(name: TableName, facts: _Facts, server: Server) -> None:
-    if server.is_standby and facts.other_owner is not None:
+def _check_owner(name: TableName, facts: _Facts, database: Database) -> None:
+    if database.is_standby and facts.other_owner is not None:
         raise ConflictError(
             f'table "{name}" belongs to role "{facts.other_owner}", who could give the planner other code to run'
             " meanwhile: no lock of a standby forbids that",

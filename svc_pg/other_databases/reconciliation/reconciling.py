@@ -65,7 +65,7 @@ def _compared(
     now = yield from _now(side)
     purged_before = yield from side.purged_before(name)
     was_conditional, once_ignored = yield from side.omissions(name)
-    comparison = TableComparison(side, each.side, pace, since=now, purged_before=purged_before)
+    comparison = TableComparison(side, each, pace, since=now, purged_before=purged_before)
     stopped, problem = None, each.problem if is_compared else None
     if is_compared and problem is None:
         try:

@@ -1,10 +1,10 @@
 """A database's side of a comparison: what the loop over pieces asks of it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, LiteralString, Protocol
+from typing import Any, LiteralString, Protocol
 
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
@@ -14,12 +14,6 @@ from svc_pg.other_databases.log.log_dialects import LogDialect
 
 RowKey = Sequence[Any]
 """The place of a row in the order of its table, as values of JSON."""
-
-NOT_INSTALLED: Final = (
-    "its triggers were not made for the configuration and the table as they are now; run svc-pg install, or name the"
-    " configuration that is installed"
-)
-"""The problem of a table that records otherwise than its configuration says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +108,22 @@ def too_large(record: str) -> ConflictError:
 
 @dataclass(frozen=True, slots=True)
 class AuditedSide:
-    """A table that is compared, or the ``problem`` that forbids it."""
+    """A table that is compared, or the ``problem`` that forbids it; and its ``triggers``, each with its digest."""
 
     side: TableSide
     problem: str | None
+    triggers: Mapping[str, str]
+
+    def check(self, installed_objects: LiteralString) -> Effects[None]:
+        """Raise ConflictError if these are not its triggers: it records otherwise than its configuration says."""
+        marks: LiteralString = ", ".join(["%s"] * len(self.triggers))
+        text: LiteralString = "select identity, source_sha256 from " + installed_objects  # noqa: S608
+        found = yield Statement(text + " where kind = 'trigger' and identity in (" + marks + ")", (*self.triggers,))
+        if dict(found) != self.triggers:
+            raise ConflictError(
+                "its triggers were not made for the configuration and the table as they are now",
+                hint="run svc-pg install, or name the configuration that is installed",
+            )
 
 
 class Side(Protocol):
@@ -142,6 +148,10 @@ class Side(Protocol):
     @property
     def hash_key(self) -> LiteralString:
         """The table with the key of hashes."""
+
+    @property
+    def installed_objects(self) -> LiteralString:
+        """The table with the triggers that an install made."""
 
     @property
     def entries_by_time(self) -> LiteralString:

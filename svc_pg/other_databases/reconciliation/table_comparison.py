@@ -16,7 +16,7 @@ from svc_pg.database.effects import Effects, Statement
 from svc_pg.errors import QueryError
 from svc_pg.other_databases.log.driver_errors import is_busy
 from svc_pg.other_databases.log.keys import time_of
-from svc_pg.other_databases.reconciliation.side import Kept, Row, RowKey, Side, TableSide
+from svc_pg.other_databases.reconciliation.side import AuditedSide, Kept, Row, RowKey, Side, TableSide
 from svc_pg.other_databases.reconciliation.verdicts import Verdict, verdict_of_record, verdict_of_row
 from svc_pg.other_databases.reconciliation.withheld import kept_of
 
@@ -41,7 +41,7 @@ class TableComparison:
     """
 
     side: Side
-    table: TableSide
+    audited: AuditedSide
     pace: Pace
     since: datetime
     purged_before: datetime | None
@@ -50,8 +50,13 @@ class TableComparison:
     otherwise: set[str] = field(default_factory=set)
 
     @property
-    def name(self) -> str:
+    def table(self) -> TableSide:
         """The table."""
+        return self.audited.side
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
         return str(self.table.rules.table.name)
 
     def run(self, start: Position | None) -> Effects[Position | None]:
@@ -202,6 +207,7 @@ class TableComparison:
 
     def _begun(self, steps: Effects[Result], *, locks: bool) -> Effects[Result]:
         yield from self.table.begin(locks=locks)
+        yield from self.audited.check(self.side.installed_objects)
         return (yield from steps)
 
     def _repair(self, piece: Piece, steps: Effects[int]) -> Effects[None]:

@@ -1,9 +1,9 @@
 """Record differences between tables and the log: rows from before capture, and changes without an entry."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from psycopg import Connection, DataError, Error
 from psycopg.sql import SQL, Identifier
@@ -11,12 +11,13 @@ from psycopg.sql import SQL, Identifier
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, plain_key, tells_all
 from svc_pg.capture.postgres.foreign_code import check_planned
+from svc_pg.capture.postgres.installed_rules import InstalledRules
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.pieces import RECORDS, Leaf, leaves_of, pieces_of
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
-from svc_pg.config.installed_parts import check_rules
+from svc_pg.database import performing
 from svc_pg.database.query import Query, fetch, fetch_one, scalar
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import ConfigError, InstallError
@@ -25,8 +26,6 @@ from svc_pg.schema.install_waits import TRIES
 from svc_pg.schema.postgres import gaps
 from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction
-
-_INSTALLED: Final = "select configuration::text from svc.installation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,8 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
     same reason, before anything is written.
     """
     with transaction(conn):
-        installed = _installed(conn, config)
+        installed = InstalledRules(config)
+        performing.run(conn, installed.check())
         audited = resolve(conn, config.audit.tables)
         read_tables(conn, audited)
     for name, rules in audited.items():
@@ -78,7 +78,9 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
 class _Backfill:
     """The backfill of one table."""
 
-    def __init__(self, conn: Connection[Any], name: TableName, audited: AuditedTable, installed: str | None) -> None:
+    def __init__(
+        self, conn: Connection[Any], name: TableName, audited: AuditedTable, installed: InstalledRules
+    ) -> None:
         self._conn = conn
         self._installed = installed
         self._name = name
@@ -148,15 +150,13 @@ class _Backfill:
             after = found.upto
 
     def _look_at_ended(self, after: str, records: int | None) -> _Ended:
-        with locked(self._conn, Patience()):
-            self._lock(self._name, "share update exclusive")
+        with self._locked(self._name, "share update exclusive"):
             text = self._comparison().ended(after, "look", records=records)
             return fetch_one(self._conn, Query(text, (), _Ended))
 
     def _look(self, relation: TableName, text: Callable[[], str]) -> bool:
         """Take a look under a lock that lets writers go on, but lets no session give the planner other code to run."""
-        with locked(self._conn, Patience()):
-            self._lock(relation, "share update exclusive")
+        with self._locked(relation, "share update exclusive"):
             return bool(scalar(self._conn, text()))
 
     def _write(self, relation: TableName, text: Callable[[], str]) -> int:
@@ -165,32 +165,21 @@ class _Backfill:
         while True:
             tries -= 1
             try:
-                with locked(self._conn, Patience()):
-                    self._lock(relation, "share row exclusive")
+                with self._locked(relation, "share row exclusive"):
                     return int(scalar(self._conn, text()))
             except Error as error:
                 if not (tries and isinstance(error, LOCKED)):
                     raise
 
-    def _lock(self, relation: TableName, mode: str) -> None:
-        self._conn.execute(SETTINGS, prepare=False)
-        lock = SQL("lock table {} in {} mode").format(Identifier(*relation), SQL(mode))
-        self._conn.execute(lock)
-        check_planned(self._conn, relation)
-        if read_tables(self._conn, [self._name]) != {self._name: self._table}:  # its images are for the columns it had
-            raise InstallError(f'table "{self._name}" was changed during the backfill', hint="Run it again.")
-        if scalar(self._conn, _INSTALLED) != self._installed:  # which may redact more
-            raise InstallError(
-                "another configuration was installed during the backfill", hint="Run it again with that."
-            )
-
-
-def _installed(conn: Connection[Any], config: Config) -> str | None:
-    """The installed configuration as text; None if it is unknown. Raises ConfigError if the rules are not those of it.
-
-    Rows are redacted by the rules that are given, which may be older than the installed ones and redact less.
-    """
-    found: str | None = scalar(conn, _INSTALLED)
-    if found is not None:
-        check_rules(json.loads(found), config)
-    return found
+    @contextmanager
+    def _locked(self, relation: TableName, mode: str) -> Iterator[None]:
+        """A transaction under a lock, which comes to nothing unless table and rules are as they were, to its end."""
+        with locked(self._conn, Patience()):
+            self._conn.execute(SETTINGS, prepare=False)
+            self._conn.execute(SQL("lock table {} in {} mode").format(Identifier(*relation), SQL(mode)))
+            check_planned(self._conn, relation)
+            if read_tables(self._conn, [self._name]) != {self._name: self._table}:
+                # its images are for the columns that it had
+                raise InstallError(f'table "{self._name}" was changed during the backfill', hint="Run it again.")
+            yield
+            performing.run(self._conn, self._installed.check())

@@ -7,8 +7,10 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
+from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError
+from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import create_and_audit, log
 
 DDL: LiteralString = """
@@ -30,6 +32,15 @@ def db(database: str, config: Config) -> Iterator[psycopg.Connection[Any]]:
     create_and_audit(database, DDL, config)
     with psycopg.connect(database) as conn:
         yield conn
+
+
+def older_and_newer() -> tuple[Config, Config]:
+    """Two configurations, of which the newer one redacts more of table ``t``."""
+    older, newer = (
+        Config(audit=AuditConfig(tables=[AuditedTable(name="other"), AuditedTable(name="t", redact=names)]))
+        for names in (["a"], ["a", "b"])
+    )
+    return older, newer
 
 
 def is_in_log(conn: psycopg.Connection[Any], text: str) -> bool:
@@ -136,17 +147,59 @@ def test_a_reconciliation_before_an_install_finds_nothing_false_and_writes_nothi
 
 
 def test_a_backfill_by_another_configuration_than_the_installed_one_writes_nothing(database: str) -> None:
-    older, newer = (
-        Config(audit=AuditConfig(tables=[AuditedTable(name="other", redact=names)]))
-        for names in (["ssn"], ["ssn", "card"])
-    )
+    older, newer = older_and_newer()
     create_and_audit(database, DDL, newer)
     with psycopg.connect(database, autocommit=True) as conn:
-        conn.execute("set session_replication_role = replica; insert into other values (1, 'hush', 'hush')")
+        conn.execute("set session_replication_role = replica; insert into t values (1, 'hush', 'hush')")
         conn.execute("reset session_replication_role")
-        with pytest.raises(ConfigError, match=r"the rules of public\.other are not those that are installed"):
+        with pytest.raises(ConfigError, match=r"the rules of public\.t are not those that are installed"):
             schema.backfill(conn, older)
         assert log(conn) == []
         schema.backfill(conn, newer)
         assert len(log(conn)) == 1
         assert not is_in_log(conn, "hush")
+
+
+def test_rules_that_are_installed_during_a_repair_end_it_before_it_writes_by_those_of_before(database: str) -> None:
+    older, newer = older_and_newer()
+    create_and_audit(database, DDL, older)
+    with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(database, autocommit=True) as two:
+        conn.execute("set session_replication_role = replica; insert into t values (1, 'hush', 'hush')")
+        conn.execute("reset session_replication_role")
+        steps: list[str] = []
+
+        def install(now: Progress) -> None:
+            if not steps:
+                schema.install(two, newer)
+            steps.append(now.table)
+
+        with pytest.raises(ConfigError, match=r"the rules of public\.t are not those that are installed"):
+            audit.reconcile(conn, older, repair=True, progress=install)
+        assert set(steps) == {"public.other"}
+        assert not is_in_log(conn, "hush")
+        assert audit.reconcile(conn, newer, repair=True).is_whole
+        assert not is_in_log(conn, "hush")
+
+
+def test_an_installation_with_the_same_rules_ends_no_reconciliation(database: str) -> None:
+    older, _ = older_and_newer()
+    create_and_audit(database, DDL, older)
+    other = Config(audit=AuditConfig(tables=older.audit.tables, retention_days=400))
+    with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(database, autocommit=True) as two:
+
+        def install(_: Progress) -> None:
+            schema.install(two, other)
+
+        assert audit.reconcile(conn, older, progress=install).is_whole
+
+
+def test_a_role_that_may_not_install_is_told_of_other_rules_too(postgres: str, database: str) -> None:
+    older, newer = older_and_newer()
+    create_and_audit(database, DDL, newer)
+    with new_role(postgres) as role:
+        execute(database, "grant svc_admin to {}", role)
+        with as_role(database, role) as conn:
+            conn.autocommit = True
+            with pytest.raises(ConfigError, match="not those that are installed"):
+                audit.reconcile(conn, older)
+        execute(database, "revoke svc_admin from {}", role)

@@ -462,6 +462,30 @@ def test_what_is_redacted_since_is_not_copied_from_older_entries(shop: Connectio
     assert 's"\\ n' in found["2"]["redacted_fields"]
 
 
+def test_rules_that_are_installed_during_a_repair_end_it_for_their_table(
+    mysql_server: MySqlServer, shop: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = audited(shop, TABLE)
+    [(name,)] = rows(shop, "select database()")
+    with unseen(shop, config):
+        run(shop, "insert into t values (1, 'hush', 1)")
+    newer = Config.model_validate({"audit": {"tables": [{"name": "t", "redact": ["a"]}]}})
+    repair = table_comparison.TableComparison._repair
+    with mysql_server.connect(name) as two:
+
+        def late(self: Any, piece: Any, steps: Any) -> Any:
+            monkeypatch.setattr(table_comparison.TableComparison, "_repair", repair)
+            install(two, newer)
+            return (yield from repair(self, piece, steps))
+
+        monkeypatch.setattr(table_comparison.TableComparison, "_repair", late)
+        [table] = audit.reconcile(shop, config, repair=True).tables
+    assert "its triggers were not made for the configuration" in (table.problem or "")
+    assert not [each for each in entries(shop) if "hush" in str(each["after_data"])]
+    check_repaired(shop, newer)
+    assert not [each for each in entries(shop) if "hush" in str(each["after_data"])]
+
+
 def test_a_key_that_tells_no_rows_apart_is_a_problem(shop: Connection) -> None:
     config = audited(shop, TABLE, key=["a"])
     run(shop, "insert into t values (1, 'a', 0), (2, 'a', 1)")

@@ -628,6 +628,30 @@ def test_what_is_redacted_since_is_not_copied_from_older_entries(conn: sqlite3.C
     ]
 
 
+def test_rules_that_are_installed_during_a_repair_end_it_for_their_table(tmp_path: Path) -> None:
+    file = tmp_path / "shop.db"
+    with closing(connect(database=file)) as conn, closing(connect(database=file)) as two:
+        conn.execute("create table other (id integer primary key)")
+        conn.execute(TABLE)
+        audited(conn, "other", "t")
+        with unseen(conn):
+            conn.execute("insert into t values (1, 'hush', 1)")
+        newer = config("other", {"name": "t", "redact": ["a"]})
+        installed: list[Progress] = []
+
+        def install(now: Progress) -> None:
+            if not installed:
+                installed.append(now)
+                schema.install(two, newer)
+
+        first, second = audit.reconcile(conn, config("other", "t"), repair=True, progress=install).tables
+        assert (first.is_whole, second.is_whole) == (True, False)
+        assert "its triggers were not made for the configuration" in (second.problem or "")
+        assert not conn.execute("select 1 from svc_audit_logs where after_data like '%hush%'").fetchall()
+        check_repaired(conn, newer)
+        assert not conn.execute("select 1 from svc_audit_logs where after_data like '%hush%'").fetchall()
+
+
 def test_a_key_that_tells_no_rows_apart_is_a_problem(conn: sqlite3.Connection) -> None:
     conn.execute(TABLE)
     conn.execute("create unique index i on t (a) where n > 0")

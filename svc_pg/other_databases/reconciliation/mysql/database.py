@@ -16,7 +16,6 @@ from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.reconciliation.mysql.table import MySqlTableSide
 from svc_pg.other_databases.reconciliation.side import AuditedSide
-from svc_pg.other_databases.schema.mysql.installed import recorded_objects
 from svc_pg.other_databases.schema.mysql.session import LOCK, Server, is_lost, pinned
 from svc_pg.other_databases.schema.mysql.target import audited_tables
 
@@ -54,6 +53,7 @@ class MySqlSide:
     writes = _WRITES
     sizes = "by their digests"
     hash_key = "svc.audit_hash_key"
+    installed_objects = "svc.installed_objects"
     # both servers may choose another index that begins with the table's name, and read all its entries
     entries_by_time = "svc.audit_logs force index (audit_logs_table)"
 
@@ -75,15 +75,12 @@ class MySqlSide:
     def tables(self, config: Config) -> dict[str, AuditedSide]:
         """The audited tables by name."""
         dialect = MySql(self._server.is_mariadb)
-        installed = {identity: note.source_sha256 for (_, identity), (_, note) in recorded_objects(self.conn).items()}
         knows_ends = bool(rows(self.conn, _KNOWS_ENDS))
         found = {}
         for name, (table, rules) in audited_tables(self.conn, self._server, config)[0].items():
-            wanted = capture_objects(dialect, table, rules)
-            is_installed = all(installed.get(each.identity) == each.source_sha256 for each in wanted)
+            triggers = {each.identity: each.source_sha256 for each in capture_objects(dialect, table, rules)}
             side = MySqlTableSide.of(table, rules, is_mariadb=self._server.is_mariadb)
-            problem = side.problem(is_installed=is_installed) if knows_ends else _OLDER
-            found[str(name)] = AuditedSide(side, problem)
+            found[str(name)] = AuditedSide(side, side.problem if knows_ends else _OLDER, triggers)
         return found
 
     def default_schema(self) -> str:

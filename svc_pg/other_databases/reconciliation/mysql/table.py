@@ -15,7 +15,7 @@ from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import mysql_value, texts_of
 from svc_pg.other_databases.reconciliation.mysql.entries import MySqlEntries
 from svc_pg.other_databases.reconciliation.mysql.places import RowPlaces, changed
-from svc_pg.other_databases.reconciliation.side import NOT_INSTALLED, Row, RowKey, no_unique_index, too_large
+from svc_pg.other_databases.reconciliation.side import Row, RowKey, no_unique_index, too_large
 from svc_pg.rendering.sql_text import Sql, chained, joined, sql
 
 _PARAM: Final = Sql(PARAM)
@@ -46,10 +46,9 @@ class MySqlTableSide(MySqlEntries):
         places = RowPlaces(child, row_key, [each for each in row_key if each.name in table.nullable])
         return cls(rules, places, entry, key=[columns[name] for name in rules.key])
 
-    def problem(self, *, is_installed: bool) -> str | None:
+    @property
+    def problem(self) -> str | None:
         """The reason for which it cannot be compared, if there is one."""
-        if not is_installed:
-            return NOT_INSTALLED
         odd = [column.name for column in self.key if column.kind in ("json", "shape")]
         if odd:
             return f"no order of its rows is known: {', '.join(odd)} is part of the key"

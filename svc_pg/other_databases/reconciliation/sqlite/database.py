@@ -17,7 +17,6 @@ from svc_pg.other_databases.log.log_dialects import SQLITE
 from svc_pg.other_databases.log.omissions import omissions_of
 from svc_pg.other_databases.reconciliation.side import AuditedSide
 from svc_pg.other_databases.reconciliation.sqlite.table import SqliteTableSide
-from svc_pg.other_databases.schema.sqlite.installed import notes
 from svc_pg.other_databases.schema.sqlite.session import reading
 from svc_pg.other_databases.schema.sqlite.target import audited_tables
 
@@ -47,6 +46,7 @@ class SqliteSide:
     writes: Sequence[LiteralString] = ("begin immediate",)
     sizes: str = "by their sizes"
     hash_key: LiteralString = "svc_audit_hash_key"
+    installed_objects: LiteralString = "main.svc_installed_objects"
     entries_by_time: LiteralString = "svc_audit_logs"
 
     @contextmanager
@@ -59,13 +59,12 @@ class SqliteSide:
     def tables(self, config: Config) -> dict[str, AuditedSide]:
         """The audited tables by name."""
         with reading(self.conn) as cursor:
-            recorded = {note.identity: note.source_sha256 for note in notes(cursor)}
             found = {}
             for name, each in audited_tables(cursor, config).items():
                 wanted = capture_objects(each.facts, each.rules, unattributed=config.audit.unattributed)
-                is_installed = all(recorded.get(part.identity) == part.source_sha256 for part in wanted)
                 side = SqliteTableSide.of(each.facts, each.rules)
-                found[str(name)] = AuditedSide(side, side.problem(is_installed=is_installed))
+                triggers = {part.identity: part.source_sha256 for part in wanted}
+                found[str(name)] = AuditedSide(side, side.problem, triggers)
         return found
 
     def default_schema(self) -> str:

@@ -10,7 +10,7 @@ from svc_pg.other_databases.capture.entry_sql import entry_sql
 from svc_pg.other_databases.capture.sqlite.table import ROWIDS, SqliteTable
 from svc_pg.other_databases.log.statements import PARAM, stated
 from svc_pg.other_databases.reconciliation.key_values import sqlite_values
-from svc_pg.other_databases.reconciliation.side import NOT_INSTALLED, Row, RowKey, no_unique_index
+from svc_pg.other_databases.reconciliation.side import Row, RowKey, no_unique_index
 from svc_pg.other_databases.reconciliation.sqlite.entries import SqliteEntries
 from svc_pg.other_databases.reconciliation.sqlite.places import DIALECT, RowPlaces, key_of, names_of, params_of
 from svc_pg.rendering.sql_text import Sql, chained, joined, sql
@@ -27,10 +27,9 @@ class SqliteTableSide(SqliteEntries):
         """The side of a table."""
         return cls(rules, RowPlaces(table, rules.key), entry_sql(DIALECT, rules, table.columns, "INSERT"))
 
-    def problem(self, *, is_installed: bool) -> str | None:
+    @property
+    def problem(self) -> str | None:
         """The reason for which it cannot be compared, if there is one."""
-        if not is_installed:
-            return NOT_INSTALLED
         table = self.places.table
         names = {column.lower() for column in table.table.columns}
         if names.issuperset(ROWIDS) and not any(key.is_rowid for key in table.unique):

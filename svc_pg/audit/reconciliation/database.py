@@ -1,0 +1,18 @@
+"""What a reconciliation knows of the database of PostgreSQL."""
+
+from dataclasses import dataclass
+
+from svc_pg.capture.postgres.installed_rules import InstalledRules
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The version of its server; a standby cannot lock as others can, and the log may be the copy of another one.
+
+    ``installed`` are its rules, which an installation may replace meanwhile.
+    """
+
+    server_version: int
+    is_standby: bool
+    is_copy: bool
+    installed: InstalledRules
