@@ -2,8 +2,9 @@
 
 ``python -m tests.quick REPORT...`` chooses the slow ones anew, by the times in reports of ``pytest --whole
 --junit-xml=REPORT`` and ``pytest tests/e2e --junit-xml=REPORT``: from the quickest on, each test is run as long as
-there is time for it. The quickest one of a module is always run, and so is each that the file does not name yet. A test
-that no report has stays as it is, so a report of the quick tests alone makes some of them slow.
+there is time for it. The quickest one of a module is always run, and so are those that read the source, and each that
+the file does not name yet. A test that no report has stays as it is, so a report of the quick tests alone makes some of
+them slow.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from xml.etree import ElementTree
 
 SLOW: Final = Path(__file__).with_name("slow.txt")
 """The names of tests, as in ``tests/unit/test_ids.py::test_an_id``, that are run only with all others."""
+GUARDS: Final = ("tests/unit/test_closed_sets.py", "tests/unit/test_sql_style.py")
+"""The modules that read the source, which any change may break: all of their tests are run."""
 _ROOT: Final = Path(__file__).parent.parent
 
 
@@ -36,6 +39,7 @@ def slow_tests(seconds_of: Mapping[str, float], budget: float) -> Iterator[str]:
     for test in in_order:
         by_module[test.partition("::")[0]].append(test)
     kept = {tests[0] for tests in by_module.values()}
+    kept.update(*(by_module[module] for module in GUARDS))
     left = budget - sum(seconds_of[test] for test in kept)
     for test in in_order:
         if test not in kept:

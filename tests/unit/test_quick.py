@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from tests.quick import SLOW, first_cases, quick_cases, slow_tests
+from tests.quick import GUARDS, SLOW, first_cases, quick_cases, slow_tests
 
 ROOT = SLOW.parent.parent
 
@@ -39,3 +39,9 @@ def test_a_slow_test_is_not_quick_and_an_unknown_one_is() -> None:
 def test_the_quickest_come_first_and_each_module_keeps_one() -> None:
     seconds_of = {"a.py::a": 1.0, "a.py::b": 2.0, "a.py::c": 4.0, "b.py::d": 9.0, "b.py::e": 8.0}
     assert list(slow_tests(seconds_of, 11.0)) == ["a.py::c", "b.py::d"]
+
+
+def test_those_that_read_the_source_are_never_slow() -> None:
+    seconds_of = {f"{GUARDS[0]}::{name}": 9.0 for name in "abc"}
+    assert list(slow_tests(seconds_of, 1.0)) == []
+    assert not [test for test in SLOW.read_text().splitlines() if test.startswith(GUARDS)]
