@@ -13,6 +13,10 @@ max_attempts, created_at,
 updated_at, next_attempt_at, finished_at, last_status_code, last_error
 """
 
+COLUMNS_OF_FOUND: Final = COLUMNS.replace(
+    "\nid::text, message_id::text", "\ncoalesce(d.id, d.edge)::text as id, d.found::text as message_id"
+)
+"""Those of ``ByMessages``, also of a message without deliveries."""
 _SELECT: Final = "select " + COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
 _LAST: Final = UUID(int=2**128 - 1)
 _BEYOND: Final = "m.id <= %s) and (message_id, id) < (%s, %s)"
@@ -56,7 +60,7 @@ def _through_messages(matching: LiteralString, value: str) -> Keyset[Delivery]:
         reverse_order=" order by d.message_id, d.id",
         before=matching + _BEFORE,
         key=lambda delivery: (delivery.message_id, delivery.id),
-        read=lambda cursor: position(*decode(cursor, UUID, UUID)),
+        read=_message_and_delivery,
         start=position(_LAST, _LAST),
     )
 
@@ -67,14 +71,13 @@ def newest_found(source: LiteralString) -> Keyset[Delivery]:
         select="select " + COLUMNS + source,
         row=Delivery,
         order=" order by s.found desc, d.id desc",
-        beyond="s.found <= %s and (s.found, d.id) < (%s, %s)",
+        beyond="(s.found, d.id) < (%s, %s)",
         reverse_order=" order by s.found, d.id",
-        before="s.found >= %s and (s.found, d.id) > (%s, %s)",
+        before="(s.found, d.id) > (%s, %s)",
         key=lambda delivery: (delivery.message_id, delivery.id),
-        read=_found_at,
+        read=_message_and_delivery,
     )
 
 
-def _found_at(cursor: str) -> Sequence[object]:
-    message, delivery = decode(cursor, UUID, UUID)
-    return message, message, delivery
+def _message_and_delivery(cursor: str) -> Sequence[object]:
+    return decode(cursor, UUID, UUID)

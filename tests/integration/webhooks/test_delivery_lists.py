@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.database.by_indexes import by_indexes
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
@@ -15,7 +16,7 @@ from svc_pg.webhooks.deliveries.caused_deliveries import MOST_DELIVERIES, MOST_M
 from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import DeliveryCount
 from tests.support.hooks import endpoint, hooks_config
-from tests.support.plans import rows_read
+from tests.support.plans import page_query, rows_read
 from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered
 
@@ -50,7 +51,8 @@ def prepare() -> Prepare:
 
 def read_by(conn: Connection, query: DeliveryQuery) -> int:
     """The number of deliveries that a page of it reads."""
-    return rows_read(conn, query._query(), "webhook_deliveries")
+    with by_indexes(conn):
+        return rows_read(conn, page_query(query), "webhook_deliveries")
 
 
 @pytest.mark.parametrize(
