@@ -11,13 +11,14 @@ from svc_pg.database.pagination import ALL, Filter
 from svc_pg.database.stretches import Rows, Span, beyond, filled
 
 _ROWS: Final[LiteralString] = """
-    select s.found, s."svc is last", {edge}::uuid as edge, {name}.*
+    select s.value, s.found, s."svc is last", {edge}::uuid as edge, {name}.*
       from (
-        select {id} as found, row_number() over ({order}) = {most} as "svc is last"
+        select {lead} as value, {id} as found, row_number() over ({order}) = {most} as "svc is last"
           from {source}{reach}{order} limit {most}
       ) s
       left join lateral (select * from {table} each where each.{key} = s.found offset 0) {name} on true{beyond}
-     order by s.found{end}, {name}.id{end} limit {most}"""
+     order by s.value{end}, s.found{end}, {name}.id{end} limit {most}"""
+# with the value, which is that of all, they have the order of the index, and only the rows of each message are sorted
 _FIRST: Final[LiteralString] = "'00000000-0000-0000-0000-000000000000'"
 _LAST: Final[LiteralString] = "'ffffffff-ffff-ffff-ffff-ffffffffffff'"
 
@@ -49,6 +50,7 @@ class ByMessages:
         text = filled(
             _ROWS,
             edge=_LAST if is_backward else _FIRST,
+            lead=span.leads[0][0],
             id=span.id,
             source=self.source,
             reach=reach.clause,
@@ -60,5 +62,5 @@ class ByMessages:
             end=end,
             most=most,
         )
-        order = filled(" order by {name}.found{end}, {name}.id{end}", name=self.name, end=end)
+        order = filled(" order by {name}.value{end}, {name}.found{end}, {name}.id{end}", name=self.name, end=end)
         return Rows(text, (*reach.params, *after.params), order, has_last=True)
