@@ -22,6 +22,10 @@ _TEXT: Final[LiteralString] = """select {columns}, "svc is selected", "svc is en
     select {name}.*, {selected} as "svc is selected", {end} as "svc is end" from ({rows}) {name}
   ) {name}
  where "svc is selected" or "svc is end"{order} limit %s"""
+_COUNT: Final[LiteralString] = """
+select count(*) filter (where "svc is selected")::integer as count, coalesce(bool_or("svc is end"), false) as is_cut
+  from ({selected}) c
+"""
 _FEW: Final[LiteralString] = "(select * from {table} {name}{reach} offset 0)"
 _FROM: Final[LiteralString] = "select * from {table} {name}{reach}{order} limit {most}"
 
@@ -170,27 +174,50 @@ class Stretched:
     is_in_order: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The rows of a stretch that were selected, and if others may follow."""
+
+    count: int
+    is_cut: bool
+
+
 def stretched_page(wanted: Listing[Row], of: Stretched, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
     """The next page of a list, of its next 10,000 rows: it may be short, or empty, and have a next one all the same."""
-    # a limit that the planner knows: for a parameter it would expect a tenth of the table
-    most: LiteralString = str(MOST_ROWS)
-    rows = of.stretch.rows(wanted.position, is_backward=wanted.is_backward, most=most)
-    end: LiteralString = "row_number() over (" + rows.order + ") = " + most
+    text, params = _statement(of, of.columns, position=wanted.position, is_backward=wanted.is_backward, most=MOST_ROWS)
+    query = Query(text, (*params, wanted.size + 1), seen(wanted.keyset.row))
+    effect: Any = query if max_bytes is None else Within(query, max_bytes)
+    if of.is_in_order:
+        effect = ByIndexes(effect)
+    found, is_all = ((yield effect), True) if max_bytes is None else (yield effect)
+    return wanted.page_of_seen(found, is_cut=not is_all)
+
+
+def stretched_count(of: Stretched, *, most: int) -> Effects[Counted]:
+    """The number of the rows of a list, up to ``most``, among the first 10,000, or twice as many as are counted."""
+    text, params = _statement(of, "1", position=None, is_backward=False, most=max(MOST_ROWS, 2 * most))
+    query = Query(_COUNT.replace("{selected}", text), (*params, most + 1), Counted)
+    [counted] = yield ByIndexes(query) if of.is_in_order else query
+    return Counted(min(counted.count, most), counted.is_cut or counted.count > most)
+
+
+def _statement(
+    of: Stretched, columns: LiteralString, *, position: tuple[object, ...] | None, is_backward: bool, most: int
+) -> tuple[LiteralString, tuple[object, ...]]:
+    """The statement that reads the next stretch; its last parameter, the number of rows, is not among these."""
+    limit: LiteralString = str(most)  # that the planner knows: for a parameter it would expect a tenth of the table
+    rows = of.stretch.rows(position, is_backward=is_backward, most=limit)
+    end: LiteralString = "row_number() over (" + rows.order + ") = " + limit
     text = filled(
         _TEXT,
-        columns=of.columns,
+        columns=columns,
         selected=of.rest.is_true,
         end="(" + end + ' or "svc is last" is true)' if rows.has_last else end,
         rows=rows.text,
         order=rows.order,
         name=of.name,
     )
-    query = Query(text, (*of.rest.params, *rows.params, wanted.size + 1), seen(wanted.keyset.row))
-    effect: Any = query if max_bytes is None else Within(query, max_bytes)
-    if of.is_in_order:
-        effect = ByIndexes(effect)
-    found, is_all = ((yield effect), True) if max_bytes is None else (yield effect)
-    return wanted.page_of_seen(found, is_cut=not is_all)
+    return text, (*of.rest.params, *rows.params)
 
 
 def time_of(point_in_time: PointInTime) -> Expression:

@@ -1,7 +1,6 @@
 """The orders of lists of deliveries: by their own ids, or by the ids of their messages."""
 
-from collections.abc import Sequence
-from typing import Final, LiteralString
+from typing import Final
 from uuid import UUID
 
 from svc_pg.database.pagination import Keyset, decode
@@ -18,11 +17,6 @@ COLUMNS_OF_FOUND: Final = COLUMNS.replace(
 )
 """Those of ``ByMessages``, also of a message without deliveries."""
 _SELECT: Final = "select " + COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
-_LAST: Final = UUID(int=2**128 - 1)
-_BEYOND: Final = "m.id <= %s) and (message_id, id) < (%s, %s)"
-_BEFORE: Final = "m.id >= %s) and (message_id, id) > (%s, %s)"
-_OF_EVENT: Final = "message_id in (select m.id from svc.webhook_messages m where m.event_name = %s and "
-_OF_TENANT: Final = "message_id in (select m.id from svc.webhook_messages m where m.tenant = %s and "
 
 NEWEST: Final = Keyset(
     select=_SELECT,
@@ -34,50 +28,14 @@ NEWEST: Final = Keyset(
     key=lambda delivery: (delivery.id,),
     read=lambda cursor: decode(cursor, UUID),
 )
-
-
-def newest_of_event(name: str) -> Keyset[Delivery]:
-    """The order by message id, for a list with no condition but an event."""
-    return _through_messages(_OF_EVENT, name)
-
-
-def newest_of_tenant(tenant: str) -> Keyset[Delivery]:
-    """The order by message id, for a list with no condition but a tenant."""
-    return _through_messages(_OF_TENANT, tenant)
-
-
-def _through_messages(matching: LiteralString, value: str) -> Keyset[Delivery]:
-    """Find deliveries by an index of messages: an index of deliveries would cost all workers."""
-
-    def position(message: object, delivery: object) -> Sequence[object]:
-        return value, message, message, delivery
-
-    return Keyset(
-        select=_SELECT,
-        row=Delivery,
-        order=" order by d.message_id desc, d.id desc",
-        beyond=matching + _BEYOND,
-        reverse_order=" order by d.message_id, d.id",
-        before=matching + _BEFORE,
-        key=lambda delivery: (delivery.message_id, delivery.id),
-        read=_message_and_delivery,
-        start=position(_LAST, _LAST),
-    )
-
-
-def newest_found(source: LiteralString) -> Keyset[Delivery]:
-    """The order of the messages that have a searched value, for a list with whatever conditions beside it."""
-    return Keyset(
-        select="select " + COLUMNS + source,
-        row=Delivery,
-        order=" order by s.found desc, d.id desc",
-        beyond="(s.found, d.id) < (%s, %s)",
-        reverse_order=" order by s.found, d.id",
-        before="(s.found, d.id) > (%s, %s)",
-        key=lambda delivery: (delivery.message_id, delivery.id),
-        read=_message_and_delivery,
-    )
-
-
-def _message_and_delivery(cursor: str) -> Sequence[object]:
-    return decode(cursor, UUID, UUID)
+NEWEST_FOUND: Final = Keyset(
+    select=_SELECT,
+    row=Delivery,
+    order=" order by d.message_id desc, d.id desc",
+    beyond="(d.message_id, d.id) < (%s, %s)",
+    reverse_order=" order by d.message_id, d.id",
+    before="(d.message_id, d.id) > (%s, %s)",
+    key=lambda delivery: (delivery.message_id, delivery.id),
+    read=lambda cursor: decode(cursor, UUID, UUID),
+)
+"""The order of the messages that lead to the deliveries."""

@@ -2,22 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final, LiteralString, Self
 from uuid import UUID
 
 from svc_pg.database import stretches
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, PointInTime
+from svc_pg.database.pagination import ALL, Filter, Listing, Page, PointInTime
 from svc_pg.database.query import Query
-from svc_pg.database.stretches import ANY, Expression, Ids, Lead, OfIndex, Span, Stretch, Stretched, stretched_page
+from svc_pg.database.stretches import (
+    ANY,
+    Expression,
+    Ids,
+    Lead,
+    OfIndex,
+    Span,
+    Stretch,
+    Stretched,
+    stretched_count,
+    stretched_page,
+)
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries.delivery_conditions import (
     CANCEL_MANY,
     COUNT,
     COUNT_CHANGED,
     MESSAGE_IS_OF,
-    OF_EACH_FOUND,
     OF_MESSAGE_OF_TENANT,
     OF_STATUS,
     OF_TRANSACTION,
@@ -28,9 +37,7 @@ from svc_pg.webhooks.deliveries.delivery_keysets import (
     COLUMNS,
     COLUMNS_OF_FOUND,
     NEWEST,
-    newest_found,
-    newest_of_event,
-    newest_of_tenant,
+    NEWEST_FOUND,
 )
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Delivery, DeliveryCount, Status
 from svc_pg.webhooks.deliveries.delivery_stretches import OfEndpoints, Waiting, few_waiting, of_endpoint
@@ -40,7 +47,6 @@ from svc_pg.webhooks.payload_search import SearchedValue
 
 BULK: Final = 10_000  # as in the texts below
 
-_COUNTED: Final = ("select count(*)::integer as count from (select", " limit %s) c")
 _MATCHING: Final = "select id from svc.webhook_deliveries d"
 _TABLE: Final = "svc.webhook_deliveries"
 _IF_OWN: Final = "(select e.id from svc.webhook_endpoints e where e.id = %s and e.tenant = %s)"
@@ -90,7 +96,7 @@ class DeliveryQuery(Listing[Delivery]):
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
         of_event = replace(self._where("event_name = %s", name), of_event=name)
-        wanted = self._alone(of_event, newest_of_event(name))
+        wanted = self._alone(of_event)
         return wanted if wanted.searched is None else wanted._with(wanted.filter)
 
     def to_endpoints_of(self, tenant: str) -> Self:
@@ -102,7 +108,7 @@ class DeliveryQuery(Listing[Delivery]):
         """Deliveries of the messages of one tenant."""
         added = self._with(self.filter.where(OF_MESSAGE_OF_TENANT, tenant))
         of_tenant = replace(added, rest=self.rest.where(MESSAGE_IS_OF, tenant))
-        return self._alone(of_tenant, newest_of_tenant(tenant))._of_tenant(tenant)
+        return self._alone(of_tenant)._of_tenant(tenant)
 
     def payload(self, wanted: str) -> Self:
         """Deliveries of the messages whose payload has a value at a key that is searched, for example ``number=1045``.
@@ -142,19 +148,11 @@ class DeliveryQuery(Listing[Delivery]):
         return replace(self._looked_at(ALL.compare("finished_at <", point_in_time)), is_by_end=True)
 
     @property
-    def _source(self) -> tuple[LiteralString, tuple[object, ...]]:
-        """The ``from`` of deliveries, with its parameters."""
-        if self.searched is None or self.few.conditions:
-            return " from svc.webhook_deliveries d", ()
-        return self.searched.messages + OF_EACH_FOUND, self.searched.params
-
-    def _conditions(self, *, is_by_messages: bool = True) -> Filter:
-        """The conditions, with that of a searched value if it is one among others."""
+    def _conditions(self) -> Filter:
+        """All conditions, with that of a searched value."""
         if self.searched is None:
             return self.filter
         wanted = self.filter.where(*self.searched.condition)
-        if is_by_messages and not self.few.conditions:
-            return wanted
         return wanted.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
 
     def _refuse_to_read_all(self) -> None:
@@ -170,13 +168,9 @@ class DeliveryQuery(Listing[Delivery]):
         A page may then be short, or empty, and have a next one all the same.
         """
         self._refuse_to_read_all()
-        is_few = False
-        if self.of_status == "pending":
-            [waiting] = yield few_waiting(stretches.MOST_ROWS)
-            is_few = waiting.are_few
-        return (yield from stretched_page(self, self._stretched(is_few_waiting=is_few), max_bytes=max_bytes))
+        return (yield from stretched_page(self, (yield from self._stretched()), max_bytes=max_bytes))
 
-    def _stretched(self, *, is_few_waiting: bool) -> Stretched:
+    def _stretched(self) -> Effects[Stretched]:
         """The stretches by the condition that leads to fewest deliveries."""
         if self.few.conditions:
             others, rest = ALL, self.rest
@@ -189,8 +183,10 @@ class DeliveryQuery(Listing[Delivery]):
             return self._by_messages(self.searched.stretch(times, table=_TABLE, key="message_id", name="d"))
         if self.keyset is not NEWEST:  # of an event or a tenant alone
             return self._by_messages(self._of_messages)
-        if is_few_waiting:
-            return Stretched(COLUMNS, "d", Waiting(self.times), self.rest)
+        if self.of_status == "pending":
+            [waiting] = yield few_waiting(stretches.MOST_ROWS)
+            if waiting.are_few:
+                return Stretched(COLUMNS, "d", Waiting(self.times), self.rest)
         return Stretched(COLUMNS, "d", self._by_id, self.rest)
 
     def _by_messages(self, stretch: ByMessages) -> Stretched:
@@ -233,15 +229,15 @@ class DeliveryQuery(Listing[Delivery]):
     def _looked_at(self, wanted: Filter) -> Self:
         return replace(self._with(self.filter.joined(wanted)), rest=self.rest.joined(wanted))
 
-    def _alone(self, wanted: Self, keyset: Keyset[Delivery]) -> Self:
-        """The list with another condition, in an order of its own if it has no other."""
-        return replace(wanted, keyset=keyset) if self.filter == ALL and self.searched is None else wanted
+    def _alone(self, wanted: Self) -> Self:
+        """The list with another condition, in the order of messages if it has no other."""
+        return replace(wanted, keyset=NEWEST_FOUND) if self.filter == ALL and self.searched is None else wanted
 
     def _with(self, wanted: Filter) -> Self:
         if self.searched is None:
             return replace(self, keyset=NEWEST, filter=wanted)
         searched = replace(self.searched, tenant=self.of_tenant, event=self.of_event)
-        keyset = NEWEST if self.few.conditions else newest_found(searched.messages + OF_EACH_FOUND)
+        keyset = NEWEST if self.few.conditions else NEWEST_FOUND
         return replace(self, keyset=keyset, filter=wanted, searched=searched)
 
     def _of_tenant(self, tenant: str) -> Self:
@@ -264,22 +260,17 @@ class DeliveryQuery(Listing[Delivery]):
         """
         return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), BulkResult)
 
-    def count(self, *, status: Status | None = None, most: int = BULK) -> Query[DeliveryCount]:
-        """The number of deliveries, or of those in one state, counted up to ``most``.
+    def count(self, *, status: Status | None = None, most: int = BULK) -> Effects[DeliveryCount]:
+        """The number of deliveries, or of those in one state, up to ``most``, among the first that a page looks at.
 
-        The page's size and cursor are ignored.
+        These are 10,000, or twice ``most``. The page's size and cursor are ignored.
         """
         self._refuse_to_read_all()
-        if status == "delivered":  # as most are: in the order of the list, so that the plan is the list's
-            return replace(self, filter=self.filter.where("status = %s", status)).count(most=most)
-        if status is not None:
-            return self.status(status).count(most=most)
-        wanted = self._conditions()
-        if self.keyset.start is not None:
-            wanted = wanted.where(self.keyset.beyond, *self.keyset.start)
-        source, params = self._source
-        text = _COUNTED[0] + source + wanted.clause + self.keyset.order + _COUNTED[1]
-        return Query(text, (*params, *wanted.params, most + 1), partial(_counted, most))
+        wanted = self if status is None else self.status(status)
+        if status == "delivered":  # as most are: in the order of the list
+            wanted = replace(wanted, keyset=self.keyset)
+        counted = yield from stretched_count((yield from wanted._stretched()), most=most)
+        return DeliveryCount(counted.count, not counted.is_cut)
 
     def _change(
         self, states: Sequence[LiteralString], change: LiteralString, *, dry_run: bool
@@ -287,12 +278,7 @@ class DeliveryQuery(Listing[Delivery]):
         if self.filter == ALL and self.searched is None:
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
         self._refuse_to_read_all()
-        conditions = self._conditions(is_by_messages=False)  # but by its state
-        wanted = [conditions.where(state) for state in states]
+        wanted = [self._conditions.where(state) for state in states]
         matching = " union all ".join([_MATCHING + each.clause for each in wanted])
         text = "with matching as (" + matching + " order by id limit %s),\n" + (COUNT if dry_run else change)
         return text + COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
-
-
-def _counted(most: int, *, count: int) -> DeliveryCount:
-    return DeliveryCount(min(count, most), count <= most)

@@ -88,7 +88,8 @@ class MessageFilter(TypedDict, total=False):
     ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event, or of this event, names; another one
     raises QueryError.
     ``transaction`` is the ``xact_id`` of entries in the audit log. ``since`` and ``until`` apply to the time of
-    sending: an aware datetime, or a duration before now, for example ``6h``.
+    sending, which ids have to the millisecond, not to the beginning of the transaction: an aware datetime, or a
+    duration before now, for example ``6h``.
     """
 
     event: Annotated[str | None, Selects(words="messages of this event", example="order.created")]

@@ -22,10 +22,12 @@ from svc_pg.console.views.list_questions import keys_of
 from svc_pg.console.views.named_views import ViewedList
 from svc_pg.database import stretches
 from svc_pg.database.pagination import Listing, Page, decode, encode
+from svc_pg.database.performing import arun
 from svc_pg.database.query import scalar
 from svc_pg.questions.reading import read
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.messages.message_queries import MessageFilter
 from tests.benchmarks.week import fill_growing
@@ -169,18 +171,22 @@ def asked(of: ViewedList, question: str, own: Listing[Any] | None = None) -> Lis
     return filtered(start, given, {**declared(DeliveryFilter if of == "deliveries" else MessageFilter), **PAGE})
 
 
-async def work(conninfo: str, wanted: Listing[Any]) -> tuple[int, int]:
-    """The rows of our tables, and the entries of their indexes, that a page reads."""
+async def work(conninfo: str, wanted: Listing[Any], *, is_counted: bool) -> tuple[int, int]:
+    """The rows of our tables, and the entries of their indexes, that a page or a count reads."""
     async with await AsyncConnection.connect(conninfo) as conn:
         [before] = await (await conn.execute(_WORK)).fetchall()
-        await wanted.limit(50).alist(conn, max_bytes=1_000_000)
+        if is_counted:
+            assert isinstance(wanted, DeliveryQuery)
+            await arun(conn, wanted.count(most=MOST // 2))
+        else:
+            await wanted.limit(50).alist(conn, max_bytes=1_000_000)
         [after] = await (await conn.execute(_WORK)).fetchall()
         await conn.rollback()
     return after[0] - before[0], after[1] - before[1]
 
 
-def assert_reads_a_part(conninfo: str, wanted: Listing[Any]) -> None:
-    rows, entries = asyncio.run(work(conninfo, wanted))
+def assert_reads_a_part(conninfo: str, wanted: Listing[Any], *, is_counted: bool = False) -> None:
+    rows, entries = asyncio.run(work(conninfo, wanted, is_counted=is_counted))
     # each delivery may lead to its message, for the tenant, or be looked up by it
     assert rows <= 2 * MOST + FEW < ROWS
     # and be asked for its message by more than one condition
@@ -200,13 +206,21 @@ def test_a_costly_question_reads_a_part_of_the_list(
 
 
 @pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("question", DELIVERIES.values(), ids=DELIVERIES)
+def test_a_count_of_a_costly_question_reads_a_part_of_the_list(installed: str, endpoint: str, question: str) -> None:
+    assert_reads_a_part(installed, asked("deliveries", question.format(endpoint=endpoint)), is_counted=True)
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("tenant", ["tenant-2", "nobody"])
 @pytest.mark.parametrize("question", OWN.values(), ids=OWN)
 def test_a_costly_question_of_a_tenant_reads_a_part_of_the_list(
     installed: str, endpoint: str, tenant: str, question: str
 ) -> None:
     own = delivery_queries.query().to_endpoints_of(tenant)
-    assert_reads_a_part(installed, asked("deliveries", question.format(endpoint=endpoint), own))
+    for is_counted in (False, True):
+        wanted = asked("deliveries", question.format(endpoint=endpoint), own)
+        assert_reads_a_part(installed, wanted, is_counted=is_counted)
 
 
 @pytest.mark.usefixtures("few")
