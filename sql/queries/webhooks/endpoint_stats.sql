@@ -1,9 +1,12 @@
--- Ids grow with time, so the index of the list, the only one in this order, bounds the window and the number of rows.
--- The attempts of each are looked up, not joined: that would read all attempts
-with recent as materialized (
+-- The newest, in the order of the one index that has it, and of these the window: its bound in the same condition could
+-- lead to an index of all deliveries. The attempts of each are looked up, not joined, which would read all attempts
+with newest as materialized (
     select d.id, d.status from svc.webhook_deliveries d
-     where d.endpoint_id = any (array[%(endpoint)s]) and d.id >= svc.uuid7_at(now() - %(window)s)
+     where d.endpoint_id = any (array[%(endpoint)s::uuid])
      order by d.endpoint_id, d.id desc limit %(most)s
+),
+recent as materialized (
+    select n.id, n.status from newest n where n.id >= svc.uuid7_at(now() - %(window)s)
 ),
 attempt as materialized (
     select a.outcome, a.duration_ms
