@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg.database.empty_pages import NOTHING_YET, looked_at
 from svc_pg.database.pagination import Page, Paged, Row
+from svc_pg.database.stretches import MOST_ROWS
 
 from . import output, records
 from .database import connect
+
+MOST_PAGES: Final = 10
+"""The pages that a command reads to fill its own."""
 
 
 def show_list(
@@ -17,13 +22,14 @@ def show_list(
     lines: Callable[[Row], Iterable[str]],
     *,
     none: str,
+    things: str = "rows",
     database_url: str | None,
     as_json: bool,
     after: str | None = None,
 ) -> Page[Row]:
     """Print the page after a cursor, each row in a few lines or all of them as JSON. Returns it.
 
-    ``none`` is the message for people if it is empty.
+    ``none`` is the message for people if it is empty and the last, ``things`` the word for its rows if others follow.
     """
     with connect(database_url) as conn:
         page = filled(conn, wanted if after is None else wanted.after(after))
@@ -34,15 +40,28 @@ def show_list(
         for line in lines(row):
             output.data(line)
     if not page.data:
-        output.words(none)
+        tell_none(page, none, things)
     return page
 
 
 def filled(conn: Connection[Any], wanted: Paged[Row]) -> Page[Row]:
-    """As many rows as a page has, unless the list ends: a page looks at a stretch of it, and the next one goes on."""
+    """The rows of up to ten pages that look at a stretch of a list each, but no more than one page has.
+
+    The list goes on after its cursor.
+    """
     page = wanted.list(conn)
     found = [*page.data]
-    while len(found) < wanted.size and page.next_cursor is not None:
+    for _ in range(MOST_PAGES - 1):
+        if len(found) >= wanted.size or page.next_cursor is None:
+            break
         page = wanted.limit(wanted.size - len(found)).after(page.next_cursor).list(conn)
         found += page.data
     return replace(page, data=found)
+
+
+def tell_none(page: Page[Row], none: str, things: str) -> None:
+    """Tell people that an empty page is the last, or how far was looked if it is not."""
+    if page.next_cursor is None:
+        output.words(none)
+    else:
+        output.words(f"{NOTHING_YET}. {looked_at('A command', MOST_PAGES * MOST_ROWS, things)}")

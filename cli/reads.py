@@ -11,7 +11,7 @@ from . import output, records
 from .database import connect, log_instead
 from .format_difference import actor_text
 from .json_text import printable
-from .lists import filled
+from .lists import filled, tell_none
 from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
 
 app = typer.Typer()
@@ -46,7 +46,8 @@ def reads(
         output.data(_line(read, is_of_record=key is not None))
     if not page.data:
         period = "" if start is None and end is None else " of this time"
-        output.words(f"No reads{period} are on record. They are of tables with record_reads = true.")
+        none = f"No reads{period} are on record. They are of tables with record_reads = true."
+        tell_none(page, none, "entries")
     output.more(page.next_cursor)
 
 

@@ -23,7 +23,7 @@ from .database import connect
 from .filter_options import filter_options, names
 from .format_delivery import advices, show_delivery, tell_of_breaker
 from .json_text import printable
-from .lists import filled
+from .lists import filled, tell_none
 from .named_ids import EndpointName, endpoint_id
 from .operator import acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
@@ -56,7 +56,7 @@ def list_deliveries(
     for delivery in () if json else page:
         show_delivery(delivery, named.get(delivery.endpoint_id))
     if not page.data and not json:
-        output.words("No deliveries.")
+        tell_none(page, "No deliveries.", "deliveries")
     tell_of_unsearched(which.get("payload"), database_url)
     output.more(page.next_cursor)
 

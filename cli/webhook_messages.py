@@ -38,7 +38,15 @@ def list_messages(
 ) -> None:
     """List messages: the events that were sent."""
     wanted = message_queries.matching(**which).limit(limit)
-    page = show_list(wanted, _message, none="No messages.", database_url=database_url, as_json=json, after=after)
+    page = show_list(
+        wanted,
+        _message,
+        none="No messages.",
+        things="messages",
+        database_url=database_url,
+        as_json=json,
+        after=after,
+    )
     tell_of_unsearched(which.get("payload"), database_url)
     output.more(page.next_cursor)
 

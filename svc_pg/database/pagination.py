@@ -94,8 +94,7 @@ class Keyset(Generic[Row]):
 
     ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
     the condition on these for the rows after the cursor. ``reverse_order`` is the order backwards, and ``before`` the
-    condition for the rows before the cursor. ``start`` are the parameters of the first page, if it has the condition
-    ``beyond`` too.
+    condition for the rows before the cursor.
     """
 
     select: LiteralString
@@ -106,7 +105,6 @@ class Keyset(Generic[Row]):
     before: LiteralString
     key: Callable[[Row], tuple[str, ...]]
     read: Callable[[str], Sequence[object]]
-    start: Sequence[object] | None = None
 
     @property
     def reverse(self) -> "Keyset[Row]":
@@ -117,7 +115,6 @@ class Keyset(Generic[Row]):
             beyond=self.before,
             reverse_order=self.order,
             before=self.beyond,
-            start=None,
         )
 
 
@@ -206,9 +203,8 @@ class Listing(Paged[Row]):
     def _query(self) -> Query[Row]:
         """The query of one row more than the page, to know if another page follows."""
         keyset, wanted = self._direction, self.filter
-        position = keyset.start if self.position is None else self.position
-        if position is not None:
-            wanted = wanted.where(keyset.beyond, *position)
+        if self.position is not None:
+            wanted = wanted.where(keyset.beyond, *self.position)
         text = keyset.select + wanted.clause + keyset.order + " limit %s"
         return Query(text, (*wanted.params, self.size + 1), keyset.row)
 

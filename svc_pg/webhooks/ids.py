@@ -4,6 +4,8 @@ import os
 import time
 from uuid import UUID
 
+from svc_pg.database.pagination import PointInTime
+from svc_pg.database.stretches import Expression, time_of
 from svc_pg.errors import NotFoundError, QueryError
 
 
@@ -12,6 +14,12 @@ def new_id() -> UUID:
     stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
     value = int.from_bytes(stamp + os.urandom(10), "big")
     return UUID(int=value & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62)
+
+
+def least_id(point_in_time: PointInTime) -> Expression:
+    """An expression for the least id of a message or delivery that was made then or later. Raises QueryError."""
+    text, params = time_of(point_in_time)
+    return "svc.uuid7_at(" + text + ")", params
 
 
 def endpoint_key(text: str) -> UUID:

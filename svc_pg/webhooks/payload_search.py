@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final, LiteralString
 
+from svc_pg.database.pagination import ALL
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
+from svc_pg.database.stretches import Ids, Lead, Span
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
 from svc_pg.formats.human_times import exact
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.field_docs import EVENT_NAME
+from svc_pg.webhooks.found_messages import ByMessages
 
 MAX_VALUE_BYTES: Final = 1024  # in svc.webhook_search_digests too
 
@@ -29,6 +32,12 @@ _OF_ALL: Final = """ from (
     select v.message_id as found from svc.webhook_search_values v where v.digest = svc.webhook_searched(%s, %s, %s)
 """
 _OF_TENANT: Final = _OF_ALL + " and v.tenant = %s"
+_DIGEST: Final = "svc.webhook_searched(%s, %s, %s)"
+# a scalar, so that it is looked up for each row and not hashed, which would read all that have the value
+_HAS: Final = """(
+    select v.message_id from svc.webhook_search_values v
+     where v.message_id = {id} and v.digest = (select svc.webhook_searched(%s, %s, %s))
+) is not null"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,20 @@ class SearchedValue:
     def condition(self) -> tuple[LiteralString, *tuple[object, ...]]:
         """A condition that refuses an unknown key, also if no row would ask for the value's digest."""
         return "svc.webhook_searched(%s, %s, %s) is not null", self.key, self.value, self.event
+
+    def of(self, message: LiteralString) -> tuple[LiteralString, *tuple[object, ...]]:
+        """A condition on the id of one message, as an expression."""
+        return _HAS.replace("{id}", message), self.key, self.value, self.event
+
+    def stretch(self, times: Ids, *, table: LiteralString, key: LiteralString, name: LiteralString) -> ByMessages:
+        """The rows of the messages that have it: see ``ByMessages``."""
+        leads: tuple[Lead, ...] = (("v.digest", _DIGEST, (self.key, self.value, self.event)),)
+        is_served = ALL.where(*self.condition)
+        if self.tenant is not None:
+            leads = ("v.tenant", "%s", (self.tenant,)), *leads
+            is_served = is_served.where("v.tenant is not null")  # which the index has
+        span = Span("v.message_id", times, leads)
+        return ByMessages("svc.webhook_search_values v", span, table, key, name, is_served)
 
     @property
     def messages(self) -> LiteralString:

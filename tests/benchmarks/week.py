@@ -22,12 +22,15 @@ select overlay(svc.uuid7_at(at)::text placing substr(md5(n::text), 1, 12) from 2
        (array['order.placed', 'order.paid', 'order.shipped'])[1 + n %% 3],
        json_build_object('id', n, 'note', repeat('x', 200)), case when n %% 2 = 0 then 'tenant-' || n %% 20 end, at
   from (select n, now() - (%(deliveries)s - n) * interval '7 days' / %(deliveries)s as at
-          from generate_series(1, %(deliveries)s) n) m
+          from generate_series(%(first)s::int, %(last)s::int) n) m
 """
 # of 100: 96 delivered, 2 failed after five attempts, 1 canceled, 1 waiting
 _DELIVERIES: Final = """
 with endpoint as materialized (select array_agg(id order by id) as ids from svc.webhook_endpoints),
-message as (select *, row_number() over (order by id) as n from svc.webhook_messages),
+message as (
+    select *, row_number() over (order by id) as n from svc.webhook_messages m
+     where not exists (select from svc.webhook_deliveries d where d.message_id = m.id)
+),
 delivery as (
     insert into svc.webhook_deliveries
         (id, message_id, endpoint_id, event_name, status, attempts, max_attempts, next_attempt_at, finished_at, failure,
@@ -64,10 +67,22 @@ select 'order.' || word, 'An order was ' || word, array['order.' || word, 'order
 
 def fill(conninfo: str, *, deliveries: int) -> None:
     """Make messages of a week, each with one delivery."""
-    wanted = {"deliveries": deliveries, "endpoints": ENDPOINTS}
-    statements: Sequence[LiteralString] = (_EVENTS, _ENDPOINTS, _MESSAGES, _DELIVERIES)
-    with psycopg.connect(conninfo) as conn:
-        for statement in statements:
-            conn.execute(statement, wanted)
+    fill_growing(conninfo, deliveries=deliveries)
     with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute("vacuum analyze")
+
+
+def fill_growing(conninfo: str, *, deliveries: int) -> None:
+    """As ``fill``, but the planner has the statistics of the oldest of 50 parts, of when there were no others."""
+    wanted = {"deliveries": deliveries, "endpoints": ENDPOINTS}
+    statements: Sequence[LiteralString] = (_MESSAGES, _DELIVERIES)
+    beginning = deliveries // 50
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute(_EVENTS)
+        conn.execute(_ENDPOINTS, wanted)
+        for first, last in ((1, beginning), (beginning + 1, deliveries)):
+            for statement in statements:
+                conn.execute(statement, {**wanted, "first": first, "last": last})
+            if last == beginning:
+                conn.execute("analyze")
+        conn.execute("vacuum")

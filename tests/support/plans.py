@@ -1,10 +1,12 @@
-"""Count the rows that a statement reads, by EXPLAIN."""
+"""Count the rows that a statement reads, by EXPLAIN or by the counters of its transaction."""
 
 import json
 from typing import Any, ClassVar, Self
 
 import psycopg
 
+from svc_pg.database.pagination import Listing
+from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query
 
 
@@ -16,6 +18,14 @@ def rows_read(conn: psycopg.Connection[Any], query: Query[Any], *tables: str) ->
         for node in _nodes(plan[0]["Plan"])
         if node.get("Relation Name") in tables
     )
+
+
+def page_query(wanted: Listing[Any]) -> Query[Any]:
+    """The statement of a page of a list that has one alone; it runs within ``by_indexes``."""
+    effect: object = next(wanted.page())
+    query = effect.effect if isinstance(effect, ByIndexes) else effect
+    assert isinstance(query, Query)
+    return query
 
 
 class WorkCursor(psycopg.Cursor[Any]):

@@ -15,6 +15,7 @@ from svc_pg.console.http.parameters import declared, documented, filtered
 from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.database.filters import applied
+from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
@@ -119,7 +120,7 @@ async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: St
     try:
         async with conn.transaction():
             await conn.execute(_TIMEOUT, [f"{_MOST_MILLISECONDS}ms"])
-            counted = await afetch_one(conn, wanted.count(status=status, most=most))
+            counted = await arun(conn, wanted.count(status=status, most=most))
     except QueryCanceled:
         return StatusCount(status, None, is_complete=False)
     await conn.execute(_TIMEOUT, [f"{STATEMENT_TIMEOUT_SECONDS}s"])

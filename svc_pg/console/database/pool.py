@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
+from svc_pg.console.database import idle_checks
 from svc_pg.console.database.reachability import Reachability
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleRequest, Problem, read_only, unavailable
 from svc_pg.database import datestyle
@@ -100,7 +101,7 @@ class Database:
         async with AsyncConnectionPool(
             self._conninfo.bounded,
             kwargs={"fallback_application_name": CONSOLE, "prepare_threshold": NEVER_PREPARE},
-            check=AsyncConnectionPool.check_connection,
+            check=idle_checks.check,
             min_size=0,  # the application starts without its database, and an idle console holds no connection
             max_size=OWN_POOL_SIZE,
             open=False,
@@ -145,6 +146,7 @@ class Database:
             async with self._pooled(self._pool) as conn, conn.transaction():
                 settings = _READ_ONLY if self.is_read_only else _SETTINGS
                 await conn.execute(settings, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
+                idle_checks.note_use(conn)
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
             if not await self._reachability.is_reached(self._pool):

@@ -1,7 +1,7 @@
 """The console's API, called in the same process for the person who looks at a page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast, get_origin
 from urllib.parse import quote, urlencode
 
@@ -19,18 +19,25 @@ Query = Mapping[str, str | Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Calls the routes that programs call too: with their permissions, limits and problems, without HTTP between."""
+    """Calls the routes that programs call too: with their permissions, limits and problems, without HTTP between.
+
+    A question that parts of one page repeat is asked once, unless something was sent since.
+    """
 
     core: Core
     request: ConsoleRequest
     session: Session | None = None
+    _answers: dict[tuple[str, ...], object] = field(default_factory=dict, init=False)
 
     async def get(self, shape: type[Shape], *segments: str, query: Query | None = None) -> Shape:
         """The value that ``GET`` answers with, which is a ``shape``. Each segment of the path is quoted.
 
         Raises Problem, as every call does.
         """
-        return _checked(shape, await self.call("GET", *segments, query=query), segments)
+        asked = (*segments, urlencode(dict(query or {}), doseq=True))
+        if asked not in self._answers:
+            self._answers[asked] = await self.call("GET", *segments, query=query)
+        return _checked(shape, self._answers[asked], segments)
 
     async def tagged(self, shape: type[Shape], *segments: str) -> tuple[Shape, str]:
         """As ``get``, with the ETag of the answer."""
@@ -52,6 +59,8 @@ class Api:
         headers: Mapping[str, str] | None = None,
     ) -> object:
         """Call a route, and return the value of its answer, which may be an iterator of bytes."""
+        if method != "GET":
+            self._answers.clear()
         return (await self.core.call(self._request(method, segments, body, query, headers), self.session)).body
 
     def _request(

@@ -14,6 +14,7 @@ from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
+from svc_pg.database.empty_pages import NOTHING_YET, looked_at
 from svc_pg.database.stretches import MOST_ROWS
 from svc_pg.formats.human_times import day_before, exact, instant, left, relative
 from svc_pg.formats.look_alikes import MIXED, is_mixed, twins
@@ -28,7 +29,14 @@ ENVIRONMENT: Final = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-ENVIRONMENT.globals |= {"version": __version__, "states": states, "mixed_words": MIXED, "most_rows": MOST_ROWS}
+ENVIRONMENT.globals |= {
+    "version": __version__,
+    "states": states,
+    "mixed_words": MIXED,
+    "most_rows": MOST_ROWS,
+    "nothing_yet": NOTHING_YET,
+    "looked_at": looked_at,
+}
 ENVIRONMENT.filters |= {
     "number": "{:,}".format,
     "counted": counted,

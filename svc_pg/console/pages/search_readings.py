@@ -19,7 +19,7 @@ from svc_pg.audit.read.search import MAX_ENTRIES
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
-from svc_pg.console.pages.audit.known_tables import known_tables
+from svc_pg.console.pages.audit.known_tables import FACETS, known_tables
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import MOST_SHOWN, Finding, More, Reading, first_rows, matching
@@ -128,7 +128,7 @@ async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | Mo
     if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
         address = request.to.entries(severity=text.casefold())
         yield Finding("Severity", "warn", text.casefold(), address, about)
-    counts = await _found(request.api.get(Facets, "audit", "facets", query={"facet": [*_WORDS]}))
+    counts = await _found(request.api.get(Facets, "audit", "facets", query={"facet": FACETS}))
     listed = {("actor", text)}
     for facet in counts.facets if counts else ():
         if facet.name in _WORDS:

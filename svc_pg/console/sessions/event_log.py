@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal, Self, TypedDict, get_args
 
 from svc_pg.database.effects import Effects
 from svc_pg.database.filters import Selects
-from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, PointInTime, decode
-from svc_pg.database.stretches import Stretched, stretched_page
+from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, aware_time, decode
+from svc_pg.database.stretches import ANY, Ids, OfIndex, Span, Stretched, stretched_page, time_of
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
 
@@ -73,7 +73,7 @@ class EventQuery(Listing[ConsoleEvent]):
     With a kind or a person, a page is of the next 10,000 events: it may be short, or empty, and have a next one.
     """
 
-    reach: Filter = ALL
+    times: Ids = ANY
 
     def event(self, name: str) -> Self:
         """Events of one kind."""
@@ -87,29 +87,27 @@ class EventQuery(Listing[ConsoleEvent]):
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Events from then on: an aware datetime, or a duration before now, for example ``1h``."""
-        return replace(self, reach=self.reach.compare("e.occurred_at >=", point_in_time))
+        return replace(self, times=self.times.since(time_of(point_in_time)))
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Events before then, written as for ``since``."""
-        return replace(self, reach=self.reach.compare("e.occurred_at <", point_in_time))
+        return replace(self, times=self.times.until(time_of(point_in_time)))
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[ConsoleEvent]]:
         """The effects of ``list`` and ``alist``."""
-        stretch = Stretched(
-            _COLUMNS, "svc.console_events", "e", self.reach, self.filter, is_in_order=not self.reach.conditions
-        )
-        return stretched_page(self, stretch, max_bytes=max_bytes)
+        by_time = OfIndex("svc.console_events", "e", Span("e.occurred_at", self.times), then=("e.id",))
+        return stretched_page(self, Stretched(_COLUMNS, "e", by_time, self.filter), max_bytes=max_bytes)
 
 
 _NEWEST: Final = Keyset(
     select="select " + _COLUMNS + " from svc.console_events e",  # noqa: S608 - constants
     row=ConsoleEvent,
-    order=" order by e.id desc",
-    beyond="e.id < %s",
-    reverse_order=" order by e.id",
-    before="e.id > %s",
-    key=lambda event: (event.id,),
-    read=lambda cursor: decode(cursor, int),
+    order=" order by e.occurred_at desc, e.id desc",
+    beyond="(e.occurred_at, e.id) < (%s, %s)",
+    reverse_order=" order by e.occurred_at, e.id",
+    before="(e.occurred_at, e.id) > (%s, %s)",
+    key=lambda event: (event.occurred_at.isoformat(), event.id),
+    read=lambda cursor: decode(cursor, aware_time, int),
 )
 
 

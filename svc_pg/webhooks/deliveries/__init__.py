@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.pagination import DEFAULT_SIZE, Page
+from svc_pg.database.performing import arun, run
 from svc_pg.database.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, delivery_reasons, delivery_request, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter, ReplayFilter
@@ -104,13 +105,16 @@ async def alist(
 
 
 def count(conn: Connection[Any], **which: Unpack[DeliveryFilter]) -> DeliveryCount:
-    """The number of the deliveries that ``which`` selects, counted up to 10,000. Raises QueryError."""
-    return fetch_one(conn, delivery_queries.matching(**which).count())
+    """The number of the deliveries that ``which`` selects, up to 10,000 among the first 20,000 of the list.
+
+    Raises QueryError.
+    """
+    return run(conn, delivery_queries.matching(**which).count())
 
 
 async def acount(conn: AsyncConnection[Any], **which: Unpack[DeliveryFilter]) -> DeliveryCount:
     """As ``count``."""
-    return await afetch_one(conn, delivery_queries.matching(**which).count())
+    return await arun(conn, delivery_queries.matching(**which).count())
 
 
 def get(conn: Connection[Any], delivery_id: str) -> DeliveryDetail:

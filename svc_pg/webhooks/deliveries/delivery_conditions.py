@@ -21,9 +21,6 @@ MESSAGE_IS_OF: Final = "(select m.tenant from svc.webhook_messages m where m.id 
 TO_ENDPOINTS_OF: Final = "endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))"
 OF_MESSAGE_OF_TENANT: Final = "exists (select from svc.webhook_messages m where m.id = message_id and m.tenant = %s)"
 OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m where m.xact_id = %s)"
-# each message that has a searched value, in their order: a join that read all deliveries between them would be slow
-OF_EACH_FOUND: Final = """
- cross join lateral (select * from svc.webhook_deliveries each where each.message_id = s.found offset 0) d"""
 COUNT: Final = "changed as (select id from matching limit 10000)"
 RETRY_MANY: Final = (
     (

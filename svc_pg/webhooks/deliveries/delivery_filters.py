@@ -34,9 +34,10 @@ class DeliveryFilter(CreatedWithin, total=False):
     ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
     ``tenant`` is the message's. ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event names; another one
     raises QueryError. ``transaction`` is the sending transaction: the ``xact_id`` of entries in the audit log.
-    ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
-    ``6h``; ``finished_since`` and ``finished_until`` to that of the end, which no index has: without an endpoint, a
-    message, ids, a transaction or ``since`` beside them, running the query raises QueryError.
+    ``since`` and ``until`` apply to the time of creation, which ids have to the millisecond: an aware datetime, or a
+    duration before now, for example ``6h``; ``finished_since`` and ``finished_until`` to that of the end, which no
+    index has: without an endpoint, a message, ids, a transaction or ``since`` beside them, running the query raises
+    QueryError.
     """
 
     status: Annotated[Status | None, Selects(words="deliveries in this state", word="State")]

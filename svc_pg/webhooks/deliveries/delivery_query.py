@@ -2,21 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final, LiteralString, Self
 from uuid import UUID
 
+from svc_pg.database import stretches
 from svc_pg.database.effects import Effects
-from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, PointInTime
+from svc_pg.database.pagination import ALL, Filter, Listing, Page, PointInTime
 from svc_pg.database.query import Query
-from svc_pg.database.stretches import Lead, Stretched, stretched_page
+from svc_pg.database.stretches import (
+    ANY,
+    Expression,
+    Ids,
+    Lead,
+    OfIndex,
+    Span,
+    Stretch,
+    Stretched,
+    stretched_count,
+    stretched_page,
+)
 from svc_pg.errors import QueryError
 from svc_pg.webhooks.deliveries.delivery_conditions import (
     CANCEL_MANY,
     COUNT,
     COUNT_CHANGED,
     MESSAGE_IS_OF,
-    OF_EACH_FOUND,
     OF_MESSAGE_OF_TENANT,
     OF_STATUS,
     OF_TRANSACTION,
@@ -25,22 +35,21 @@ from svc_pg.webhooks.deliveries.delivery_conditions import (
 )
 from svc_pg.webhooks.deliveries.delivery_keysets import (
     COLUMNS,
+    COLUMNS_OF_FOUND,
     NEWEST,
-    newest_found,
-    newest_of_event,
-    newest_of_tenant,
+    NEWEST_FOUND,
 )
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Delivery, DeliveryCount, Status
-from svc_pg.webhooks.ids import filter_key
+from svc_pg.webhooks.deliveries.delivery_stretches import OfEndpoints, Waiting, few_waiting, of_endpoint
+from svc_pg.webhooks.found_messages import ByMessages
+from svc_pg.webhooks.ids import filter_key, least_id
 from svc_pg.webhooks.payload_search import SearchedValue
 
 BULK: Final = 10_000  # as in the texts below
 
-_COUNTED: Final = ("select count(*)::integer as count from (select", " limit %s) c")
 _MATCHING: Final = "select id from svc.webhook_deliveries d"
-_OF_ENDPOINT: Final = "endpoint_id = %s"
-_BY_ENDPOINT: Final = (" order by d.endpoint_id, d.id desc", " order by d.endpoint_id desc, d.id")
-_AND_A_DAY: Final = " + interval '1 day')"
+_TABLE: Final = "svc.webhook_deliveries"
+_IF_OWN: Final = "(select e.id from svc.webhook_endpoints e where e.id = %s and e.tenant = %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,9 @@ class DeliveryQuery(Listing[Delivery]):
     """A query of deliveries. Every method returns a new one; ``list`` or ``alist`` runs it.
 
     It ``is_by_end`` if it has a condition on the time of the end, which no index has, and ``is_narrow`` if another
-    condition bounds what is read for it. If it is ``searched`` for a value, the messages that have it are read in turn,
-    unless it ``is_selective`` by a condition with an index of its own: then the planner chooses which comes first.
+    condition bounds what is read for it. ``few`` are conditions that name a few deliveries, ``times`` the ids between
+    its times, ``rest`` the other conditions; ``filter`` has all. If it is ``searched`` for a value, the messages that
+    have it are read in turn, unless it names a few deliveries.
     """
 
     is_narrow: bool = False
@@ -57,43 +67,48 @@ class DeliveryQuery(Listing[Delivery]):
     searched: SearchedValue | None = None
     of_tenant: str | None = None
     of_event: str | None = None
-    is_selective: bool = False
     of_endpoint: UUID | None = None
-    reach: Filter = ALL
+    of_status: str | None = None
+    of_own_endpoints: str | None = None
+    """The tenant whose endpoints alone are meant."""
+    few: Filter = ALL
+    times: Ids = ANY
     rest: Filter = ALL
-    is_of_own_endpoints: bool = False
 
     def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
         key = filter_key(endpoint_id)
-        reach = self.reach if self.of_endpoint is None else self.reach.where(_OF_ENDPOINT, self.of_endpoint)
-        return replace(self._narrow(_OF_ENDPOINT, key), of_endpoint=key, reach=reach)
+        of_endpoint = key if self.of_endpoint is None else self.of_endpoint
+        return replace(self._where("endpoint_id = %s", key), of_endpoint=of_endpoint, is_narrow=True)
 
     def message(self, message_id: str) -> Self:
         """Deliveries of one message, by the id that ``send`` returned."""
-        return self._select("message_id = %s", filter_key(message_id))
+        return self._few("message_id = %s", filter_key(message_id))
 
     def status(self, status: str) -> Self:
         """Deliveries in one state: pending, delivered, failed or canceled."""
         if status not in STATUSES:
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
-        if status == "delivered":  # as most are
-            return self._look(OF_STATUS[status], status)
-        return replace(self, is_selective=True)._where(OF_STATUS[status], status)
+        wanted = self._with(self.filter.where(OF_STATUS[status], status))
+        of_status = status if self.of_status is None else self.of_status
+        return replace(wanted, rest=self.rest.where("status = %s", status), of_status=of_status)
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
-        wanted = replace(self._list("event_name = %s", name, alone=newest_of_event(name)), of_event=name)
+        of_event = replace(self._where("event_name = %s", name), of_event=name)
+        wanted = self._alone(of_event)
         return wanted if wanted.searched is None else wanted._with(wanted.filter)
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
-        own = replace(self, is_of_own_endpoints=True)
+        own = replace(self, of_own_endpoints=tenant)
         return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
-        return self._list(OF_MESSAGE_OF_TENANT, tenant, alone=newest_of_tenant(tenant))._of_tenant(tenant)
+        added = self._with(self.filter.where(OF_MESSAGE_OF_TENANT, tenant))
+        of_tenant = replace(added, rest=self.rest.where(MESSAGE_IS_OF, tenant))
+        return self._alone(of_tenant)._of_tenant(tenant)
 
     def payload(self, wanted: str) -> Self:
         """Deliveries of the messages whose payload has a value at a key that is searched, for example ``number=1045``.
@@ -105,25 +120,21 @@ class DeliveryQuery(Listing[Delivery]):
 
     def transaction(self, xact_id: int) -> Self:
         """Deliveries of the messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
-        return self._select(OF_TRANSACTION, xact_id)
+        return self._few(OF_TRANSACTION, xact_id)
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These deliveries, 10,000 at most."""
         if len(ids) > BULK:
             raise QueryError(f"{len(ids)} ids are too many", hint=f"Name at most {BULK}.")
-        return self._select("id = any(%s)", [filter_key(each) for each in ids])
+        return self._few("id = any(%s)", [filter_key(each) for each in ids])
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
-        # ids grow with time, and are indexed
-        since = ALL.compare("id >= svc.uuid7_at(", point_in_time, end=")").compare("created_at >=", point_in_time)
-        return replace(self._reached(since), is_narrow=True)
+        return replace(self._timed(self.times.since(least_id(point_in_time))), is_narrow=True)
 
     def until(self, point_in_time: PointInTime) -> Self:
-        """Deliveries created before then, written as for ``since``, by transactions of at most a day."""
-        # of the transaction's beginning; its ids are of later times
-        until = ALL.compare("id < svc.uuid7_at(", point_in_time, end=_AND_A_DAY)
-        return self._reached(until.compare("created_at <", point_in_time))
+        """Deliveries created before then, written as for ``since``."""
+        return self._timed(self.times.until(least_id(point_in_time)))
 
     def finished_since(self, point_in_time: PointInTime) -> Self:
         """Deliveries that were delivered, failed or canceled from then on, written as for ``since``.
@@ -136,32 +147,12 @@ class DeliveryQuery(Listing[Delivery]):
         """Deliveries that were delivered, failed or canceled before then; otherwise as ``finished_since``."""
         return replace(self._looked_at(ALL.compare("finished_at <", point_in_time)), is_by_end=True)
 
-    def _select(self, condition: LiteralString, *params: object) -> Self:
-        return replace(self, is_selective=True)._narrow(condition, *params)
-
-    def _narrow(self, condition: LiteralString, *params: object) -> Self:
-        return replace(self._where(condition, *params), is_narrow=True)
-
-    def _query(self) -> Query[Delivery]:
-        self._refuse_to_read_all()
-        found = Listing._query(replace(self, filter=self._conditions))
-        return replace(found, params=(*self._source[1], *found.params))
-
-    @property
-    def _source(self) -> tuple[LiteralString, tuple[object, ...]]:
-        """The ``from`` of deliveries, with its parameters."""
-        if self.searched is None or self.is_selective:
-            return " from svc.webhook_deliveries d", ()
-        return self.searched.messages + OF_EACH_FOUND, self.searched.params
-
     @property
     def _conditions(self) -> Filter:
-        """The conditions, with that of a searched value if it is one among others."""
+        """All conditions, with that of a searched value."""
         if self.searched is None:
             return self.filter
         wanted = self.filter.where(*self.searched.condition)
-        if not self.is_selective:
-            return wanted
         return wanted.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
 
     def _refuse_to_read_all(self) -> None:
@@ -172,49 +163,81 @@ class DeliveryQuery(Listing[Delivery]):
             )
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Delivery]]:
-        """The effects of ``list`` and ``alist``: by conditions without an index, of the next 10,000 deliveries.
+        """The effects of ``list`` and ``alist``: of the next 10,000 deliveries of the list by one of its conditions.
 
         A page may then be short, or empty, and have a next one all the same.
         """
-        is_by_messages = self.searched is not None or self.keyset is not NEWEST
-        if is_by_messages or self.is_of_own_endpoints or not self.rest.conditions:
-            return (yield from Listing.page(self, max_bytes=max_bytes))
         self._refuse_to_read_all()
-        return (yield from stretched_page(self, self._stretch, max_bytes=max_bytes))
+        return (yield from stretched_page(self, (yield from self._stretched()), max_bytes=max_bytes))
+
+    def _stretched(self) -> Effects[Stretched]:
+        """The stretches by the condition that leads to fewest deliveries."""
+        if self.few.conditions:
+            others, rest = ALL, self.rest
+            if self.searched is not None:
+                others, rest = ALL.where(*self.searched.condition), rest.where(*self.searched.of("d.message_id"))
+            named = OfIndex(_TABLE, "d", Span("d.id", self.times), others, few=self.few)
+            return Stretched(COLUMNS, "d", named, rest, is_in_order=False)
+        if self.searched is not None:
+            times = replace(self.times, least=())  # an older message may have a delivery that was made later
+            return self._by_messages(self.searched.stretch(times, table=_TABLE, key="message_id", name="d"))
+        if self.keyset is not NEWEST:  # of an event or a tenant alone
+            return self._by_messages(self._of_messages)
+        if self.of_status == "pending":
+            [waiting] = yield few_waiting(stretches.MOST_ROWS)
+            if waiting.are_few:
+                return Stretched(COLUMNS, "d", Waiting(self.times), self.rest)
+        return Stretched(COLUMNS, "d", self._by_id, self.rest)
+
+    def _by_messages(self, stretch: ByMessages) -> Stretched:
+        rest = self.rest.joined(self.times.condition("d.id")).where("d.id is not null")
+        return Stretched(COLUMNS_OF_FOUND, "d", stretch, rest)
 
     @property
-    def _stretch(self) -> Stretched:
-        stretch = Stretched(COLUMNS, "svc.webhook_deliveries", "d", self.reach, self.rest, not self.is_selective)
-        if self.of_endpoint is None:
-            return stretch
-        if self.is_selective:
-            return replace(stretch, reach=self.reach.where(_OF_ENDPOINT, self.of_endpoint))
-        return replace(stretch, by=Lead("d.endpoint_id", self.of_endpoint, *_BY_ENDPOINT))
+    def _of_messages(self) -> ByMessages:
+        """The deliveries of the messages of an event, or of a tenant."""
+        column: LiteralString = "m.tenant" if self.of_event is None else "m.event_name"
+        lead: Lead = (column, "%s", (self.of_tenant if self.of_event is None else self.of_event,))
+        span = Span("m.id", ANY, (lead,))
+        is_indexed = ALL.where(column + " is not null")  # which the index of tenants has
+        return ByMessages("svc.webhook_messages m", span, _TABLE, "message_id", "d", is_indexed)
+
+    @property
+    def _by_id(self) -> Stretch:
+        """The deliveries in the order of their ids: of an endpoint, of own ones, of a state with an index, or all."""
+        is_failure = self.of_status in ("failed", "canceled")
+        own, endpoint = self.of_own_endpoints, self.of_endpoint
+        if endpoint is not None:
+            key: Expression = ("%s", (endpoint,)) if own is None else (_IF_OWN, (endpoint, own))
+            return of_endpoint(self.times, key, is_failure=is_failure)
+        if own is not None:
+            return OfEndpoints(own, self.times, is_failure)
+        leads: tuple[Lead, ...] = (("d.failure", "%s", (self.of_status,)),) if is_failure else ()
+        return OfIndex(_TABLE, "d", Span("d.id", self.times, leads))
+
+    def _few(self, condition: LiteralString, *params: object) -> Self:
+        few = self.few.where(condition, *params)
+        return replace(self, few=few, is_narrow=True)._with(self.filter.where(condition, *params))
+
+    def _timed(self, times: Ids) -> Self:
+        added = times.condition("id")
+        return replace(self, times=times)._with(self.filter.joined(added))
 
     def _where(self, condition: LiteralString, *params: object) -> Self:
-        return self._reached(ALL.where(condition, *params))
-
-    def _look(self, condition: LiteralString, *params: object) -> Self:
         return self._looked_at(ALL.where(condition, *params))
 
-    def _reached(self, wanted: Filter) -> Self:
-        """The list with conditions that an index serves."""
-        return replace(self._with(self.filter.joined(wanted)), reach=self.reach.joined(wanted))
-
     def _looked_at(self, wanted: Filter) -> Self:
-        """The list with conditions that no index serves."""
         return replace(self._with(self.filter.joined(wanted)), rest=self.rest.joined(wanted))
 
-    def _list(self, condition: LiteralString, value: str, *, alone: Keyset[Delivery]) -> Self:
-        """The list with a condition, in an order of its own if there is no other."""
-        wanted = self._look(condition, value)
-        return replace(wanted, keyset=alone) if self.filter == ALL and self.searched is None else wanted
+    def _alone(self, wanted: Self) -> Self:
+        """The list with another condition, in the order of messages if it has no other."""
+        return replace(wanted, keyset=NEWEST_FOUND) if self.filter == ALL and self.searched is None else wanted
 
     def _with(self, wanted: Filter) -> Self:
         if self.searched is None:
             return replace(self, keyset=NEWEST, filter=wanted)
         searched = replace(self.searched, tenant=self.of_tenant, event=self.of_event)
-        keyset = NEWEST if self.is_selective else newest_found(searched.messages + OF_EACH_FOUND)
+        keyset = NEWEST if self.few.conditions else NEWEST_FOUND
         return replace(self, keyset=keyset, filter=wanted, searched=searched)
 
     def _of_tenant(self, tenant: str) -> Self:
@@ -237,22 +260,17 @@ class DeliveryQuery(Listing[Delivery]):
         """
         return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), BulkResult)
 
-    def count(self, *, status: Status | None = None, most: int = BULK) -> Query[DeliveryCount]:
-        """The number of deliveries, or of those in one state, counted up to ``most``.
+    def count(self, *, status: Status | None = None, most: int = BULK) -> Effects[DeliveryCount]:
+        """The number of deliveries, or of those in one state, up to ``most``, among the first that a page looks at.
 
-        The page's size and cursor are ignored.
+        These are 10,000, or twice ``most``. The page's size and cursor are ignored.
         """
         self._refuse_to_read_all()
-        if status == "delivered":  # as most are: in the order of the list, so that the plan is the list's
-            return replace(self, filter=self.filter.where("status = %s", status)).count(most=most)
-        if status is not None:
-            return self.status(status).count(most=most)
-        wanted = self._conditions
-        if self.keyset.start is not None:
-            wanted = wanted.where(self.keyset.beyond, *self.keyset.start)
-        source, params = self._source
-        text = _COUNTED[0] + source + wanted.clause + self.keyset.order + _COUNTED[1]
-        return Query(text, (*params, *wanted.params, most + 1), partial(_counted, most))
+        wanted = self if status is None else self.status(status)
+        if status == "delivered":  # as most are: in the order of the list
+            wanted = replace(wanted, keyset=self.keyset)
+        counted = yield from stretched_count((yield from wanted._stretched()), most=most)
+        return DeliveryCount(counted.count, not counted.is_cut)
 
     def _change(
         self, states: Sequence[LiteralString], change: LiteralString, *, dry_run: bool
@@ -260,12 +278,7 @@ class DeliveryQuery(Listing[Delivery]):
         if self.filter == ALL and self.searched is None:
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
         self._refuse_to_read_all()
-        conditions = replace(self, is_selective=True)._conditions  # by its state
-        wanted = [conditions.where(state) for state in states]
+        wanted = [self._conditions.where(state) for state in states]
         matching = " union all ".join([_MATCHING + each.clause for each in wanted])
         text = "with matching as (" + matching + " order by id limit %s),\n" + (COUNT if dry_run else change)
         return text + COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
-
-
-def _counted(most: int, *, count: int) -> DeliveryCount:
-    return DeliveryCount(min(count, most), count <= most)

@@ -10,7 +10,7 @@ from svc_pg.database.effects import Effects
 from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, PointInTime, decode
 from svc_pg.database.query import Query, RawJson
-from svc_pg.database.stretches import Lead, Stretched, stretched_page
+from svc_pg.database.stretches import ANY, Ids, OfIndex, Span, Stretched, stretched_page
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.field_docs import (
     COPY_OF,
@@ -22,7 +22,7 @@ from svc_pg.webhooks.field_docs import (
     SEQUENCE,
     XACT_ID,
 )
-from svc_pg.webhooks.ids import filter_key, message_key, no_message
+from svc_pg.webhooks.ids import filter_key, least_id, message_key, no_message
 from svc_pg.webhooks.messages.payload_summary import summary_of
 from svc_pg.webhooks.payload_search import SearchedValue
 
@@ -32,12 +32,10 @@ m.xact_id::text, m.created_at,
 case when pg_catalog.pg_column_size(m.payload) <= 32768 then left(m.payload::text, 2000) else '' end as beginning,
 (select t.search from svc.webhook_event_types t where t.name = m.event_name) as searched
 """
+_FOUND: Final = _COLUMNS.replace("m.id::text", "m.found::text as id")
 _OF_EVENT: Final = "m.event_name = %s"
 _OF_TENANT: Final = "m.tenant = %s"
-_BY_TENANT: Final = (" order by m.tenant desc, m.id desc", " order by m.tenant, m.id")
-_AND_A_DAY: Final = " + interval '1 day')"
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_messages m"  # noqa: S608 - constants
-_EACH: Final = " cross join lateral (select * from svc.webhook_messages each where each.id = s.found offset 0) m"
 _DETAIL: Final = "select " + _COLUMNS + ", m.payload from svc.webhook_messages m where m.id = %s"  # noqa: S608 - constants
 
 
@@ -90,7 +88,8 @@ class MessageFilter(TypedDict, total=False):
     ``payload`` is ``KEY=VALUE``, with a key that ``search`` of an event, or of this event, names; another one
     raises QueryError.
     ``transaction`` is the ``xact_id`` of entries in the audit log. ``since`` and ``until`` apply to the time of
-    sending: an aware datetime, or a duration before now, for example ``6h``.
+    sending, which ids have to the millisecond, not to the beginning of the transaction: an aware datetime, or a
+    duration before now, for example ``6h``.
     """
 
     event: Annotated[str | None, Selects(words="messages of this event", example="order.created")]
@@ -109,25 +108,26 @@ class MessageFilter(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class MessageQuery(Listing[Message]):
-    """A query of messages. Every method returns a new one; ``list`` or ``alist`` runs it."""
+    """A query of messages. Every method returns a new one; ``list`` or ``alist`` runs it.
+
+    ``times`` are the ids between its times, ``few`` conditions that name a few messages, ``rest`` the others.
+    """
 
     searched: SearchedValue | None = None
     of_tenant: str | None = None
     of_event: str | None = None
-    reach: Filter = ALL
-    is_narrow: bool = False
-    """True if ids or a transaction name the messages."""
+    times: Ids = ANY
+    few: Filter = ALL
+    rest: Filter = ALL
 
     def event(self, name: str) -> Self:
         """Messages of one event."""
-        return replace(self._where(_OF_EVENT, name), of_event=name)
+        return replace(self, rest=self.rest.where(_OF_EVENT, name), of_event=name)
 
     def tenant(self, tenant: str) -> Self:
         """Messages of one tenant."""
-        wanted = self._where(_OF_TENANT, tenant)
-        if self.of_tenant is None:
-            return replace(wanted, of_tenant=tenant)
-        return replace(wanted, reach=self.reach.where(_OF_TENANT, tenant))
+        of_tenant = tenant if self.of_tenant is None else self.of_tenant
+        return replace(self, rest=self.rest.where(_OF_TENANT, tenant), of_tenant=of_tenant)
 
     def payload(self, wanted: str) -> Self:
         """Messages whose payload has a value at a key that is searched, for example ``number=1045``.
@@ -138,56 +138,47 @@ class MessageQuery(Listing[Message]):
 
     def ids(self, ids: Sequence[str]) -> Self:
         """These messages."""
-        wanted = ALL.where("m.id = any(%s)", [filter_key(each) for each in ids])
-        return replace(self._reached(wanted), is_narrow=True)
+        return replace(self, few=self.few.where("m.id = any(%s)", [filter_key(each) for each in ids]))
 
     def transaction(self, xact_id: int) -> Self:
         """Messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
-        return replace(self._reached(ALL.where("m.xact_id = %s", xact_id)), is_narrow=True)
+        return replace(self, few=self.few.where("m.xact_id = %s", xact_id))
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Messages sent from then on: an aware datetime, or a duration before now, for example ``1h``."""
-        # ids grow with time, and are indexed
-        wanted = ALL.compare("m.id >= svc.uuid7_at(", point_in_time, end=")")
-        return self._reached(wanted.compare("m.created_at >=", point_in_time))
+        return replace(self, times=self.times.since(least_id(point_in_time)))
 
     def until(self, point_in_time: PointInTime) -> Self:
-        """Messages sent before then, written as for ``since``, by transactions of at most a day."""
-        # the time is that of the transaction's beginning; its ids are of later times
-        wanted = ALL.compare("m.id < svc.uuid7_at(", point_in_time, end=_AND_A_DAY)
-        return self._reached(wanted.compare("m.created_at <", point_in_time))
+        """Messages sent before then, written as for ``since``."""
+        return replace(self, times=self.times.until(least_id(point_in_time)))
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Message]]:
-        """The effects of ``list`` and ``alist``: by an event beside a tenant, ids or a transaction of the next 10,000.
+        """The effects of ``list`` and ``alist``: of the next 10,000 messages of the list by one of its conditions.
 
         A page may then be short, or empty, and have a next one all the same.
         """
-        is_by_other_index = self.of_tenant is not None or self.is_narrow
-        if self.searched is not None or self.of_event is None or not is_by_other_index:
-            return (yield from Listing.page(self, max_bytes=max_bytes))
-        return (yield from stretched_page(self, self._stretch, max_bytes=max_bytes))
+        return (yield from stretched_page(self, self._stretched, max_bytes=max_bytes))
 
     @property
-    def _stretch(self) -> Stretched:
-        rest = ALL.where(_OF_EVENT, self.of_event)
-        stretch = Stretched(_COLUMNS, "svc.webhook_messages", "m", self.reach, rest, not self.is_narrow)
-        if self.of_tenant is None:
-            return stretch
-        if self.is_narrow:
-            return replace(stretch, reach=self.reach.where(_OF_TENANT, self.of_tenant))
-        return replace(stretch, by=Lead("m.tenant", self.of_tenant, *_BY_TENANT))
-
-    def _reached(self, wanted: Filter) -> Self:
-        """The list with conditions that an index serves."""
-        return replace(self, filter=self.filter.joined(wanted), reach=self.reach.joined(wanted))
-
-    def _query(self) -> Query[Message]:
-        if self.searched is None:
-            return Listing._query(self)
-        searched = replace(self.searched, tenant=self.of_tenant, event=self.of_event)
-        wanted = self.filter.where(*searched.condition)
-        found = Listing._query(replace(self, keyset=_found(searched), filter=wanted))
-        return replace(found, params=(*searched.params, *found.params))
+    def _stretched(self) -> Stretched:
+        searched = self.searched
+        if searched is not None:
+            searched = replace(searched, tenant=self.of_tenant, event=self.of_event)
+        span, others = Span("m.id", self.times), ALL
+        if self.few.conditions:
+            rest = self.rest if searched is None else self.rest.where(*searched.of("m.id"))
+            others = ALL if searched is None else ALL.where(*searched.condition)
+            stretch = OfIndex("svc.webhook_messages", "m", span, others, few=self.few)
+            return Stretched(_COLUMNS, "m", stretch, rest, is_in_order=False)
+        if searched is not None:
+            found = searched.stretch(self.times, table="svc.webhook_messages", key="id", name="m")
+            return Stretched(_FOUND, "m", found, self.rest.where("m.id is not null"))
+        if self.of_tenant is not None:
+            span = Span("m.id", self.times, (("m.tenant", "%s", (self.of_tenant,)),))
+            others = ALL.where("m.tenant is not null")  # which the index has
+        elif self.of_event is not None:
+            span = Span("m.id", self.times, (("m.event_name", "%s", (self.of_event,)),))
+        return Stretched(_COLUMNS, "m", OfIndex("svc.webhook_messages", "m", span, others), self.rest)
 
 
 _NEWEST: Final = Keyset(
@@ -200,18 +191,6 @@ _NEWEST: Final = Keyset(
     key=lambda message: (message.id,),
     read=lambda cursor: decode(cursor, UUID),
 )
-
-
-def _found(searched: SearchedValue) -> Keyset[Message]:
-    """The list of the messages that have a value, in whose order they are looked up one by one."""
-    return replace(
-        _NEWEST,
-        select="select " + _COLUMNS + searched.messages + _EACH,
-        order=" order by s.found desc",
-        beyond="s.found < %s",
-        reverse_order=" order by s.found",
-        before="s.found > %s",
-    )
 
 
 def query() -> MessageQuery:

@@ -1,6 +1,7 @@
 """Lists of commands that a page does not fill, because it looks at so many rows: they go on with the next page."""
 
 import json
+import re
 from typing import Any
 
 import psycopg
@@ -8,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.app import app
+from cli.lists import MOST_PAGES
 from svc_pg import webhooks
 from svc_pg.database import stretches
 from tests.support.hooks import endpoint, hooks_config
@@ -38,3 +40,22 @@ def test_a_list_goes_on_until_it_is_full_or_ends(database: str, monkeypatch: pyt
     nothing = listed("order.other").stderr
     assert f"No {of}." in nothing
     assert "There are more" not in nothing
+
+
+@pytest.mark.parametrize("of", ["deliveries", "messages"])
+def test_a_list_of_a_rare_event_says_how_far_it_looked_and_goes_on_there(
+    database: str, monkeypatch: pytest.MonkeyPatch, of: str
+) -> None:
+    monkeypatch.setattr(stretches, "MOST_ROWS", 4)
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.paid", {}, tenant="acme")
+        webhooks.send_many(conn, "order.created", [{}] * 4 * (MOST_PAGES + 1), tenant="acme")
+
+    def listed(*options: str) -> Any:
+        arguments = ["webhooks", of, "--event", "order.paid", "--tenant", "acme", "--database-url", database, *options]
+        return CliRunner().invoke(app, arguments)
+
+    first = listed().stderr
+    assert f"Nothing found up to here. A command looks at up to 100,000 {of} at a time." in first
+    [cursor] = re.findall(r"--after (\S+)", first)
+    assert [each["eventName"] for each in json.loads(listed("--json", "--after", cursor).stdout)] == ["order.paid"]

@@ -14,6 +14,7 @@ import pytest
 
 from svc_pg import Config, schema, webhooks
 from svc_pg.config import EventDefinition
+from svc_pg.database.by_indexes import by_indexes
 from svc_pg.database.query import scalar
 from svc_pg.errors import ConfigError, QueryError
 from svc_pg.maintenance import maintain
@@ -22,6 +23,7 @@ from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.payload_search import MAX_VALUE_BYTES, unsearched
 from tests.support.hooks import endpoint, hooks_config
+from tests.support.plans import page_query
 from tests.support.waiting import wait_until
 
 PAID: Final = "order.paid"
@@ -398,7 +400,8 @@ def test_a_value_is_looked_up_by_an_index_and_each_of_its_messages_by_another(co
             message_queries.matching(payload="number=1", **which),
             delivery_queries.matching(payload="number=1", **which),
         ):
-            query = wanted._query()
-            plan = "\n".join(row[0] for row in conn.execute("explain " + query.text, query.params))
+            query = page_query(wanted)
+            with by_indexes(conn):
+                plan = "\n".join(row[0] for row in conn.execute("explain " + query.text, query.params))
             assert " using webhook_search_values_" in plan or " on webhook_search_values_" in plan, plan
             assert "Merge Join" not in plan, plan  # which would read all messages between those that are found

@@ -70,7 +70,7 @@ async def log_page(request: PageRequest) -> Answer:
     is_empty = problem is None and not shown.page.data and not request.is_continued
     values = {
         "page": shown.page,
-        "meant": await _meant(request, filters) if is_empty else None,
+        "meant": await _meant(request, filters, facets) if is_empty else None,
         "unknown": await meant.unknown(request, filters) if is_empty and not shown.page.next_cursor else [],
         "has_rows": has_rows,
         "of_actors": shown.of_actors,
@@ -105,12 +105,13 @@ async def log_page(request: PageRequest) -> Answer:
     return Html("audit", values, problem.status, headers_of(problem))
 
 
-async def _meant(request: PageRequest, filters: Query) -> meant.Meant | None:
+async def _meant(request: PageRequest, filters: Query, counts: Facets | None) -> meant.Meant | None:
     """The question that the words of a search may be, if they were found nowhere."""
     texts = filters.get("text")
     if not texts:
         return None
-    return await meant.meant(request, texts[0], {name: some for name, some in filters.items() if name != "text"})
+    beside = {name: some for name, some in filters.items() if name != "text"}
+    return await meant.meant(request, texts[0], beside, None if selection.without_search(filters) else counts)
 
 
 def _has_rows(request: PageRequest, position: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ from svc_pg.audit.read.phrases import Names, names_in, understood
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.asking import FROM_START
-from svc_pg.console.pages.audit.known_tables import captured_tables
+from svc_pg.console.pages.audit.known_tables import captured_tables, counted_names, names_of
 from svc_pg.console.pages.audit.selection import WORDS, words_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.questions import times
@@ -19,7 +19,6 @@ from svc_pg.questions.words import SINCE, UNTIL
 from svc_pg.questions.writing import written
 
 _NAMED: Final = ("resource", "actor", "tenant", "label")
-_FACETS: Final = ("actor", "tenant", "label", "compliance")
 _DATABASE_USER: Final = re.compile(r"(?=.*[_0-9])[a-z_][a-z0-9_]{1,62}")
 """A word that may be a user of the database, of whom no index knows all."""
 MOST_LOOKED_UP: Final = 4
@@ -53,10 +52,15 @@ class Unknown:
     """True if the whole log was looked at."""
 
 
-async def meant(request: PageRequest, text: str, beside: Filters | None = None) -> Meant | None:
-    """The question that a phrase may be, with the filters ``beside`` it that it does not say itself; None if none."""
+async def meant(
+    request: PageRequest, text: str, beside: Filters | None = None, counts: Facets | None = None
+) -> Meant | None:
+    """The question that a phrase may be, with the filters ``beside`` it that it does not say itself; None if none.
+
+    ``counts`` are the facets of the whole log, if the page has them.
+    """
     try:
-        names = await _names(request)
+        names = await _names(request, counts)
         names = await _with_actors(request, names, names_in(text, names, now=request.now))
     except Problem:  # the page says without it that nothing was found
         return None
@@ -96,13 +100,12 @@ def _kept(beside: Filters, found: Filters) -> Filters:
     return beside if _TIMES.isdisjoint(found) else {name: beside[name] for name in beside if name not in _TIMES}
 
 
-async def _names(request: PageRequest) -> Names:
+async def _names(request: PageRequest, counts: Facets | None) -> Names:
     """The tables, and the values that the newest entries have most."""
     captured = await captured_tables(request)
-    counts = await request.api.get(Facets, "audit", "facets", query={"facet": ["resource", *_FACETS]})
-    values = {each.name: [one.value for one in each.values if one.value is not None] for each in counts.facets}
-    seen = [name for name in values.get("resource", ()) if name not in captured]
-    return Names([*captured, *seen], {name: values.get(name, []) for name in _FACETS})
+    values = await counted_names(request) if counts is None else names_of(counts)
+    seen = [name for name in values.pop("resource") if name not in captured]
+    return Names([*captured, *seen], values)
 
 
 async def _with_actors(request: PageRequest, names: Names, words: Sequence[str]) -> Names:
