@@ -386,6 +386,20 @@ def test_purged_entries_leave_it_unknown(conn: sqlite3.Connection) -> None:
     check_repaired(conn, config("t"))
 
 
+def test_a_row_that_differs_since_a_purge_is_known(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    audited(conn, "t")
+    conn.execute("insert into t values (1, 'a', 0)")
+    _age(conn)
+    audit.purge(conn, timedelta(days=1))
+    conn.execute("insert into t values (2, 'b', 0)")
+    with unseen(conn):
+        conn.execute("update t set a = 'c' where id = 2")
+    found = audit.reconcile(conn, config("t"))
+    assert told(found) == [("2", "differs", ["a"])]
+    assert found.tables[0].unknown == 1, "of the record whose entries are purged"
+
+
 def test_a_record_that_is_gone_since_a_purge_is_known(conn: sqlite3.Connection) -> None:
     conn.execute(TABLE)
     audited(conn, "t")
