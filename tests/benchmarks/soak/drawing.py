@@ -61,7 +61,7 @@ def _panel(title: str, lines: Mapping[str, Line], *, top: float, is_logarithmic:
     yield text(LEFT, top - 12, title, size=12, weight="bold")
     for mark in _marks(low, high, is_logarithmic=is_logarithmic):
         yield f'<path d="M{LEFT} {y(mark):.1f}H{RIGHT}" stroke="#dde2e8"/>'
-        yield text(LEFT - 8, y(mark) + 4, f"{mark:g}", size=11, anchor="end")
+        yield text(LEFT - 8, y(mark) + 4, f"{mark:,g}", size=11, anchor="end")
     points, more = {}, {}
     for name, line in lines.items():
         known = [(number, value) for number, value in enumerate(line) if value is not None]
