@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from tests.benchmarks.bars import picture, text
 from tests.benchmarks.lines import labelled
+from tests.benchmarks.tables.markdown import number
 
 WIDTH: Final = 760
 LEFT, RIGHT = 70, 500
@@ -32,8 +33,8 @@ def svg(figures: Mapping[str, Any]) -> str:
         ("Number in each part of the time", load, True),
     ]
     body: list[str] = []
-    for number, (title, lines, is_logarithmic) in enumerate(panels):
-        body += _panel(title, lines, top=_FIRST + number * _APART, is_logarithmic=is_logarithmic)
+    for place, (title, lines, is_logarithmic) in enumerate(panels):
+        body += _panel(title, lines, top=_FIRST + place * _APART, is_logarithmic=is_logarithmic)
     bottom = _FIRST + (len(panels) - 1) * _APART + _HIGH
     for share in range(5):
         x = LEFT + (RIGHT - LEFT) * share / 4
@@ -64,10 +65,10 @@ def _panel(title: str, lines: Mapping[str, Line], *, top: float, is_logarithmic:
         yield text(LEFT - 8, y(mark) + 4, f"{mark:,g}", size=11, anchor="end")
     points, more = {}, {}
     for name, line in lines.items():
-        known = [(number, value) for number, value in enumerate(line) if value is not None]
+        known = [(place, value) for place, value in enumerate(line) if value is not None]
         if known:
-            points[name] = [(LEFT + (RIGHT - LEFT) * (number + 0.5) / len(line), y(value)) for number, value in known]
-            more[name] = f"{known[-1][1]:.3g}"
+            points[name] = [(LEFT + (RIGHT - LEFT) * (place + 0.5) / len(line), y(value)) for place, value in known]
+            more[name] = number(known[-1][1])
     yield from labelled(points, right=RIGHT, bottom=top + _HIGH + 12, more=more)
 
 

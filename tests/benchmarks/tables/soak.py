@@ -14,28 +14,24 @@ _HEADINGS: Final = (
     "most pending",
     "oldest transaction, s",
     "all tables, MiB",
-    "programs, MiB",
 )
 
 
 def course() -> str:
-    """Latencies, queue, sizes and memory by part of the time."""
+    """Latencies, queue and sizes by part of the time."""
     document = load("soak")
     found = document["figures"]
     parts = len(found["transactions"])
     rows = {}
     for part in range(parts):
-        minutes = [found["minutes"] * share / parts for share in (part, part + 1)]
-        programs = [of[part] for name, of in found["memoryMiB"].items() if not name.startswith("PostgreSQL")]
-        rows["{} to {}".format(*map(_time, minutes))] = [
+        rows[_time(found["minutes"] * part / parts)] = [
             MISSING if found["transactions"][part] is None else f"{found['transactions'][part]:,}",
             *(_quantiles(found[f"{kind}Ms"][part]) for kind in ("capture", "delivery", "page")),
             MISSING if found["queue"][part] is None else f"{found['queue'][part]:,}",
             number(found["oldestTransaction"][part]),
             number(found["sizesMiB"]["all tables and indexes"][part]),
-            number(sum(each for each in programs if each is not None) or None),
         ]
-    return table("time", _HEADINGS, rows) + measured(document)
+    return table("from", _HEADINGS, rows) + measured(document)
 
 
 def facts() -> str:
