@@ -16,12 +16,12 @@ that was killed.
 
 import argparse
 import os
-import random
 import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -29,19 +29,17 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final
 
-import httpx
 import psycopg
 from rich.table import Table
 from rich.text import Text
 
 from svc_pg import audit, schema
-from svc_pg.console.pages.routes import ROUTES
 from svc_pg.seals.keys import SealKey
 from tests.benchmarks import command, saved
 from tests.benchmarks.command import words
-from tests.benchmarks.console import PREFIX, signed_in
+from tests.benchmarks.console import signed_in
 from tests.benchmarks.delivery import receivers, stage
-from tests.benchmarks.soak import day, drawing, end, programs, samples, shop
+from tests.benchmarks.soak import day, drawing, end, programs, reader, samples, shop
 from tests.benchmarks.soak.findings import Course, Fact, course_facts
 from tests.support import postgres
 
@@ -50,11 +48,9 @@ _WRITERS: Final = 3
 _TIMEOUT: Final = timedelta(seconds=1)
 _GRACE: Final = timedelta(seconds=15)  # the difference of a lease and the timeout
 _RECOVERY: Final = _TIMEOUT + _GRACE + timedelta(seconds=5)
-_READ_EVERY: Final = 3.0  # seconds between two pages
 _TICK: Final = 0.2
 _LONGEST_DRAIN: Final = timedelta(minutes=5)
 _KEPT: Final = 1 / 12  # the share of the run for which entries and deliveries are kept
-_PAGES: Final = [route.path for route in ROUTES if route.nav_item is not None and route.method == "GET"]
 
 
 @dataclass
@@ -72,6 +68,7 @@ class Soak:
     is_over: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
     taken: list[samples.Sample] = field(default_factory=list)
+    commands: list[threading.Thread] = field(default_factory=list)
 
     @property
     def moment(self) -> float:
@@ -131,7 +128,7 @@ def _ran(options: argparse.Namespace) -> tuple[Course, list[Fact], Mapping[str, 
             _conduct(soak, options)
         finally:
             soak.is_over.set()
-            for thread in threads:
+            for thread in (*threads, *soak.commands):
                 thread.join()
         return Course(soak.taken, soak.seconds), _ending(soak, key), versions
 
@@ -194,23 +191,7 @@ def _threads(options: argparse.Namespace) -> list[Any]:
 
 
 def _read_pages(soak: Soak) -> None:
-    """Open the pages of the navigation in turn."""
-    cookies = {"svc_console": soak.session}
-    with httpx.Client(base_url=soak.programs.url, cookies=cookies, timeout=30, follow_redirects=True) as http:
-        number = 0
-        while not soak.is_over.wait(random.uniform(0, 2 * _READ_EVERY)):
-            path = _PAGES[number % len(_PAGES)]
-            number += 1
-            began = time.perf_counter()
-            try:
-                status = http.get(f"{PREFIX}/ui{path}").status_code
-            except httpx.TransportError as error:
-                soak.ledger.fail(f"page {path}: {type(error).__name__}")
-                continue
-            soak.ledger.note("page", began)
-            soak.ledger.count(pages=1)
-            if status != httpx.codes.OK:
-                soak.ledger.fail(f"page {path}: {status}")
+    reader.read(soak.programs.url, soak.session, soak.ledger, soak.is_over)
 
 
 def _conduct(soak: Soak, options: argparse.Namespace) -> None:
@@ -240,11 +221,23 @@ def _happen(soak: Soak, action: day.Action) -> None:
         case "down" | "up":
             soak.receiver.turn(action)
         case "export":
-            if code := soak.programs.export():
-                soak.ledger.fail(f"export: exit code {code}")
+            _begin(soak, action, soak.programs.export)
         case "install":
-            if code := soak.programs.install(soak.later):
-                soak.ledger.fail(f"install: exit code {code}")
+            _begin(soak, action, lambda: soak.programs.install(soak.later))
+
+
+def _begin(soak: Soak, name: str, command: Callable[[], int]) -> None:
+    """Run a command while samples are taken."""
+
+    def run() -> None:
+        try:
+            if code := command():
+                soak.ledger.fail(f"{name}: exit code {code}")
+        except subprocess.TimeoutExpired:
+            soak.ledger.fail(f"{name}: it did not end")
+
+    soak.commands.append(threading.Thread(target=run))
+    soak.commands[-1].start()
 
 
 def _sample(soak: Soak, conn: psycopg.Connection[Any], seconds: float) -> None:

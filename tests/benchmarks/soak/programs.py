@@ -50,7 +50,7 @@ class Programs:
     def pids(self) -> dict[str, int]:
         """The process of each by its name."""
         named = dict(zip(WORKERS, (worker.process.pid for worker in self.workers), strict=True))
-        return named | {name: process.pid for name, process in self.others.items()}
+        return named | {name: process.pid for name, process in list(self.others.items())}
 
     def kill_worker(self) -> None:
         """Kill -9 the one that dies, and start it anew."""
@@ -77,15 +77,16 @@ class Programs:
         self.configuration = configuration
         (self.folder / _FILE).write_text(configuration, encoding="utf-8")
         code = self._run("install")
-        self.others[UPKEEP].terminate()
-        _wait(self.others[UPKEEP])
+        old = self.others.pop(UPKEEP)
+        old.terminate()
+        _wait(old)
         self.others[UPKEEP] = self._upkeep()
         return code
 
     def ended(self) -> list[str]:
         """The names of those that have ended, which none should."""
         states = dict(zip(WORKERS, (worker.process.poll() for worker in self.workers), strict=True))
-        states |= {name: process.poll() for name, process in self.others.items()}
+        states |= {name: process.poll() for name, process in list(self.others.items())}
         return [name for name, code in states.items() if code is not None]
 
     def errors(self) -> list[str]:
