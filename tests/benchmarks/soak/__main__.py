@@ -210,7 +210,6 @@ def _conduct(soak: Soak, options: argparse.Namespace) -> None:
                     f"{soak.moment:.0%}: {dict(soak.ledger.counts)}, errors: {sum(soak.ledger.errors.values())}"
                 )
         soak.receiver.turn("up")
-        _sample(soak, conn, time.monotonic() - soak.started - sampled)
 
 
 def _happen(soak: Soak, action: day.Action) -> None:
@@ -253,6 +252,8 @@ def _sample(soak: Soak, conn: psycopg.Connection[Any], seconds: float) -> None:
 
 def _ending(soak: Soak, key: SealKey) -> list[Fact]:
     with psycopg.connect(soak.database, autocommit=True) as conn:
+        sampled = soak.taken[-1].at if soak.taken else 0.0
+        _sample(soak, conn, time.monotonic() - soak.started - sampled)  # with all that the writers did
         with words.status("waiting for the rest"):
             end.drain(conn, longest=_LONGEST_DRAIN)
         recovery = max(each.recovery for each in soak.taken)
