@@ -22,7 +22,7 @@ from psycopg.rows import class_row
 from rich.table import Table
 
 from svc_pg.maintenance import prune_deliveries
-from tests.benchmarks import command, saved
+from tests.benchmarks import command, levels, saved
 from tests.benchmarks.command import words
 from tests.benchmarks.delivery import processor, receivers, stage
 from tests.support import postgres
@@ -33,7 +33,6 @@ _TICK: Final = 0.02  # seconds; what falls into it is one transaction
 _LONGEST_TICK: Final = 0.5  # seconds; a machine that was busy for longer gets no burst
 _SAMPLE: Final = 60.0  # seconds
 _LEAST_MINUTES: Final = 3
-_MARGIN: Final = 1.25  # times, for what falls between two runs of autovacuum
 _SLACK_MB: Final = 1.0
 _TABLES: Final = (
     *("webhook_queue", "webhook_leases", "webhook_freed", "webhook_endpoint_state", "webhook_keys"),
@@ -183,8 +182,7 @@ def _grown(minutes: Sequence[_Minute]) -> list[str]:
     third = len(minutes) // 3
     if not third:  # stopped for most of the time
         return ["unknown, because too few minutes passed"]
-    before, after = _most(minutes[-2 * third : -third]), _most(minutes[-third:])
-    return [name for name in after if after[name] > _MARGIN * before[name] + _SLACK_MB]
+    return levels.grown(_most(minutes[-2 * third : -third]), _most(minutes[-third:]), slack=_SLACK_MB)
 
 
 def _most(minutes: Sequence[_Minute]) -> dict[str, float]:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tests.benchmarks.bars import COLOURS, picture, text
+from tests.benchmarks.bars import picture, text
+from tests.benchmarks.lines import labelled
 
 WIDTH: Final = 760
 HEIGHT: Final = 460
@@ -30,11 +31,7 @@ def svg(figures: Mapping[str, Sequence[tuple[int, float]]], subtitle: str) -> st
         at = y(10.0**power)
         body.append(f'<path d="M{LEFT} {at:.1f}H{RIGHT}" stroke="#dde2e8"/>')
         body.append(text(LEFT - 8, at + 4, f"{10.0**power:g} ms", size=11, anchor="end"))
-    ends = sorted(((y(line[-1][1]), name) for name, line in figures.items()), reverse=True)
-    label = BOTTOM + 15.0
-    for colour, (end, name) in zip(COLOURS * 2, ends, strict=False):
-        points = " ".join(f"{x(size):.1f},{y(time):.1f}" for size, time in figures[name])
-        label = min(label - 15, end + 4)
-        body.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        body.append(text(RIGHT + 10, label, f"{name}: {figures[name][-1][1]:g} ms", size=11))
+    points = {name: [(x(size), y(time)) for size, time in line] for name, line in figures.items()}
+    more = {name: f"{line[-1][1]:g} ms" for name, line in figures.items()}
+    body += labelled(points, right=RIGHT, bottom=BOTTOM, more=more)
     return picture(body, title="Reading the audit log", subtitle=subtitle, width=WIDTH, height=HEIGHT)

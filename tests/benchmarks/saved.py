@@ -14,7 +14,13 @@ FOLDER: Final = Path(__file__).parents[2] / "docs" / "figures"
 """The files that the documentation shows."""
 
 _DIGITS: Final = 4
-_PLACES: Final = ("--save", "--postgres", "--picture")  # options whose values are paths of one machine
+_PLACES: Final = (
+    "--save",
+    "--postgres",
+    "--picture",
+    "--samples",
+    "--read",
+)  # options whose values are paths of one machine
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

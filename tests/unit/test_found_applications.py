@@ -20,6 +20,23 @@ app.mount("/api", api)
 
 
 @pytest.mark.parametrize(
+    ("file", "module"),
+    [
+        ("src/shop/main.py", "shop.main"),
+        ("src/shop/__init__.py", "shop"),
+        ("shop/src/main.py", "shop.src.main"),
+        ("src/main.py", "main"),
+        ("src.py", "src"),
+        ("src/__init__.py", "src"),
+    ],
+)
+def test_the_folder_src_is_no_package_but_a_module_may_have_its_name(tmp_path: Path, file: str, module: str) -> None:
+    write(tmp_path, **{file: "import flask\napp = flask.Flask('x')\n"})
+    [application] = read_project(tmp_path).applications
+    assert application.place.module == module
+
+
+@pytest.mark.parametrize(
     ("files", "lines", "mounted"),
     [
         ({"main.py": MOUNTED}, ["app"], ["admin (main.py:4)", "api (main.py:5)"]),

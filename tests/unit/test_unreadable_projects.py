@@ -20,6 +20,10 @@ LONGEST_PATH = 4095
         ({"app.py": "import flask\n\0"}, "app.py was passed over: "),
         ({"big.py": "#" * 50 * 1024 * 1024}, "big.py was passed over: it has more than 1,024 KiB"),
         ({"pyproject.toml": "#" * 50 * 1024 * 1024}, "pyproject.toml cannot be read, or is too large"),
+        *(
+            ({"alembic.ini": "[alembic]\n", "pyproject.toml": f"{key} = 7\n"}, "alembic.ini has no script_location")
+            for key in ("tool", "tool.alembic", "tool.alembic.script_location")
+        ),
         ({"alembic.ini": "#" * 50 * 1024 * 1024}, "alembic.ini cannot be read, so no migration is proposed"),
     ],
 )

@@ -1,5 +1,6 @@
 """Remove old entries in batches, each in a transaction of its own, which opens the log's guard and closes it."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,22 +145,15 @@ def _batch(dialect: LogDialect, old: _Old, size: int) -> Effects[int]:
     which, params = old.condition(dialect)
     yield Statement(dialect.begin)
     try:
+        earlier = (yield from _told(dialect, which, params, size)) if old.table == dialect.log_name else {}
         yield Statement(dialect.open_guard, (dialect.time(old.before),))
         yield Statement(dialect.delete_old(which), (*params, size))
         [[count]] = yield Statement(dialect.deleted)
         yield Statement(dialect.close_guard)
         if count:
-            entries = "1 entry" if count == 1 else f"{count} entries"
-            removed = {"table": old.table, "before": old.before.isoformat(), "entries": count}
-            told = ManualEntry(
-                dialect.log_name,
-                "DELETE",
-                label="audit log purged",
-                severity="medium",
-                before=RawJson(encode(removed).decode()),
-                description=f"Removed {entries} of {old.table} from before {old.before.isoformat()}",
-            )
-            yield from insert_entry(dialect, told)
+            for table, before in earlier.items():
+                yield from _tell(dialect, table, before, 0)
+            yield from _tell(dialect, old.table, old.before, count)
         yield Statement("commit")
     except GeneratorExit:
         raise
@@ -167,6 +161,44 @@ def _batch(dialect: LogDialect, old: _Old, size: int) -> Effects[int]:
         yield from _end(dialect)
         raise
     return int(count)
+
+
+def _told(
+    dialect: LogDialect, which: LiteralString, params: Sequence[object], size: int
+) -> Effects[dict[str, datetime]]:
+    """The times before which tables were purged, as the oldest entries that may go tell; they have to be told again.
+
+    A table that nobody writes to has no entries any more of which a later purge could tell.
+    """
+    purges: LiteralString = (
+        "select before_data from " + dialect.log + " where " + which  # noqa: S608 - ours
+        + " and operation = 'DELETE' and label = 'audit log purged' order by timestamp limit %s"
+    )  # fmt: skip
+    found: dict[str, datetime] = {}
+    for [facts] in (yield Statement(purges, (*params, size))):
+        try:
+            told = json.loads(facts)
+            table, before = str(told["table"]), datetime.fromisoformat(told["before"])
+            found[table] = max(before, found.get(table, before))
+        except (KeyError, TypeError, ValueError):  # written by hand
+            continue
+    return found
+
+
+def _tell(dialect: LogDialect, table: str, before: datetime, count: int) -> Effects[None]:
+    """Write the entry of a purge; no count stands for one whose own entry is removed."""
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    since = f"{table} from before {before.isoformat()}"
+    removed = {"table": table, "before": before.isoformat(), "entries": count}
+    told = ManualEntry(
+        dialect.log_name,
+        "DELETE",
+        label="audit log purged",
+        severity="medium",
+        before=RawJson(encode(removed).decode()),
+        description=f"Removed {entries} of {since}" if count else f"Entries of {since} were removed earlier",
+    )
+    yield from insert_entry(dialect, told)
 
 
 def _end(dialect: LogDialect) -> Effects[None]:

@@ -93,7 +93,8 @@ def evidence_of(entry_ids: Sequence[int], *, most_characters: int) -> Effects[Se
     times: list[_Time] = yield Query(_TIMES, (list(entry_ids),), _Time)
     by_id = {each.id: each for each in times}
     found: list[EntryEvidence] = []
-    tree, trees, characters = _Tree(0, (), ((),)), 0, 0
+    tree: _Tree | None = None
+    trees, characters = 0, 0
     for entry_id in entry_ids:
         at = by_id.get(entry_id)
         if at is not None and at.rows > 1:
@@ -106,7 +107,7 @@ def evidence_of(entry_ids: Sequence[int], *, most_characters: int) -> Effects[Se
         if seal is None:
             found.append(EntryEvidence(entry_id, "not_sealed"))
             continue
-        if seal.number != tree.seal:  # neighbours mostly have one seal, whose tree takes 50 ms
+        if tree is None or seal.number != tree.seal:  # neighbours mostly have one seal, whose tree takes 50 ms
             if trees == MOST_SEALS:
                 break
             trees += 1

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 _ANSWER: Final = b"HTTP/1.1 204 No Content\r\n\r\n"
-_SECONDS_TO_ANSWER: Final = {b"/ok": 0.0, b"/slow": 0.1, b"/hang": None}
+# after a 503 senders wait for a minute
+_REFUSAL: Final = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
+_SECONDS_TO_ANSWER: Final = {b"/ok": 0.0, b"/slow": 0.1, b"/hang": None, b"/flaky": 0.0, b"/outage": 0.0}
+_FLAKY_EVERY: Final = 5
 _SECOND_NS: Final = 1_000_000_000
 _ID: Final = b"\r\nwebhook-id: "
 _LENGTH: Final = b"\r\ncontent-length: "
@@ -28,11 +31,22 @@ class _Received:
     delays_ns: list[int] = field(default_factory=list)
     latest: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))  # sequence of each key
     backwards: int = 0
+    refused: int = 0
+    is_down: bool = False
+
+    def refuses(self, path: bytes) -> bool:
+        """Count a POST and decide if it is answered 500: each fifth one to /flaky, and while it is down to /outage."""
+        self.arrivals_ns.append(time.monotonic_ns())
+        is_refused = {
+            b"/flaky": len(self.arrivals_ns) % _FLAKY_EVERY == 0,
+            b"/outage": self.is_down,
+        }.get(path, False)
+        self.refused += is_refused
+        return is_refused
 
     def note(self, delivery: bytes, body: bytes) -> None:
-        """Count a POST, and at its first arrival its delay and its place in its key."""
-        now = time.monotonic_ns()
-        self.arrivals_ns.append(now)
+        """Count a delivery that is taken, and at its first arrival its delay and its place in its key."""
+        now = self.arrivals_ns[-1]
         self.by_delivery[delivery] += 1
         if self.by_delivery[delivery] > 1:
             return
@@ -53,6 +67,7 @@ class _Received:
             "repeated": sum(number > 1 for number in self.by_delivery.values()),
             "delays_ms": [delay / 1e6 for delay in delays],
             "backwards": self.backwards,
+            "refused": self.refused,
             "busiest_second": self._busiest_second(),
             "seconds": (self.arrivals_ns[-1] - self.arrivals_ns[0]) / 1e9 if self.arrivals_ns else 0,
         }
@@ -84,16 +99,23 @@ class _Connection(asyncio.Protocol):
             if len(self._buffer) < whole:
                 return
             body, self._buffer = self._buffer[end + 4 : whole], self._buffer[whole:]
+            path = head.split(b" ", 2)[1]
+            if self._received.refuses(path):
+                self._write(_REFUSAL)
+                continue
             self._received.note(_value(lowered, _ID), body)
-            seconds = _SECONDS_TO_ANSWER[head.split(b" ", 2)[1]]
+            seconds = _SECONDS_TO_ANSWER[path]
             if seconds == 0:
                 self._answer()
             elif seconds is not None:
                 asyncio.get_running_loop().call_later(seconds, self._answer)
 
     def _answer(self) -> None:
+        self._write(_ANSWER)
+
+    def _write(self, answer: bytes) -> None:
         if not self._transport.is_closing():
-            self._transport.write(_ANSWER)
+            self._transport.write(answer)
 
 
 def _value(head: bytes, name: bytes) -> bytes:
@@ -114,6 +136,8 @@ async def main() -> None:
             loop.remove_reader(sys.stdin)
             ended.set()
             return
+        if question in ("down", "up"):
+            received.is_down = question == "down"
         what = server.sockets[0].getsockname()[1] if question == "port" else received.counts()
         sys.stdout.write(f"{json.dumps(what)}\n")
         sys.stdout.flush()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
@@ -43,8 +43,9 @@ http {{
 class Counts:
     """The arrivals: POSTs, deliveries by id, repeated ones, and the delays since sending.
 
-    ``backwards`` are the deliveries that first arrived after a later one of their key. ``busiest_second`` are the POSTs
-    of the busiest second, wherever it begins; ``seconds`` is the time from the first POST to the last.
+    ``refused`` POSTs were answered 500, and are counted nowhere else but in ``posts``. ``backwards`` are the deliveries
+    that first arrived after a later one of their key. ``busiest_second`` are the POSTs of the busiest second, wherever
+    it begins; ``seconds`` is the time from the first POST to the last.
     """
 
     posts: int
@@ -52,13 +53,17 @@ class Counts:
     repeated: int
     delays_ms: list[float]
     backwards: int
+    refused: int
     busiest_second: int
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Ours. ``{url}/ok`` answers 204 at once, ``{url}/slow`` after 100 ms, ``{url}/hang`` never."""
+    """Ours. ``{url}/ok`` answers 204 at once, ``{url}/slow`` after 100 ms, ``{url}/hang`` never.
+
+    ``{url}/flaky`` answers 500 to every fifth POST or so, ``{url}/outage`` to all of them while it is down.
+    """
 
     url: str
     process: "subprocess.Popen[str]"
@@ -66,6 +71,10 @@ class Receiver:
     def counts(self) -> Counts:
         """The arrivals since the start, and the delays since the last call."""
         return Counts(**json.loads(_ask(self.process, "counts")))
+
+    def turn(self, state: Literal["up", "down"]) -> None:
+        """Let ``{url}/outage`` refuse from now on, or take again."""
+        _ask(self.process, state)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,10 +161,18 @@ def worker(conninfo: str, *, concurrency: int | None = None, processes: int = 1)
             started.kill()  # it would wait for receivers that do not answer
 
 
-def start_worker(conninfo: str, folder: Path, *, concurrency: int | None = None, processes: int = 1) -> WorkerProcess:
-    """Start a worker in this folder; the caller ends it."""
-    (folder / "svc-pg.toml").write_text(_CONFIG_FILE)
-    command: list[Any] = [PROGRAM, "worker", "--database-url", conninfo, "--processes", str(processes)]
+def start_worker(
+    conninfo: str,
+    folder: Path,
+    *,
+    concurrency: int | None = None,
+    processes: int = 1,
+    configuration: str = _CONFIG_FILE,
+    options: Sequence[str] = (),
+) -> WorkerProcess:
+    """Start a worker in this folder, with more ``options`` of its command; the caller ends it."""
+    (folder / "svc-pg.toml").write_text(configuration)
+    command: list[Any] = [PROGRAM, "worker", "--database-url", conninfo, "--processes", str(processes), *options]
     if concurrency is not None:
         command += ["--concurrency", str(concurrency)]
     with (folder / _LOG).open("ab") as log:

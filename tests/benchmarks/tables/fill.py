@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tests.benchmarks.tables import audit, bounds, console, proofs, webhooks
+from tests.benchmarks.tables import audit, bounds, console, proofs, soak, webhooks
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "audit-peers": audit.peers,
@@ -30,6 +30,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "versions": proofs.versions,
     "foreign": proofs.foreign,
     "mutation": proofs.mutation,
+    "soak": soak.course,
+    "soak-facts": soak.facts,
     "pages": console.pages,
     "readers": console.readers,
 }

@@ -8,6 +8,8 @@ import psycopg
 import pytest
 
 from svc_pg import audit
+from svc_pg.audit.log.audit_log import log_of
+from svc_pg.audit.log.purge_report import Ages
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -74,6 +76,23 @@ def test_rows_of_purged_entries_are_unknown_and_not_missing(db: psycopg.Connecti
     assert report(audit.reconcile(db, CONFIG, repair=True)).repaired == 3
     one = report(audit.reconcile(db, CONFIG))
     assert (one.unknown, one.is_whole) == (0, True)
+
+
+def test_what_was_purged_is_known_after_the_entry_about_that_purge_was_purged_too(
+    db: psycopg.Connection[Any],
+) -> None:
+    """A table that nobody writes to has no entry that a later purge could remove and tell of."""
+
+    def purge_all() -> None:
+        log = log_of(db)
+        log.run(
+            log.purge(Ages(timedelta(0)), dry_run=False, unsealed=False, all_databases=False, progress=lambda _: None)
+        )
+
+    for _ in range(4):
+        purge_all()
+        one = report(audit.reconcile(db, CONFIG))
+        assert (one.missing, one.unknown, one.is_whole) == (0, 5, True)
 
 
 def test_records_whose_newer_entries_a_hold_did_not_keep_are_unknown(db: psycopg.Connection[Any]) -> None:

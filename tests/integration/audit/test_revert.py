@@ -89,6 +89,26 @@ def test_a_transaction_is_taken_back_row_for_row(db: Connection, statements: tup
         audit.revert(db, transaction=number)
 
 
+def test_values_of_each_kind_of_type_come_back_as_they_were(db: Connection) -> None:
+    """JSON is written as a document, also that of a domain; a text, an id and a domain over a text as they are."""
+    install(
+        db,
+        """create domain code as text check (value <> '"c"'); create domain document as jsonb;
+           create table item (id int primary key, code code, number uuid, paper document, plain json, spot point)""",
+        "item",
+    )
+    db.execute(
+        """insert into item values (1, 'c', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '"text"', '["x"]', '(1,2)')"""
+    )
+    whole = "select to_jsonb(item) from item"
+    before = scalar(db, whole)
+    number = done(
+        db, "update item set code = 'd', number = gen_random_uuid(), paper = '{}', plain = '0', spot = '(3,4)'"
+    )
+    db.execute(audit.revert(db, transaction=number))
+    assert scalar(db, whole) == before
+
+
 def test_an_entry_is_taken_back_if_others_changed_other_fields(db: Connection) -> None:
     install(db, "create table t (id int primary key, a int, b int)", "t")
     db.execute("insert into t values (1, 1, 1); ")

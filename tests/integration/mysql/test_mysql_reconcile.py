@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 from itertools import count
 from typing import Any
@@ -12,6 +13,8 @@ import pymysql
 import pytest
 
 from svc_pg import audit
+from svc_pg.audit.log.audit_log import log_of
+from svc_pg.audit.log.purge_report import Ages
 from svc_pg.audit.log.reconciliation import Progress
 from svc_pg.config import Config
 from svc_pg.database.dbapi import rows
@@ -420,6 +423,18 @@ def test_a_truncate_while_it_runs_makes_no_false_difference(
             run(two, "delete from t")
             purge(two)
         assert begun > 4
+
+
+def test_what_was_purged_is_known_after_the_entry_about_that_purge_was_purged_too(shop: Connection) -> None:
+    config = audited(shop, TABLE)
+    run(shop, "insert into t values (1, 'a', 1)")
+    for _ in range(3):
+        log = log_of(shop)
+        log.run(
+            log.purge(Ages(timedelta(0)), dry_run=False, unsealed=False, all_databases=True, progress=lambda _: None)
+        )
+        [table] = audit.reconcile(shop, config).tables
+        assert (table.missing, table.unknown, table.is_whole) == (0, 1, True)
 
 
 def test_a_truncate_waits_until_a_snapshot_has_ended(

@@ -26,6 +26,10 @@ create type mood as enum ('sad', 'ok', 'happy');
 create type pair as (x int, y text);
 create function mood_of(text) returns mood language plpgsql as $$ begin raise 'their cast'; end $$;
 create cast (text as mood) with function mood_of(text);
+create sequence calls;  -- which no rollback takes back
+create function json_of(mood) returns json language plpgsql security definer
+    as $$ begin perform nextval('public.calls'); return '"their json"'; end $$;
+create cast (mood as json) with function json_of(mood);
 create table customer (
     id bigint generated always as identity primary key, number serial, email text unique, secret text,
     amount numeric(6, 2) check (amount < 0), at timestamptz default now(), extra jsonb, tags text[], mood mood,

@@ -349,13 +349,34 @@ def test_entries_of_capture_log_are_no_rows(conn: sqlite3.Connection) -> None:
     assert compared(conn, config("t")) == []
 
 
+def _age(conn: sqlite3.Connection) -> None:
+    """Make all entries those of long ago."""
+    conn.execute("drop trigger svc_audit_guard_update")
+    conn.execute("update svc_audit_logs set timestamp = '2001-01-01T00:00:00.000000Z'")
+    audited(conn, "t")
+
+
+def test_what_was_purged_is_known_after_the_entry_about_that_purge_was_purged_too(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    audited(conn, "t")
+    conn.execute("insert into t values (1, 'a', 0)")
+    for facts in ({"table": "t"}, {"before": 7}, {"table": "main.u", "before": "2001-01-01"}, {}):
+        audit.capture_log(conn, "main.svc_audit_logs", "DELETE", label="audit log purged", before=facts)
+    for _ in range(3):
+        _age(conn)
+        audit.purge(conn, timedelta(days=1))
+        [table] = audit.reconcile(conn, config("t")).tables
+        assert (table.missing, table.unknown, table.is_whole) == (0, 1, True)
+    told = "select description from svc_audit_logs where json_extract(before_data, '$.table') = 'main.t'"
+    [(description,)] = conn.execute(told).fetchall()
+    assert "were removed earlier" in description
+
+
 def test_purged_entries_leave_it_unknown(conn: sqlite3.Connection) -> None:
     conn.execute(TABLE)
     audited(conn, "t")
     conn.execute("insert into t values (1, 'a', 0)")
-    conn.execute("drop trigger svc_audit_guard_update")
-    conn.execute("update svc_audit_logs set timestamp = '2001-01-01T00:00:00.000000Z'")
-    audited(conn, "t")
+    _age(conn)
 
     audit.purge(conn, timedelta(days=1))
     found = audit.reconcile(conn, config("t"))
@@ -365,13 +386,25 @@ def test_purged_entries_leave_it_unknown(conn: sqlite3.Connection) -> None:
     check_repaired(conn, config("t"))
 
 
+def test_a_row_that_differs_since_a_purge_is_known(conn: sqlite3.Connection) -> None:
+    conn.execute(TABLE)
+    audited(conn, "t")
+    conn.execute("insert into t values (1, 'a', 0)")
+    _age(conn)
+    audit.purge(conn, timedelta(days=1))
+    conn.execute("insert into t values (2, 'b', 0)")
+    with unseen(conn):
+        conn.execute("update t set a = 'c' where id = 2")
+    found = audit.reconcile(conn, config("t"))
+    assert told(found) == [("2", "differs", ["a"])]
+    assert found.tables[0].unknown == 1, "of the record whose entries are purged"
+
+
 def test_a_record_that_is_gone_since_a_purge_is_known(conn: sqlite3.Connection) -> None:
     conn.execute(TABLE)
     audited(conn, "t")
     conn.execute("insert into t values (1, 'a', 0)")
-    conn.execute("drop trigger svc_audit_guard_update")
-    conn.execute("update svc_audit_logs set timestamp = '2001-01-01T00:00:00.000000Z'")
-    audited(conn, "t")
+    _age(conn)
     audit.purge(conn, timedelta(days=1))
     conn.execute("insert into t values (2, 'b', 0)")
     with unseen(conn):

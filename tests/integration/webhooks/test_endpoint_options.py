@@ -12,6 +12,7 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import EncryptionKeyError, EndpointError
+from svc_pg.webhooks.endpoints import endpoint_health
 from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.reencryption import reencrypt
@@ -77,6 +78,26 @@ def test_every_option_is_kept_by_other_changes_and_those_that_may_be_null_are_ta
     gone = update(db, made, filter=None, rate_per_second=None, tls=None, ordering="strict", signatures=["v1"])
     assert (gone.filter, gone.rate_per_second, gone.has_tls, gone.ordering) == (None, None, False, "strict")
     assert (gone.signatures, gone.public_key, gone.client_certificate_expires_at) == (["v1"], None, None)
+
+
+def test_an_active_endpoint_whose_certificate_ends_within_a_month_needs_attention(
+    db: psycopg.Connection[Any], tls: Tls
+) -> None:
+    made = new(db, tls=tls)
+    for status, days, expected in (
+        ("active", 31, False),
+        ("active", 29, True),
+        ("active", -1, True),
+        ("active", None, False),
+        ("paused", 29, False),
+    ):
+        db.execute(
+            "update svc.webhook_endpoints"
+            "   set status = %s, client_certificate_expires_at = now() + %s * interval '1 day'",
+            (status, days),
+        )
+        [health] = endpoint_health.query().list(db).data
+        assert (health.endpoint_id, health.needs_attention) == (made.id, expected)
 
 
 def test_two_who_change_different_fields_at_once_both_succeed(db: psycopg.Connection[Any], database: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.database.advisory_locks import Lock
 from svc_pg.database.conninfo import Conninfo
-from svc_pg.webhooks.worker.wakeup import waking
+from svc_pg.webhooks.worker.wakeup import Wakeup, waking
 from svc_pg.webhooks.worker.worker_connections import connected
 from tests.support.forwarder import forwarding
 from tests.support.hooks import endpoint, hooks_config, working
@@ -60,6 +60,27 @@ def test_a_worker_that_would_listen_in_another_database_polls(
             wait_until(lambda: "the listen address leads to another database" in caplog.text, "it says so")
             send(database)
             receiver.wait_for(1)
+
+
+def test_a_worker_claims_all_that_is_due_before_it_asks_to_sleep(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it does, senders need not wake it, and each of its claims is one round trip."""
+    fall_asleep, arrived = Wakeup.fall_asleep, list[int]()
+    with receiving() as receiver:
+
+        async def observed(wakeup: Wakeup) -> bool:
+            arrived.append(len(receiver.requests))
+            return await fall_asleep(wakeup)
+
+        monkeypatch.setattr(Wakeup, "fall_asleep", observed)
+        endpoint(database, CONFIG, receiver.url)
+        for _ in range(5):
+            send(database)
+        with working(database, CONFIG, concurrency=1):
+            receiver.wait_for(5)
+            wait_until(lambda: arrived, "it asks to sleep")
+    assert arrived[0] == 5
 
 
 def test_the_server_notices_within_a_minute_that_the_machine_of_a_sleeper_is_gone(database: str) -> None:
