@@ -149,6 +149,13 @@ def test_a_signature_whose_scalar_is_too_large_is_refused() -> None:
     assert not verify_ed25519(key[1:], message, signature)
 
 
+def test_a_key_has_one_encoding() -> None:
+    """The neutral element, whose x is 0, has no sign; with it as a key, R = [1]B and S = 1 sign all messages."""
+    base, one = (4 * pow(5, -1, alone._P) % alone._P).to_bytes(32, "little"), (1).to_bytes(32, "little")
+    assert verify_ed25519(one, b"text", base + one)
+    assert not verify_ed25519((1 | 1 << 255).to_bytes(32, "little"), b"text", base + one)
+
+
 def cut(text: str) -> str:
     return text[: len(text) // 2]
 

@@ -19,7 +19,7 @@ TOMBSTONE: Final = {"afterData": '{"erased": true}', "description": '"Erased"', 
 
 
 def line(key: int, **members: str) -> str:
-    values = {name: "null" for name in alone.MEMBERS} | {
+    values = dict.fromkeys(alone.MEMBERS, "null") | {
         "id": f'"{key}"',
         "timestamp": f'"{TIME}"',
         "tableName": '"public.t"',
@@ -60,7 +60,13 @@ def kept(removal: str) -> dict[str, Any]:
 
 
 def result_of(
-    folder: Path, sealed: Sequence[str], exported: Sequence[str], removals: Iterable[dict[str, Any]] = (), **period: int
+    folder: Path,
+    sealed: Sequence[str],
+    exported: Sequence[str],
+    removals: Iterable[dict[str, Any]] = (),
+    *,
+    added: bytes = b"",
+    **period: Any,
 ) -> alone.Verification:
     """Verify an export by one seal of these entries, of the transactions 10 to 19."""
     leaves = [alone.read_entry(each).leaf for each in sealed]
@@ -70,7 +76,7 @@ def result_of(
         "entries": len(leaves), "root": alone.root_of(leaves).hex(), "sealed_at": TIME.replace("09:30", "10:00"),
     }  # fmt: skip
     text = json.dumps(seal, separators=(",", ":"), sort_keys=True)
-    encoded = {"signature": KEY.sign(text), "leaves": b"".join(leaves)}
+    encoded = {"signature": KEY.sign(text), "leaves": b"".join(leaves) + added}
     lines = [*removals, {"text": text} | {name: base64.b64encode(value).decode() for name, value in encoded.items()}]
     (folder / "seals").write_text("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in lines))
     (folder / "export").write_text("".join(f"{each}\n" for each in exported))
@@ -105,6 +111,12 @@ def test_an_erasure_leaves_nothing_but_a_tombstone(
     found = result_of(tmp_path, [line(1), line(2), told], [erased, line(2), told], items)
     assert said(found) == expected
     assert (found.entries, found.erased) == (3 - len(expected), 1)
+
+
+def test_an_entry_that_was_erased_before_its_seal_needs_no_erasure(tmp_path: Path) -> None:
+    erased = line(1, **TOMBSTONE, erasedLeaf='""')
+    found = result_of(tmp_path, [erased], [erased])
+    assert (said(found), found.entries, found.erased) == ([], 1, 1)
 
 
 def test_contents_that_an_erasure_took_may_not_be_back(tmp_path: Path) -> None:
@@ -143,6 +155,25 @@ def test_the_seal_of_a_purge_that_was_purged_too_proves_it(tmp_path: Path) -> No
     assert said(found) == [("removal_claimed", 3)]
     forged = kept(later) | {"time": 1}
     assert said(result_of(tmp_path, [line(1), later], [later], [forged])) == [("removal_claimed", 5)]
+
+
+def test_leaves_without_the_root_of_their_seal_prove_no_purge(tmp_path: Path) -> None:
+    told = purge(3, **{"from": "2026-01-01T00:00:00Z", "before": "2026-02-01T00:00:00Z"})
+    added = alone.read_entry(told).leaf
+    found = result_of(tmp_path, [line(1), line(2)], [line(2)], [kept(told)], added=added)
+    assert (sorted(said(found)), found.purged) == ([("entries_differ", None), ("removal_claimed", 3)], 0)
+
+
+def test_a_purge_outside_of_the_period_must_be_newer_than_the_last_seal(tmp_path: Path) -> None:
+    start = alone.microseconds("2026-01-06T00:00:00.000000Z")
+    facts = {"from": "2026-01-01T00:00:00Z", "before": "2026-02-01T00:00:00Z"}
+    found = result_of(tmp_path, [line(1)], [], [kept(purge(3, **facts))], since=start)
+    assert (said(found), found.unproven) == ([("removal_claimed", 3)], 0)
+    newer = purge(3, **facts).replace('"xactId":"10"', '"xactId":"20"')
+    found = result_of(tmp_path, [line(1)], [], [kept(newer)], since=start)
+    assert (said(found), found.unproven, found.is_proven) == ([], 1, False)
+    found = result_of(tmp_path, [line(1)], [], [kept(newer)])
+    assert ("removal_claimed", 3) in said(found)
 
 
 def test_a_changed_entry_is_named_as_such_in_a_period_that_it_left(tmp_path: Path) -> None:

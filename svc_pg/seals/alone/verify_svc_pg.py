@@ -450,8 +450,10 @@ class Chain:
             message = f"seal {seal.number} is not the one of the copies{seal.difference_of_logs(copy)}"
             add("seal_replaced", seal.number, message)
         self.last, self.newest = seal, seal if seal.version == 2 else self.newest
-        self._has_followed, self.result.seals = is_signed, self.result.seals + 1
-        self.epochs |= {seal.epoch_began_at} if is_signed else set()
+        self.result.seals += 1
+        self._has_followed = is_signed
+        if is_signed:
+            self.epochs.add(seal.epoch_began_at)
         return is_signed
 
     def end(self, copies: Iterable[Seal]) -> None:
@@ -477,7 +479,8 @@ class Chain:
                 result.findings = [each for each in result.findings if each["seal"] != other.number]
                 result.add("seals_swapped", other.number, f"seals {other.number} and {number} were exchanged")
                 return False
-        self._changed += [seal] if len(self._changed) < 20 else []
+        if len(self._changed) < 20:
+            self._changed.append(seal)
         words = "was changed, or signed with another key: its signature is not of its text"
         result.add("seal_changed", number, f"seal {number} {words}")
         return False
