@@ -113,6 +113,16 @@ def test_an_erasure_leaves_nothing_but_a_tombstone(
     assert (found.entries, found.erased) == (3 - len(expected), 1)
 
 
+def test_a_tombstone_is_the_one_that_its_erasure_left(tmp_path: Path) -> None:
+    leaf = sha256(alone.read_entry(line(1)).content.encode()).hexdigest()
+    left = {**TOMBSTONE, "context": '{"erasure": 3}', "erasedLeaf": f'"{leaf}"'}
+    erased = line(1, **left)
+    told = erasure(3, erased)
+    items = [kept(told), {"removal": 3, **listed(erased, is_erased=True)}]
+    other = line(1, **left, beforeData='{"erased": true}')
+    assert said(result_of(tmp_path, [line(1), told], [other, told], items)) == [("changed", 1)]
+
+
 def test_an_entry_that_was_erased_before_its_seal_needs_no_erasure(tmp_path: Path) -> None:
     erased = line(1, **TOMBSTONE, erasedLeaf='""')
     found = result_of(tmp_path, [erased], [erased])
