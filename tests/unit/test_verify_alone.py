@@ -184,6 +184,10 @@ def cut(text: str) -> str:
         ("seals.ndjson", lambda text: text.replace(':1,\\"prev', f':{"9" * 20},\\"prev', 1), "is no seal"),
         ("export.ndjson", lambda text: text.replace('"recordId":"1"', '"recordId":5', 1), "is no entry"),
         ("seals.ndjson", lambda text: "[" * 100_000 + "\n" + text, "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('version\\":2', 'version\\":3', 1), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('version\\":2', 'version\\": 2', 1), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('key_id\\":\\"s1\\"', 'key_id\\":[]', 1), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('epoch\\":\\"', 'epoch\\":\\"\\\\ud800', 1), "is no seal"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_in_words(copied: Path, name: str, change: Callable[[str], str], error: str) -> None:

@@ -149,6 +149,13 @@ def test_a_list_explains_the_entries_that_a_purge_took(tmp_path: Path) -> None:
     assert said(result_of(tmp_path, [other, told], [told], items)) == [("deleted", 1)]
 
 
+def test_the_list_of_a_purge_may_be_gone_and_that_of_an_erasure_not(tmp_path: Path) -> None:
+    told = purge(3, digest=digest_of_list([line(1)], is_erased=False))
+    assert said(result_of(tmp_path, [told], [told], [kept(told)])) == []
+    told = erasure(3, line(1))
+    assert said(result_of(tmp_path, [told], [told], [kept(told)])) == [("removal_claimed", 3)]
+
+
 def test_a_dropped_partition_explains_older_entries_of_its_time(tmp_path: Path) -> None:
     told = purge(3, **{"from": "2026-01-01T00:00:00Z", "before": "2026-02-01T00:00:00Z"})
     after = line(2, timestamp='"2026-02-01T00:00:00.000000Z"')
