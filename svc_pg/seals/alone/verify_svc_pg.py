@@ -603,9 +603,10 @@ def verify(
 
 @dataclass(slots=True)
 class _Log:
-    """The entries and the seals in a store. ``gone`` are removals whose entry the export lacks, ``proven`` those with
-    one, and ``disproved`` those with another one.
+    """The entries and the seals, in a store.
 
+    ``proven`` are the removals that have an entry in the export or in a seal, ``gone`` those that have none so far, and
+    ``disproved`` those of which the export has another entry.
     ``missing`` are the leaves that a seal has and the export lacks, ``extra`` those in the part of a seal that lacks
     them, each with the number of the seal.
     """
@@ -697,7 +698,8 @@ class _Log:
         An entry outside of the period that is newer than the last seal can be neither in the export nor in a seal. The
         number of such removals is returned.
         """
-        result, newest, last, later = self.result, self.chain.newest, self.chain.last, 0
+        result, newest, later = self.result, self.chain.newest, 0
+        number = self.chain.last.number if self.chain.last else 0
         for leaf, removal in self.gone.items():
             key, time, _ = LEAF.unpack(leaf)
             if newest is not None and newest.is_before(removal.xact, key, time) and time not in self.period:
@@ -706,7 +708,7 @@ class _Log:
                 self.disproved.append(key)
         for key in self.disproved:
             words = "is said to tell of a purge or an erasure, and the log never had such an entry"
-            result.add("removal_claimed", last.number if last else 0, words, key)
+            result.add("removal_claimed", number, words, key)
         hashed: dict[int, Any] = {}
         for key, *leaf in self.store.execute("select * from removed order by removal, id"):
             hashed.setdefault(key, sha256()).update(LEAF.pack(*leaf))
@@ -717,12 +719,7 @@ class _Log:
             elif removal.digest is not None and removal.digest == digest:
                 self.store.execute("insert into listed values (?, ?)", (key, removal.is_erasure))
             elif removal.digest is not None and (digest or removal.is_erasure):  # a purge's list goes with its month
-                result.add(
-                    "removal_claimed",
-                    last.number if last else 0,
-                    "tells of a purge or an erasure whose list was changed",
-                    key,
-                )
+                result.add("removal_claimed", number, "tells of a purge or an erasure whose list was changed", key)
         return later
 
     def _compare(self, seal: Seal, leaves: list[bytes] | None) -> None:
@@ -789,9 +786,8 @@ class _Log:
         times = f"from {shown(first or 0)} to {shown(latest or 0)}"
         why = "their transactions ended after it, or somebody dated them back"
         outside = "purges or erasures outside of that time are newer than the last seal"
-        wanting = (
-            f"{of_period} entries of that time have no seal" if of_period else "the last seal is older than --until"
-        )
+        wanting = f"{of_period} entries of that time have no seal"
+        wanting = wanting if of_period else "the last seal is older than --until"
         notes = (
             (True, f"The last seal is {last.number}, of {result.sealed_at}."),
             (count, f"Without a seal: {named}; {times}."),
@@ -827,16 +823,16 @@ class _Log:
             elif new_digest == digest:
                 kind, words = "redated", f"was re-dated: {moved}"
             elif sealed.get((seal, new_digest), key) != key:
-                words = f"was exchanged: it has what entry {sealed[seal, new_digest]} had when it was sealed"
-                kind = "swapped"
+                other = sealed[seal, new_digest]
+                kind, words = "swapped", f"was exchanged: it has what entry {other} had when it was sealed"
             else:
                 digests = f"the digest of line {line} was {digest.hex()[:16]} and is {new_digest.hex()[:16]}"
                 kind, words = "changed", f"was changed: {digests}" + (f"; {moved}" if new_time != time else "")
                 words += "" if (seal, leaf[:8]) in in_seal else f"; its transaction is {xact} now"
             self.result.add(kind, seal, words, key)
         for seal, leaf in self.extra:
-            unexplained[leaf], is_new = unexplained[leaf] - 1, unexplained[leaf] > 0
-            if is_new:
+            unexplained[leaf] -= 1
+            if unexplained[leaf] >= 0:
                 key, time, _ = LEAF.unpack(leaf)
                 words = f"was inserted: seal {seal} does not have it; its time is {shown(time)}"
                 self.result.add("inserted", seal, words, key)
