@@ -3,13 +3,14 @@
 import ast
 import base64
 import json
+import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -148,6 +149,13 @@ def test_a_signature_whose_scalar_is_too_large_is_refused() -> None:
     assert not verify_ed25519(key[1:], message, signature)
 
 
+def test_a_key_has_one_encoding() -> None:
+    """The neutral element, whose x is 0, has no sign; with it as a key, R = [1]B and S = 1 sign all messages."""
+    base, one = (4 * pow(5, -1, alone._P) % alone._P).to_bytes(32, "little"), (1).to_bytes(32, "little")
+    assert verify_ed25519(one, b"text", base + one)
+    assert not verify_ed25519((1 | 1 << 255).to_bytes(32, "little"), b"text", base + one)
+
+
 def cut(text: str) -> str:
     return text[: len(text) // 2]
 
@@ -176,6 +184,10 @@ def cut(text: str) -> str:
         ("seals.ndjson", lambda text: text.replace(':1,\\"prev', f':{"9" * 20},\\"prev', 1), "is no seal"),
         ("export.ndjson", lambda text: text.replace('"recordId":"1"', '"recordId":5', 1), "is no entry"),
         ("seals.ndjson", lambda text: "[" * 100_000 + "\n" + text, "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('version\\":2', 'version\\":3', 1), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('version\\":2', 'version\\": 2', 1), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('key_id\\":\\"s1\\"', 'key_id\\":[]', 1), "is no seal"),
+        ("seals.ndjson", lambda text: text.replace('epoch\\":\\"', 'epoch\\":\\"\\\\ud800', 1), "is no seal"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_in_words(copied: Path, name: str, change: Callable[[str], str], error: str) -> None:
@@ -202,13 +214,14 @@ def test_a_file_of_copies_has_copies(copied: Path) -> None:
     assert "copies has no copies of seals" in done.stderr
 
 
-def test_a_file_of_seals_that_changes_meanwhile_is_refused(copied: Path) -> None:
-    file = copied / "seals.ndjson"
-    lines = alone.Seals(file)
-    assert [*lines] == [*lines]
-    file.write_text(file.read_text(encoding="utf-8").replace("audit seal", "audit sael", 1), encoding="utf-8")
-    with pytest.raises(UnreadableError, match="was changed while it was read"):
-        list(lines)
+def test_each_file_is_read_once_so_that_none_can_change_meanwhile(tmp_path: Path) -> None:
+    """A pipe gives its bytes once."""
+    for name in ("export.ndjson", "seals.ndjson", "copies"):
+        os.mkfifo(tmp_path / name)
+        content = (VECTORS / "intact-with-copies" / name).read_bytes()
+        threading.Thread(target=(tmp_path / name).write_bytes, args=(content,), daemon=True).start()
+    done = run_alone(tmp_path, "--copies", str(tmp_path / "copies"))
+    assert (done.returncode, done.stdout.split(";")[0]) == (0, "14 entries as sealed by 3 seals")
 
 
 def test_what_verifies_no_entry_says_so(copied: Path) -> None:
@@ -255,12 +268,15 @@ def test_a_machine_that_is_too_small_is_told_in_words(copied: Path, limit: str, 
     assert "Traceback" not in done.stderr
 
 
-def test_keys_that_nobody_gave_are_named_up_to_a_bound() -> None:
-    chain = alone.Chain([("s1", b"k" * 32)], iter(()))
-    seal, _ = next(alone.seals_of(alone.Seals(INTACT / "seals.ndjson")))
-    for number in range(1, 1500):
-        chain.take(replace(seal, key_id=f"m{number}", number=number))
-    assert (len(chain._unknown), len(chain.findings)) == (1000, 499)
+def test_keys_that_nobody_gave_are_named_up_to_a_bound(copied: Path) -> None:
+    [line] = [line for line in SEALS.splitlines() if '\\"number\\":1,' in line]
+    with (copied / "seals.ndjson").open("w", encoding="utf-8") as file:
+        for number in range(1, 1500):
+            named = line.replace('key_id\\":\\"s1', f'key_id\\":\\"m{number}')
+            file.write(named.replace('\\"number\\":1,', f'\\"number\\":{number},') + "\n")
+    found = json.loads(run_alone(copied, "--json").stdout)
+    assert (len(found["findings"]), found["is_complete"], found["seals"]) == (1000, False, 1001)
+    assert {each["kind"] for each in found["findings"]} == {"seal_of_unknown_key"}
 
 
 @pytest.mark.parametrize(
@@ -389,10 +405,10 @@ def test_a_seal_reads_its_own_entries_alone(
     copied: Path, after_id: int | None, until_id: int | None, index: str
 ) -> None:
     with_seals(copied, lambda seal: seal.update(after_id=after_id, until_id=until_id))
-    seal, _ = next(alone.seals_of(alone.Seals(copied / "seals.ndjson")))
+    seal, _ = next(alone.seals_of(copied / "seals.ndjson"))
     store = sqlite3.connect(":memory:")
     store.executescript(alone._TABLES + alone._INDEXES)
-    text, values = alone._Comparison(store, alone.Removals(), [], range(0))._stretch(seal)
+    text, values = alone.stretch_of(seal, ())
     [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
     assert f"USING INDEX {index} " in first[3]
 

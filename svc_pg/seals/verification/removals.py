@@ -123,7 +123,7 @@ class Removals:
             message = f"the log never had the entries of {len(self.disproved) - _MOST_NAMED} more purges or erasures"
             yield Finding("removal_claimed", message, seal)
         for entry in self.changed:
-            message = f"the list of the entries that entry {entry} says it purged or erased was changed"
+            message = f"entry {entry} tells of a purge or an erasure whose list was changed"
             yield Finding("removal_claimed", message, seal, str(entry))
 
     def _add(self, told: Told) -> None:

@@ -333,7 +333,7 @@ def proofs_of(folder: str) -> list[dict[str, Any]]:
     lines = [line for _, line in alone.lines_of(VECTORS / folder / "export.ndjson")]
     entries = {entry.id: entry for entry in map(alone.read_entry, lines)}
     found = []
-    for seal, kept in alone.seals_of(alone.Seals(VECTORS / folder / "seals.ndjson")):
+    for seal, kept in alone.seals_of(VECTORS / folder / "seals.ndjson"):
         leaves = alone.split(kept or b"")
         for place, leaf in enumerate(leaves):
             entry_id = int.from_bytes(leaf[:8], "big")
@@ -379,9 +379,10 @@ def certified_of(entry: alone.Entry, seal: alone.Seal, leaves: list[bytes], plac
 def test_the_script_finds_what_the_verifier_in_one_file_finds(browser: Browser, opened: Opened, case: str) -> None:
     """Of each entry by itself: what only the whole log shows, such as a missing one, no proof of one entry can show."""
     done = alone.verify(VECTORS / case / "export.ndjson", VECTORS / case / "seals.ndjson", VECTORS / "key")
-    named = {each.entry for each in done.findings if each.kind in ("changed", "redated", "swapped")}
-    unsigned = {each.seal for each in done.findings if each.kind in ("seal_changed", "seal_of_unknown_key")}
-    swapped = {seal for each in done.findings if each.kind == "seals_swapped" for seal in (each.seal, each.seal + 1)}
+    named = {each["entry"] for each in done.findings if each["kind"] in ("changed", "redated", "swapped")}
+    unsigned = {each["seal"] for each in done.findings if each["kind"] in ("seal_changed", "seal_of_unknown_key")}
+    exchanged = [each["seal"] for each in done.findings if each["kind"] == "seals_swapped"]
+    swapped = {seal + step for seal in exchanged for step in (0, 1)}
     keys = (VECTORS / "key").read_text()
     with somebody(browser, opened.base_url) as page:
         page.goto(f"{opened.pages}/audit")
