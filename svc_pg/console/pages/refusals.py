@@ -62,6 +62,7 @@ def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: st
         "members": problem.members,
         "retry": problem.headers.get("Retry-After"),
         "request": request.http.request_id,
+        "path": request.url(*request.http.segments[1:]),
         "fields": kept,
         "lost": lost if keeps else _GONE if fields else "",
     }
@@ -87,7 +88,14 @@ def with_refusal(request: PageRequest) -> PageRequest:
             # what nobody typed who is known is for nobody who is: the cookie may be planted
             typed = told["fields"] if whose == request.whose else []
             form = QueryParams([(field, text) for field, text in typed])
-            return replace(request, refusal=problem, refused_request=told["request"], lost=told["lost"], form=form)
+            return replace(
+                request,
+                refusal=problem,
+                refused_path=told["path"],
+                refused_request=told["request"],
+                lost=told["lost"],
+                form=form,
+            )
     return replace(request, refusal=_UNKNOWN)
 
 

@@ -12,7 +12,7 @@ from svc_pg.console.pages import assets, calendar, states
 from svc_pg.console.pages.differences import characters
 from svc_pg.console.pages.formatting import duration, figure
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.problems import wrong_fields
+from svc_pg.console.pages.refused_forms import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
 from svc_pg.database.stretches import MOST_ROWS
 from svc_pg.formats.human_times import day_before, exact, instant, left, relative
