@@ -171,7 +171,7 @@ def test_an_entry_shows_what_changed_who_and_why_and_what_came_with_it(reader: B
     assert "Disguised before it was stored" in page.text
     assert "42424242" not in page.text
     assert "Changed; its values are not recorded" in page.text
-    for text in ("mara", "acme", "gdpr", "ticket 4471", "3 changed, 2 not"):
+    for text in ("mara", "acme", "gdpr", "ticket 4471", "3 changed, 2 unchanged"):
         assert text in page.text
     note = entry_of(installed, "table_name = 'public.note' and record_id = '1'")
     assert f"/audit/entries/{note}" in links(page)
