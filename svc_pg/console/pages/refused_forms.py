@@ -72,5 +72,5 @@ async def sent(
         if not found:
             raise
         found.pop(to_snake(_NEVER), None)
-        raise invalid_form(found | own) from problem
+        raise invalid_form({**found, **own}) from problem
     raise TypeError("a call took a field that no body has")

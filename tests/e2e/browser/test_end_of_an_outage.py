@@ -1,4 +1,4 @@
-"""The page of an outage turns green by itself, in the console and in the customer's portal, once the receiver is well."""
+"""The page of an outage turns green by itself, in the console and in the portal, once the receiver is well."""
 
 import psycopg
 from playwright.sync_api import Browser, Page, expect
