@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from svc_pg import __version__
 from svc_pg.console.pages import assets, calendar, states
 from svc_pg.console.pages.differences import characters
-from svc_pg.console.pages.formatting import duration, figure
+from svc_pg.console.pages.formatting import duration, figure, size
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.refused_forms import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
@@ -41,6 +41,7 @@ ENVIRONMENT.filters |= {
     "marked": marked,
     "pieces": characters.pieces,
     "seen_json": seen_json,
+    "size": size,
     "twins": twins,
     "unseen": unseen,
     "wrong_fields": wrong_fields,
