@@ -22,7 +22,7 @@ from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import NavItem, grouped
 from svc_pg.console.pages.page_addresses import Addresses
 from svc_pg.console.pages.record_titles import RecordTitles
-from svc_pg.console.pages.refused_forms import RefusedForm, wrong_fields
+from svc_pg.console.pages.refused_forms import RefusedForm, mark_of, wrong_fields
 from svc_pg.console.sessions.host_users import HostUsers
 from svc_pg.formats.human_times import relative
 from svc_pg.settings import Permission
@@ -86,8 +86,8 @@ class PageRequest:
     """The path of the page that has the form which was sent."""
     refusal: Problem | None = None
     """The problem of the form of this page, if it was refused."""
-    refused_path: str = ""
-    """The path to which that form was sent."""
+    refused_form: str = ""
+    """The mark of the address to which that form was sent."""
     refused_request: str = ""
     """The id of the request that was refused."""
     lost: str = ""
@@ -222,7 +222,7 @@ class PageRequest:
 
     def sent_to(self, *segments: object) -> RefusedForm:
         """The form of this page that is sent to this address, as it was refused; empty if it was not, or another."""
-        if self.refusal is None or self.refused_path != self.url(*segments):
+        if self.refusal is None or self.refused_form != mark_of(self.url(*segments)):
             return RefusedForm()
         return RefusedForm(self.form, wrong_fields(self.refusal))
 

@@ -19,6 +19,7 @@ from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.own_addresses import referring
 from svc_pg.console.pages.page_request import REFUSED, PageRequest
+from svc_pg.console.pages.refused_forms import mark_of
 
 SECONDS: Final = 600
 _PURPOSE: Final = "refusal"
@@ -62,7 +63,7 @@ def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: st
         "members": problem.members,
         "retry": problem.headers.get("Retry-After"),
         "request": request.http.request_id,
-        "path": request.url(*request.http.segments[1:]),
+        "form": mark_of(request.url(*request.http.segments[1:])),
         "fields": kept,
         "lost": lost if keeps else _GONE if fields else "",
     }
@@ -91,7 +92,7 @@ def with_refusal(request: PageRequest) -> PageRequest:
             return replace(
                 request,
                 refusal=problem,
-                refused_path=told["path"],
+                refused_form=told.get("form", ""),
                 refused_request=told["request"],
                 lost=told["lost"],
                 form=form,

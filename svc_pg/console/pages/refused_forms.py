@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 from pydantic.alias_generators import to_camel, to_snake
@@ -35,6 +36,11 @@ class RefusedForm:
         """The form as if a field had not been typed."""
         kept = [(other, text) for other, text in self.typed.multi_items() if other != name]
         return RefusedForm(QueryParams(kept), self.wrong)
+
+
+def mark_of(address: str) -> str:
+    """A short mark of the address of a form, which would fill a cookie."""
+    return sha256(address.encode()).hexdigest()[:16]
 
 
 def wrong_fields(problem: Problem | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import unescape
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import psycopg
@@ -379,6 +379,22 @@ def test_what_only_the_database_knows_is_told_with_all_else(
     assert marked == wrong
     with psycopg.connect(installed) as conn:
         assert [conn.execute(text.encode()).fetchone() for text in COUNTED] == before, "nothing is made"
+
+
+def test_a_form_whose_address_would_fill_a_cookie_has_its_reason_beside_the_field(
+    admin: Browser, installed: str
+) -> None:
+    tenant = "\u20ac" * 340
+    with psycopg.connect(installed) as conn:
+        conn.execute("insert into svc.tenants (id, name) values (%s, 'Long')", [tenant])
+    try:
+        page = admin.post(f"/tenants/{quote(tenant)}/rename", {"name": "x" * 201})
+    finally:
+        with psycopg.connect(installed) as conn:
+            conn.execute("delete from svc.tenants where id = %s", [tenant])
+    assert page.status_code == 422
+    [field] = [tag for _, tag in Document(page.text).tags if tag.get("aria-invalid") == "true"]
+    assert (field["value"], field["aria-describedby"]) == ("x" * 201, "wrong-name")
 
 
 def test_a_refused_form_comes_back_to_the_page_that_the_browser_names(admin: Browser, made: dict[str, str]) -> None:
