@@ -1,6 +1,7 @@
 """Photograph every page of the console on the demo's data: ``python -m tests.screenshots FOLDER``.
 
-Each page is taken at 1440 and 360 px, light and dark, in its full length; with ``--readme``, only the three of README.
+Each page to which links lead, and each state of ``tests/support/page_states.py``, is taken at 1440 and 360 px, light
+and dark, in its full length; with ``--readme``, only the three of README.
 """
 
 import argparse
@@ -11,25 +12,34 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Page, ViewportSize
+import httpx
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+from playwright.sync_api import Error as PlaywrightError
 
 from svc_pg.console.pages.routes import ROUTES
+from tests.integration.console.serving import PREFIX
 from tests.support.browser import EXECUTABLE, executable, started
 from tests.support.commands import PROGRAM, environment
+from tests.support.gallery import Gallery, gallery
 from tests.support.page_laws import THEMES, WIDTHS
+from tests.support.page_states import STATES, Visitor
 from tests.support.walking import Walk, parameters
 
 _HEIGHT: Final = 900
+_PATIENCE_MS: Final = 10_000
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to write the PNG files")
     parser.add_argument("--only", metavar="WORD", default="", help="only pages whose name contains this")
+    parser.add_argument("--states", action="store_true", help="only the states, without the pages that links lead to")
+    parser.add_argument("--without-script", action="store_true", help="as browsers without JavaScript show them")
     parser.add_argument("--readme", action="store_true", help="only the three pictures of README")
     options = parser.parse_args()
     program = executable()
@@ -37,16 +47,69 @@ def main() -> int:
         sys.stderr.write(f"error: no Chromium is installed; install one, or name it in {EXECUTABLE}\n")
         return 1
     options.folder.mkdir(parents=True, exist_ok=True)
-    with demo() as (console, token), started(program) as browser:
-        context = browser.new_context(reduced_motion="reduce")
+    with started(program) as browser:
         if options.readme:
-            _photograph_for_readme(context, console, token, options.folder)
+            with demo() as (console, token):
+                _photograph_for_readme(browser.new_context(reduced_motion="reduce"), console, token, options.folder)
             return 0
-        for name, page in _pages(context, console, token):
-            if options.only in name:
-                _photograph(page, options.folder / name)
-                sys.stdout.write(f"{name}\n")
-    return 0
+        pictures = Pictures(browser, options.folder, options.only, has_script=not options.without_script)
+        if not options.states:
+            pictures.take_pages()
+        return 1 if pictures.take_states() else 0
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Takes pictures into a folder, of what has the word ``only`` in its name."""
+
+    browser: Browser
+    folder: Path
+    only: str
+    has_script: bool
+
+    def take_pages(self) -> None:
+        """Take the pages to which links lead from the first one."""
+        with demo() as (console, token):
+            for name, page in _pages(self._context(), console, token):
+                if self.only in name:
+                    self._take(page, name)
+
+    def take_states(self) -> list[str]:
+        """Take the states; returns those to which the way failed."""
+        failed = []
+        wanted = [each for each in STATES if self.only in each.name and (self.has_script or not each.needs_script)]
+        with gallery() as shop:
+            contexts = {visitor: self._visiting(shop, visitor) for visitor in {each.visitor for each in wanted}}
+            for state in wanted:
+                page = contexts[state.visitor].new_page()
+                try:
+                    state.way(page, shop)
+                    page.emulate_media(media="print" if state.is_printed else "screen")
+                    self._take(page, f"state-{state.name}")
+                except (PlaywrightError, AssertionError, httpx.HTTPError, LookupError, ValueError) as error:
+                    failed.append(state.name)
+                    sys.stderr.write(f"{state.name}: {str(error)[:300]}\n")
+                page.close()
+        return failed
+
+    def _take(self, page: Page, name: str) -> None:
+        _photograph(page, self.folder / name)
+        sys.stdout.write(f"{name}\n")
+
+    def _context(self) -> BrowserContext:
+        return self.browser.new_context(reduced_motion="reduce", java_script_enabled=self.has_script)
+
+    def _visiting(self, shop: Gallery, visitor: Visitor) -> BrowserContext:
+        context = self._context()
+        context.set_default_timeout(_PATIENCE_MS)
+        if visitor == "customer":
+            page = context.new_page()
+            page.goto(shop.link())
+            page.get_by_role("button", name="Go on").click()
+            page.close()
+        elif visitor != "nobody":
+            _sign_in(context, f"{shop.base_url}{PREFIX}", shop.token(visitor))
+        return context
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from svc_pg.console.built_in.tenant_bodies import CreateTenantRequest, UpdateTen
 from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, UnlistedTenants, unlisted, use_of
 from svc_pg.console.database.pool import Database
 from svc_pg.console.http.body import read_body
+from svc_pg.console.http.body_problems import BodyProblems
 from svc_pg.console.http.documentation import in_path, text
 from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, tag
@@ -23,6 +24,9 @@ from svc_pg.status.webhooks_installed import webhooks_installed
 
 _UNKNOWN: Final = {"unknown_tenant": 404}
 _EXISTS: Final = {"tenant_exists": 409}
+_EXISTS_ALREADY: Final = "There is a tenant with this id or this name."
+_OF_NAME: Final = [{"pointer": "/name", "detail": _EXISTS_ALREADY}]
+"""An id that is taken is found before a tenant is added."""
 _REFUSED: Final = {"tenant_refused": 422}
 _MISSING: Final = {"tenant_table_missing": 503}
 _IDS: Final[dict[str, FilterParameter[Sequence[str]]]] = {
@@ -163,13 +167,27 @@ class TenantRoutes:
             return await self._answer(conn, tenant)
 
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        new = read_body(request, CreateTenantRequest)
+        problems = BodyProblems()
+        with problems.kept():
+            new = read_body(request, CreateTenantRequest)
         async with self._answering(self._database.acting(request)) as conn:
+            if (tenant_id := problems.text(request, "id")) is not None:
+                async with problems.of(conn, "id"):
+                    await self._refuse_taken(conn, tenant_id)
+            problems.refuse()
             try:
                 tenant = await self._tenants.add(conn, new.name, tenant_id=new.id)
             except DataError as error:  # for example an id that the type of its column cannot hold
                 raise _refused(error) from error
         return created(request, tenant.id, tenant)
+
+    async def _refuse_taken(self, conn: AsyncConnection[Any], tenant_id: str) -> None:
+        try:
+            found = await self._tenants.find(conn, tenant_id)
+        except DataError as error:  # for example an id that the type of its column cannot hold
+            raise _refused(error) from error
+        if found is not None:
+            raise Problem(409, "tenant_exists", "There is a tenant with this id.")
 
     async def _rename(self, request: AuthenticatedRequest) -> ConsoleResponse:
         changes = read_body(request, UpdateTenantRequest)
@@ -218,7 +236,7 @@ def _explaining(table: TenantTable) -> Iterator[None]:
     try:
         yield
     except errors.UniqueViolation as error:
-        raise Problem(409, "tenant_exists", "There is a tenant with this id or this name.") from error
+        raise Problem(409, "tenant_exists", _EXISTS_ALREADY, errors=_OF_NAME) from error
     except (errors.ForeignKeyViolation, errors.RestrictViolation) as error:
         raise Problem(409, "tenant_in_use", "Other rows refer to this tenant.") from error
     except IntegrityError as error:

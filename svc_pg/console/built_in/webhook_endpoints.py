@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
+
+from psycopg import AsyncConnection
 
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.tenant_limits import of_customer, refuse_another, refuse_excess
@@ -27,7 +29,7 @@ from svc_pg.console.http.documentation import text
 from svc_pg.console.http.parameters import PAGE, PAGE_BYTES, FilterParameter, declared, documented, filtered
 from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.http.products import ProductEndpoint
-from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, created
+from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleRequest, ConsoleResponse, created
 from svc_pg.console.sign_in.known_tenants import KnownTenants, ais_new
 from svc_pg.console.sign_in.lifetimes import IS_NEW_TENANT
 from svc_pg.database.pagination import Page
@@ -41,6 +43,7 @@ from svc_pg.webhooks.endpoints.endpoint_queries import EndpointQuery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoints.endpoint_stats import LONGEST, EndpointStats, stats
 from svc_pg.webhooks.endpoints.outages import EndpointOutage, OutageAnswer, outage
+from svc_pg.webhooks.endpoints.tried_filters import acheck_filter
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
@@ -200,6 +203,7 @@ class EndpointRoutes:
                     async with problems.of(conn, "tenant"):
                         with as_problems():
                             await self.known.refuse_unknown(conn, named)
+                await _check_filter(conn, request, problems)
                 problems.refuse()
                 is_new = await ais_new(conn, named)
                 made = await afetch_one(conn, new)
@@ -230,6 +234,7 @@ class EndpointRoutes:
                         refuse_excess(request, changes, found_before)
                         changes = of_customer(request, changes, found_before)
                     change = self._change(request.params["id"], changes)
+                await _check_filter(conn, request, problems)
                 problems.refuse()
                 endpoint = await afetch_one(conn, change)
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
@@ -273,3 +278,11 @@ def _window(_: timedelta, text: str) -> timedelta:
 _WINDOW: Final[dict[str, FilterParameter[timedelta]]] = {
     "window": FilterParameter(_window, "a duration up to 7d; default: 24h", {**text("7d"), "default": "24h"})
 }
+
+
+async def _check_filter(conn: AsyncConnection[Any], request: ConsoleRequest, problems: BodyProblems) -> None:
+    """Keep the problem of a filter, which only the database knows, beside others. Alone, the change itself finds it."""
+    if problems and (path := problems.text(request, "filter")):
+        async with problems.of(conn, "filter"):
+            with as_problems():
+                await acheck_filter(conn, path)

@@ -23,6 +23,10 @@ class BodyProblems:
     def __init__(self) -> None:
         self._found: list[tuple[str, Problem]] = []
 
+    def __bool__(self) -> bool:
+        """True if a problem was found."""
+        return bool(self._found)
+
     @contextmanager
     def kept(self, field: str = _WHOLE) -> Iterator[None]:
         """Keep the problem that a check raises: of a field in snake_case, or of the body as a whole."""
@@ -58,9 +62,12 @@ class BodyProblems:
         return {name: value for name, value in sent.items() if pointer([name])[1:] not in wrong}
 
     def refuse(self) -> None:
-        """Raise a Problem if there is any: a single one as it is, several as 422 ``invalid_body``."""
+        """Raise a Problem if there is any: a single one as it is, with its field, several as 422 ``invalid_body``."""
         if len(self._found) == 1:
-            raise self._found[0][1]
+            [(field, problem)] = self._found
+            if field and "errors" not in problem.members:
+                problem.members["errors"] = self._errors()
+            raise problem
         if self._found:
             detail, errors = "The body is not valid; see errors.", self._errors()[:MAX_ERRORS]
             raise Problem(422, "invalid_body", detail, errors=errors) from self._found[0][1]

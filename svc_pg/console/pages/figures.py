@@ -42,8 +42,7 @@ def _delivered(now: Traffic, before: Traffic) -> Figure:
         return Figure("Delivered", "—", note="nothing has finished")
     value = _percent(now.success_rate)
     if now.late:
-        waits = "waits" if now.late == 1 else "wait"
-        return Figure("Delivered", value, "%", f"{now.late:,} {waits} past the time", "bad")
+        return Figure("Delivered", value, "%", f"{now.late:,} {'is' if now.late == 1 else 'are'} late", "bad")
     if before.success_rate is None:
         return Figure("Delivered", value, "%")
     points = 100 * (now.success_rate - before.success_rate)
@@ -68,7 +67,7 @@ def _sent(now: Traffic, bucket: timedelta) -> Figure:
 
 
 def _duration(now: Traffic, before: Traffic) -> Figure:
-    name = "Attempt time, p95"
+    name = "95 % of attempts within"
     if now.p95 is None:
         return Figure(name, "—", note="no attempts")
     value, unit = duration(now.p95).split()

@@ -22,6 +22,7 @@ from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import NavItem, grouped
 from svc_pg.console.pages.page_addresses import Addresses
 from svc_pg.console.pages.record_titles import RecordTitles
+from svc_pg.console.pages.refused_forms import RefusedForm, mark_of, wrong_fields
 from svc_pg.console.sessions.host_users import HostUsers
 from svc_pg.formats.human_times import relative
 from svc_pg.settings import Permission
@@ -85,6 +86,8 @@ class PageRequest:
     """The path of the page that has the form which was sent."""
     refusal: Problem | None = None
     """The problem of the form of this page, if it was refused."""
+    refused_form: str = ""
+    """The mark of the address to which that form was sent."""
     refused_request: str = ""
     """The id of the request that was refused."""
     lost: str = ""
@@ -216,6 +219,12 @@ class PageRequest:
     def is_continued(self) -> bool:
         """True if the page goes on in a list from a cursor, so that rows of the list may be on other pages."""
         return any(self.query.get(name) for name in PAGES)
+
+    def sent_to(self, *segments: object) -> RefusedForm:
+        """The form of this page that is sent to this address, as it was refused; empty if it was not, or another."""
+        if self.refusal is None or self.refused_form != mark_of(self.url(*segments)):
+            return RefusedForm()
+        return RefusedForm(self.form, wrong_fields(self.refusal))
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""

@@ -3,8 +3,6 @@
 from http import HTTPStatus
 from typing import Final
 
-from pydantic.alias_generators import to_snake
-
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
@@ -21,31 +19,11 @@ _HEADINGS: Final = {
     500: ("bad", "The console failed"),
     503: ("bad", "The database does not answer as it should"),
 }
-_FIELDS: Final = {
-    "unknown_tenant": "tenant",
-    "token_exists": "name",
-    "view_exists": "name",
-    "invalid_question": "question",
-}
-"""The fields of which some problems tell by their code."""
 _OVER: Final = Problem(
     HTTPStatus.CONFLICT,
     "session_over",
     "Your session had ended, so nothing was changed. Look through the form, and send it again.",
 )
-
-
-def wrong_fields(problem: Problem | None) -> dict[str, str]:
-    """The fields of a form that its refusal is about, with the reason of each; none if it does not tell."""
-    if problem is None:
-        return {}
-    if problem.code in _FIELDS:
-        return {_FIELDS[problem.code]: problem.detail or "It cannot be this."}
-    pointed = problem.members.get("errors")
-    if not isinstance(pointed, list):
-        return {}
-    named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
-    return {to_snake(name): detail for name, detail in named}
 
 
 def needs_write(request: PageRequest) -> None:

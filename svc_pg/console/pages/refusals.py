@@ -19,6 +19,7 @@ from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, SeeOther
 from svc_pg.console.pages.own_addresses import referring
 from svc_pg.console.pages.page_request import REFUSED, PageRequest
+from svc_pg.console.pages.refused_forms import mark_of
 
 SECONDS: Final = 600
 _PURPOSE: Final = "refusal"
@@ -62,6 +63,7 @@ def sent_back(request: PageRequest, problem: Problem, address: str, *, whose: st
         "members": problem.members,
         "retry": problem.headers.get("Retry-After"),
         "request": request.http.request_id,
+        "form": mark_of(request.url(*request.http.segments[1:])),
         "fields": kept,
         "lost": lost if keeps else _GONE if fields else "",
     }
@@ -87,7 +89,14 @@ def with_refusal(request: PageRequest) -> PageRequest:
             # what nobody typed who is known is for nobody who is: the cookie may be planted
             typed = told["fields"] if whose == request.whose else []
             form = QueryParams([(field, text) for field, text in typed])
-            return replace(request, refusal=problem, refused_request=told["request"], lost=told["lost"], form=form)
+            return replace(
+                request,
+                refusal=problem,
+                refused_form=told.get("form", ""),
+                refused_request=told["request"],
+                lost=told["lost"],
+                form=form,
+            )
     return replace(request, refusal=_UNKNOWN)
 
 

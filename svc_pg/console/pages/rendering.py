@@ -10,9 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from svc_pg import __version__
 from svc_pg.console.pages import assets, calendar, states
 from svc_pg.console.pages.differences import characters
-from svc_pg.console.pages.formatting import duration, figure
+from svc_pg.console.pages.formatting import duration, figure, size
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.problems import wrong_fields
+from svc_pg.console.pages.refused_forms import wrong_fields
 from svc_pg.console.transport.client_addresses import browser
 from svc_pg.database.empty_pages import NOTHING_YET, looked_at
 from svc_pg.database.stretches import MOST_ROWS
@@ -49,6 +49,7 @@ ENVIRONMENT.filters |= {
     "marked": marked,
     "pieces": characters.pieces,
     "seen_json": seen_json,
+    "size": size,
     "twins": twins,
     "unseen": unseen,
     "wrong_fields": wrong_fields,

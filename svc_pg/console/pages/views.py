@@ -80,16 +80,16 @@ async def open_view(request: PageRequest) -> Answer:
 async def view_page(request: PageRequest) -> Answer:
     """The forms that change one view."""
     view, seen = await request.api.tagged(NamedView, "account", "views", request.params["id"])
-    typed = request.form if "was" in request.form else {}
-    # an unchanged question was not typed: after a refused name it would take back what somebody else wrote
-    is_unchanged = typed.get("question", typed.get("was")) == typed.get("was")
+    sent = request.sent_to("views", view.id, "edit")
+    if sent.typed.get("question") == sent.typed.get("was"):
+        # it was not typed: after a refused name it would take back what somebody else wrote
+        sent = sent.without("question")
     present = request.query.get(PRESENT, "")[:MOST_CHARACTERS].replace("\0", "")
     values = {
         "view": view,
         "list": _WORDS[view.of],
         "seen": seen,
-        "name": typed.get("name", view.name),
-        "question": view.question if is_unchanged else typed["question"],
+        "sent": sent,
         "present": present if present.strip() and present != view.question else "",
         "may_change": request.may_change("write" if view.is_of_team else "read"),
         "longest_name": LONGEST_NAME,

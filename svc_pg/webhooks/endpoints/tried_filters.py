@@ -77,6 +77,11 @@ async def atry_filter(
     return await afetch(conn, _tried(path, events, tenant))
 
 
+async def acheck_filter(conn: AsyncConnection[Any], path: str) -> None:
+    """Raise EndpointError for what is no filter."""
+    await afetch_one(conn, _checked(path, (), None))
+
+
 def _checked(path: str, events: Sequence[str], tenant: str | None) -> Query[_Checked]:
     if len(events) > MOST_EVENTS:
         raise QueryError(f"nobody can try {len(events)} events", hint=f"Ask for at most {MOST_EVENTS}.")

@@ -118,8 +118,9 @@ def test_after_a_refused_form_the_focus_is_on_the_field_that_is_wrong(browser: B
         expect(name).to_be_focused()
         expect(name).to_have_attribute("aria-invalid", "true")
         described = name.get_attribute("aria-describedby") or ""
-        assert described.split()[-1] == "refused"
-        expect(page.locator("#refused")).to_contain_text("name")
+        assert described.split()[-1] == "wrong-name"
+        expect(page.locator("#refused")).to_contain_text("Name: ")
+        expect(page.locator("#wrong-name")).to_contain_text("at most 63 characters")
         assert ["422" in each for each in somebody.watch.take()] == [True]
 
 

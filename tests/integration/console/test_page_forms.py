@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import unescape
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import psycopg
@@ -296,7 +296,7 @@ def test_a_refused_form_is_a_page_that_keeps_what_was_typed_when_it_is_reloaded(
         page = admin.get(answer.headers["location"])
         assert (page.status_code, 'value="no name"' in page.text) == (422, True)
         assert 'value="&lt;b&gt;acme"' in page.text
-        assert "<option selected>write" in page.text
+        assert '<option value="write" selected>' in page.text
         assert 'role="alert"' in page.text
     fresh = admin.get("/tokens/new")
     assert (fresh.status_code, "no name" in fresh.text, 'role="alert"' in fresh.text) == (200, False, False)
@@ -306,14 +306,36 @@ def test_a_refused_form_is_a_page_that_keeps_what_was_typed_when_it_is_reloaded(
     ("path", "typed", "wrong"),
     [
         ("/tenants", {"name": "", "id": "x" * 3000}, ["name", "id"]),
-        ("/tokens", {"name": "ok", "tenant": "", "days": "7", "permission": "all"}, []),
+        ("/tokens", {"name": "ok", "tenant": "", "days": "7", "permission": "all"}, ["permission"]),
+        ("/tokens", {"name": "", "tenant": "", "days": "8", "permission": "read"}, ["name", "days"]),
+        ("/tenants/{tenant}/rename", {"name": "x" * 201}, ["name"]),
+        ("/tenants/{tenant}/delete", {"name": "Other"}, ["name"]),
+        ("/portal-links", {"tenant": "{tenant}", "lasts": "1"}, ["lasts"]),
+        ("/endpoints/{endpoint}/rotate", {"overlap": "9", "version": "1"}, ["overlap"]),
+        (
+            "/endpoints",
+            {
+                "url": "",
+                "description": "d" * 5000,
+                "filter": "$[",
+                "max_in_flight": "x",
+                "timeout": "y",
+                "headers": "z",
+            },
+            ["url", "description", "filter", "max_in_flight", "timeout", "headers"],
+        ),
         ("/tokens", {"name": "ok" * 500, "tenant": "t" * 3000, "days": "7", "permission": "read"}, ["name", "tenant"]),
     ],
 )
 def test_all_that_is_wrong_in_a_form_is_told_at_once_and_marked(
-    admin: Browser, path: str, typed: dict[str, str], wrong: list[str]
+    admin: Browser, made: dict[str, str], path: str, typed: dict[str, str], wrong: list[str]
 ) -> None:
-    page = admin.post(path, typed)
+    host = f"http://{admin.client.base_url.netloc.decode()}{BASE}"
+    page = admin.post(
+        path.format(**made),
+        {name: text.format(**made) for name, text in typed.items()},
+        **({"Referer": f"{host}/tenants/{made['tenant']}"} if "{tenant}" in typed.values() else {}),
+    )
     assert page.status_code == 422
     marked = [tag["name"] for _, tag in Document(page.text).tags if tag.get("aria-invalid") == "true"]
     assert marked == wrong
@@ -357,6 +379,22 @@ def test_what_only_the_database_knows_is_told_with_all_else(
     assert marked == wrong
     with psycopg.connect(installed) as conn:
         assert [conn.execute(text.encode()).fetchone() for text in COUNTED] == before, "nothing is made"
+
+
+def test_a_form_whose_address_would_fill_a_cookie_has_its_reason_beside_the_field(
+    admin: Browser, installed: str
+) -> None:
+    tenant = "\u20ac" * 340
+    with psycopg.connect(installed) as conn:
+        conn.execute("insert into svc.tenants (id, name) values (%s, 'Long')", [tenant])
+    try:
+        page = admin.post(f"/tenants/{quote(tenant)}/rename", {"name": "x" * 201})
+    finally:
+        with psycopg.connect(installed) as conn:
+            conn.execute("delete from svc.tenants where id = %s", [tenant])
+    assert page.status_code == 422
+    [field] = [tag for _, tag in Document(page.text).tags if tag.get("aria-invalid") == "true"]
+    assert (field["value"], field["aria-describedby"]) == ("x" * 201, "wrong-name")
 
 
 def test_a_refused_form_comes_back_to_the_page_that_the_browser_names(admin: Browser, made: dict[str, str]) -> None:

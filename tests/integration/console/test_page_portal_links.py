@@ -163,7 +163,7 @@ def test_the_first_link_of_a_tenant_says_so(admin: Browser) -> None:
     ("wrong", "status", "words"),
     [
         ({"tenant": "initech", "lasts": "3600"}, 404, "There is no such tenant in svc.tenants. Add it first."),
-        ({"tenant": "", "lasts": "3600"}, 422, "tenant write a text of at least 1"),
+        ({"tenant": "", "lasts": "3600"}, 422, "Tenant: Write a text of at least 1."),
         ({"tenant": "acme", "lasts": "86401"}, 422, "Choose for how long the visit lasts."),
         ({"tenant": "acme"}, 422, "Choose for how long the visit lasts."),
     ],

@@ -181,7 +181,7 @@ def test_a_form_that_is_sent_twice_keeps_one_view(reader: Browser, installed: st
 
 def test_what_cannot_be_kept_comes_back_with_the_reason_and_what_was_typed(reader: Browser, installed: str) -> None:
     here = {"Referer": f"{reader.client.base_url}ui/deliveries?status=failed"}
-    for question, said in (("statsu:failed", "There is no key statsu"), ("e" * (MOST_CHARACTERS + 1), "not valid")):
+    for question, said in (("statsu:failed", "There is no key statsu"), ("e" * (MOST_CHARACTERS + 1), "Write at most")):
         fields = {"of": "deliveries", "name": "Typed", "question": question}
         answer = reader.post("/views", fields, **OWN, **here)
         assert answer.status_code == 422

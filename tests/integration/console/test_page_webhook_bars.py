@@ -100,7 +100,7 @@ def test_each_filter_has_a_chip_that_takes_it_away_also_one_with_a_field(reader:
 @pytest.mark.parametrize(
     ("question", "rest", "said"),
     [
-        ("aktor:mara", "", "There is no key aktor. Known are"),
+        ("aktor:mara", "", "There is no key aktor."),
         ("tenant:a tenant:b", "", "tenant: is given twice."),
         ("tenant:acme", "&tenant=other", "The address has the filter tenant and the question has it too."),
         ('"tent', "", "A quote is not closed"),

@@ -362,7 +362,7 @@ def test_the_form_names_a_tenant_that_is_unknown_beside_its_field(writer: Browse
             made = writer.post("/endpoints", typed | {"tenant": "known"})
         finally:
             conn.execute("delete from svc.tenants where id = 'known'")
-    assert "no tenant has the id knwon" in refused.text
+    assert "No tenant has the id knwon" in refused.text
     assert 'value="knwon"' in refused.text
     assert str(made.url).endswith("/secret")
 

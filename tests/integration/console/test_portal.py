@@ -716,7 +716,7 @@ def test_a_customer_sees_the_outage_of_its_own_endpoint_in_its_own_words(client:
     assert "the answer of acme" in page.text
     for others in ("globex", "worker-of-ours", "operator", "Pause"):
         assert others not in page.text
-    assert "Send them to me again" in page.text
+    assert "Send it to me again" in page.text
     chosen = customer.get(f"endpoints/{ids['acme']}/outage?finishedSince=2020-01-31T12:00:07")
     assert (chosen.status_code, "since 31 Jan 2020, 12:00:07 UTC" in chosen.text) == (200, True)
     for others in ("globex", "worker-of-ours", "operator"):

@@ -67,13 +67,13 @@ def test_the_share_that_was_delivered_is_compared_in_points(
 def test_the_time_of_attempts_is_compared_in_times(
     p95: float, before: float | None, shown_as: tuple[str, str], note: str, tone: str
 ) -> None:
-    figure = shown(traffic(1, p95), traffic(1, before))["Attempt time, p95"]
+    figure = shown(traffic(1, p95), traffic(1, before))["95 % of attempts within"]
     assert ((figure.value, figure.unit), figure.note, figure.tone) == (shown_as, note, tone)
 
 
 def test_what_waits_past_its_time_is_told_where_the_share_stands() -> None:
     figure = shown(replace(traffic(0.5, None), late=60), traffic(0.5, None))["Delivered"]
-    assert (figure.value, figure.note, figure.tone) == ("50.0", "60 wait past the time", "bad")
+    assert (figure.value, figure.note, figure.tone) == ("50.0", "60 are late", "bad")
     assert shown(replace(traffic(0.5, None), late=60))["Backlog"].note == "held up by endpoints"
 
 
@@ -86,7 +86,7 @@ def test_deliveries_are_counted_and_the_busiest_bucket_is_named() -> None:
 
 
 def test_great_numbers_are_written_out() -> None:
-    assert shown(traffic(1, 150), traffic(1, 1))["Attempt time, p95"].note == "150 times as slow"
+    assert shown(traffic(1, 150), traffic(1, 1))["95 % of attempts within"].note == "150 times as slow"
 
 
 def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:

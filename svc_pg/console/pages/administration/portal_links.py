@@ -1,12 +1,14 @@
 """The page of a new link to the portal: the link, shown once, and its scope."""
 
+from typing import Any
+
 from svc_pg.console.built_in.tenant_use import TenantUses
 from svc_pg.console.built_in.webhook_portal import CreatedPortalLink
-from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.portal import OUTAGE, leading_to_outage
 from svc_pg.console.pages.problems import needs_admin
+from svc_pg.console.pages.refused_forms import sent
 from svc_pg.console.pages.states import VISITS
 from svc_pg.console.sign_in.portal_links import PortalLink
 from svc_pg.settings.addresses import unreachable
@@ -16,10 +18,13 @@ async def add(request: PageRequest) -> Answer:
     """Make a link, and lead to it: no later page can show it."""
     needs_admin(request)
     lasts = request.form.get("lasts", "")
-    if lasts not in VISITS:
-        raise Problem(422, "invalid_parameter", "Choose for how long the visit lasts.")
-    body = {"tenant": request.form.get("tenant", ""), "expiresIn": int(lasts)}
-    made = await request.api.post(CreatedPortalLink, "webhooks", "portal-sessions", body=body)
+    wrong = {} if lasts in VISITS else {"lasts": "Choose for how long the visit lasts."}
+    body = {"tenant": request.form.get("tenant", ""), "expiresIn": int(next(iter(VISITS)) if wrong else lasts)}
+
+    async def create(body: dict[str, Any]) -> CreatedPortalLink:
+        return await request.api.post(CreatedPortalLink, "webhooks", "portal-sessions", body=body)
+
+    made = await sent(create, body, wrong)
     address = made.url or f"{_origin(request)}{made.path}"
     return request.made(leading_to_outage(address, request.form.get(OUTAGE)), "portal-links", made.id)
 

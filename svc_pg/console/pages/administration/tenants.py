@@ -37,9 +37,7 @@ async def tenants_page(request: PageRequest) -> Answer:
 
 async def new(request: PageRequest) -> Answer:
     """The form for a new tenant, with an id that the list of those without a name has led to."""
-    typed = request.form
-    values = {"name": typed.get("name", ""), "id": typed.get("id", request.query.get("id", ""))}
-    return Html("tenant_new", values)
+    return Html("tenant_new", {"id": request.query.get("id", "")})
 
 
 async def add(request: PageRequest) -> Answer:
@@ -56,7 +54,6 @@ async def tenant_page(request: PageRequest) -> Answer:
     tenant, seen = await request.api.tagged(Tenant, "tenant", "tenants", request.params["id"])
     values = {
         "tenant": tenant,
-        "name": request.form.get("name", tenant.name) if "seen" in request.form else tenant.name,
         "seen": seen,
         "use": (await _use(request, [tenant.id]))[tenant.id],
         "deliveries": await _counted(request, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id)

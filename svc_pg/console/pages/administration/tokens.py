@@ -1,10 +1,11 @@
 """The pages of tokens for programs: list, add, see the new one once, revoke."""
 
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.console.http.products import PERMISSIONS
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.pages.refused_forms import sent
 from svc_pg.console.sign_in.api_tokens import ApiToken, CreatedToken
 from svc_pg.database.pagination import Page
 
@@ -24,20 +25,25 @@ async def tokens_page(request: PageRequest) -> Answer:
 async def new(request: PageRequest) -> Answer:
     """The form for a new token."""
     await request.api.get(Page[ApiToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
-    return Html("token_new", {"typed": _typed(request), "permissions": PERMISSIONS, "days": DAYS})
+    choices = {"permissions": [(each, each) for each in PERMISSIONS], "days": [(each, f"{each} days") for each in DAYS]}
+    return Html("token_new", choices)
 
 
 async def add(request: PageRequest) -> Answer:
     """Make a token, and lead to it: no later page can show it."""
     typed = _typed(request)
-    days = next((days for days in DAYS if typed["days"] == str(days)), 90)
+    days = next((days for days in DAYS if typed["days"] == str(days)), None)
     body = {
         "name": typed["name"],
         "permission": typed["permission"],
-        "expiresIn": days * _DAY,
+        "expiresIn": (days or DAYS[0]) * _DAY,
         **({"tenant": typed["tenant"]} if typed["tenant"] else {}),
     }
-    made = await request.api.post(CreatedToken, "account", "tokens", body=body)
+
+    async def create(body: dict[str, Any]) -> CreatedToken:
+        return await request.api.post(CreatedToken, "account", "tokens", body=body)
+
+    made = await sent(create, body, {} if days else {"days": "Choose for how long it is good."})
     return request.made(made.token, "tokens", "made")
 
 

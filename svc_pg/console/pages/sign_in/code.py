@@ -135,6 +135,7 @@ async def _form(request: PageRequest, *, wanted: str, email: str = "", problem: 
         "next": wanted,
         "email": email,
         "problem": None if problem is None else _text(problem),
+        "is_wrong": problem is not None and problem.code == "invalid_body",
         "is_approving": "auto_approve" in capabilities.auth_methods,
         "over": request.query.get("over", ""),
         "elsewhere": await request.users.sign_in_address(wanted or request.url()),

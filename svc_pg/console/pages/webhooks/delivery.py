@@ -73,7 +73,7 @@ async def delivery_page(request: PageRequest) -> Answer:
         "check": check_command(delivery.id, rebuilt),
         "curl": curl_command(delivery.id, rebuilt),
         "endpoint": endpoint,
-        "others": [each for each in same_message if each.id != delivery.id][:5],
+        "others": await rows(request, [each for each in same_message if each.id != delivery.id][:5]),
         "causes": await _causes(request, delivery),
     }
     return Html("delivery", values)

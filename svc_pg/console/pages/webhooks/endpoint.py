@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.console.http import preconditions
-from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.formatting import duration
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import needs_write
+from svc_pg.console.pages.refused_forms import invalid_form, sent
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
@@ -80,8 +80,11 @@ async def update(request: PageRequest) -> Answer:
     given = EndpointForm.read(request.form)
     leave_to_try(request)
     headers = {"if-match": preconditions.tag(given.seen_version)}
-    body = given.body(is_change=True)
-    await request.api.call("PATCH", "webhooks", "endpoints", request.params["id"], body=body, headers=headers)
+
+    async def change(body: dict[str, Any]) -> None:
+        await request.api.call("PATCH", "webhooks", "endpoints", request.params["id"], body=body, headers=headers)
+
+    await sent(change, given.body(is_change=True), given.errors)
     return SeeOther(request.to.endpoint(request.params["id"]))
 
 
@@ -116,7 +119,7 @@ async def rotate(request: PageRequest) -> Answer:
     needs_write(request)
     overlap = request.form.get("overlap", "")
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
-        raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")
+        raise invalid_form({"overlap": "Choose for how long the old secret signs too."})
     made = await request.api.post(
         EndpointWithSecret,
         "webhooks",

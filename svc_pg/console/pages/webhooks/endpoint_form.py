@@ -8,7 +8,6 @@ from typing import Self
 
 from starlette.datastructures import QueryParams
 
-from svc_pg.console.http.requests import Problem
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 
 
@@ -93,7 +92,8 @@ class EndpointForm:
         """The version that the form was made from; 0 if it does not tell one."""
         return int(self.version) if _is_whole(self.version) else 0
 
-    def _errors(self) -> dict[str, str]:
+    @property
+    def errors(self) -> dict[str, str]:
         """The fields that do not make a body for the API, with the problem of each."""
         errors = {}
         if not self.url:
@@ -114,21 +114,18 @@ class EndpointForm:
     def body(self, *, is_change: bool = False) -> dict[str, object]:
         """The body for the API. A change says all but the tenant, and the headers only if there are new ones.
 
-        Raises Problem 422 for fields that do not make one.
+        Fields with ``errors`` have their defaults in it, or none.
         """
-        if errors := self._errors():
-            pointed = [{"pointer": f"/{name}", "detail": detail} for name, detail in errors.items()]
-            raise Problem(422, "invalid_form", "The form has fields that are not valid.", errors=pointed)
         body: dict[str, object] = {
             "url": self.url,
             "description": self.description,
-            "events": self.all_events,
+            "events": self.all_events or ["*"],
             "filter": self.filter or None,
             "ordering": self.ordering,
-            "maxInFlight": int(self.max_in_flight or 8),
-            "ratePerSecond": int(self.rate_per_second) if self.rate_per_second else None,
-            "timeout": float(self.timeout or 15),
-            "signatures": list(self.signatures),
+            "maxInFlight": int(self.max_in_flight) if _is_whole(self.max_in_flight) else 8,
+            "ratePerSecond": int(self.rate_per_second) if _is_whole(self.rate_per_second) else None,
+            "timeout": float(self.timeout) if _is_number(self.timeout) else 15.0,
+            "signatures": list(self.signatures) or ["v1"],
         }
         headers = _headers(self.headers) or {}
         if headers or (is_change and not self.keep_headers):

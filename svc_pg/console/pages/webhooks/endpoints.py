@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.console.built_in.tenant_limits import limits_for
 from svc_pg.console.built_in.webhook_endpoints import RegisteredEndpoint
@@ -13,7 +13,8 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.list_filters import chips, in_lists, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
-from svc_pg.console.pages.problems import headers_of, needs_write, wrong_fields
+from svc_pg.console.pages.problems import headers_of, needs_write
+from svc_pg.console.pages.refused_forms import RefusedForm, invalid_form, sent, wrong_fields
 from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
@@ -88,7 +89,11 @@ async def add(request: PageRequest) -> Answer:
     needs_write(request)
     given = EndpointForm.read(request.form)
     leave_to_try(request)
-    made = await request.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=given.body())
+
+    async def create(body: dict[str, Any]) -> RegisteredEndpoint:
+        return await request.api.post(RegisteredEndpoint, "webhooks", "endpoints", body=body)
+
+    made = await sent(create, given.body(), given.errors)
     return request.made(made.secret, "endpoints", made.id, "secret")
 
 
@@ -113,7 +118,7 @@ async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoin
         "form": form,
         "endpoint": endpoint,
         "limits": limits_for(request.person, endpoint),
-        "errors": errors,
+        "sent": RefusedForm(wrong=errors),
         "tried": tried,
         **event_types.divided(request, types),
     }
@@ -123,7 +128,7 @@ async def form_page(request: PageRequest, given: EndpointForm, endpoint: Endpoin
 async def _tried(request: PageRequest, form: EndpointForm, endpoint: Endpoint | None) -> Sequence[TriedMessage]:
     """The newest messages with the answer of the form's filter. Raises Problem."""
     if not form.filter:
-        raise Problem(422, "invalid_form", "Write the filter that is to be tried.")
+        raise invalid_form({"filter": "Write the filter that is to be tried."})
     tenant = form.tenant if endpoint is None else endpoint.tenant
     query = {"filter": form.filter, "event": form.all_events, **({"tenant": tenant} if tenant else {})}
     return (await request.api.get(Page[TriedMessage], "webhooks", "filter-trial", query=query)).data
