@@ -17,7 +17,7 @@ from collections import Counter
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import aiohttp
@@ -110,28 +110,34 @@ def settings(conninfo: str) -> Settings:
 
 def prepare(conninfo: str, *, clients: int, permission: Permission = "read", entries: int = ENTRIES) -> list[str]:
     """Install, fill the log, and return the session tokens of a number of users."""
-    made = []
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, Config())
         conn.execute(_FILL, {"entries": entries})
-        for number in range(clients):
-            session_id, now, lifetime = uuid4(), datetime.now(UTC).replace(microsecond=0), timedelta(hours=1)
-            token = tokens.issue(
-                KEY,
-                email=f"person{number}@corp.example",
-                permissions=[permission],
-                lifetime=lifetime,
-                method="magic_link",
-                session_id=session_id,
-                now=now,
-            )
-            row = (session_id, f"person{number}@corp.example", permission, tokens.token_hash(token), now + lifetime)
-            conn.execute(_SESSION, row)
-            made.append(token)
+        made = sign_in(conn, clients, permission)
         conn.commit()
         conn.execute("select svc.audit_ensure_partitions()")
     with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute("vacuum analyze svc.audit_logs")
+    return made
+
+
+def sign_in(conn: psycopg.Connection[Any], clients: int, permission: Permission) -> list[str]:
+    """Begin a session of an hour for each of a number of users, and return their tokens."""
+    made = []
+    for number in range(clients):
+        session_id, now, lifetime = uuid4(), datetime.now(UTC).replace(microsecond=0), timedelta(hours=1)
+        token = tokens.issue(
+            KEY,
+            email=f"person{number}@corp.example",
+            permissions=[permission],
+            lifetime=lifetime,
+            method="magic_link",
+            session_id=session_id,
+            now=now,
+        )
+        row = (session_id, f"person{number}@corp.example", permission, tokens.token_hash(token), now + lifetime)
+        conn.execute(_SESSION, row)
+        made.append(token)
     return made
 
 
