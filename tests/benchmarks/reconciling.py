@@ -28,7 +28,9 @@ TABLE: Final = "public.account"
 _LOCKED: Final = 3
 """The rows that a writer changes in a transaction, in any order."""
 MAKE: Final = "create table account (id bigint primary key, name text, note text, balance numeric)"
-_FILL: Final = "insert into account select n, 'name ' || n, repeat('x', 100), n from generate_series(%s::int, %s::int) n"
+_FILL: Final = (
+    "insert into account select n, 'name ' || n, repeat('x', 100), n from generate_series(%s::int, %s::int) n"
+)
 _CHANGE: Final = "update account set balance = balance + 1 where id = %s"
 _START: Final = 30.0
 """The seconds in which all writers begin."""

@@ -53,11 +53,8 @@ class Client:
     stage: Stage
 
     def checked(self, name: str, address: str, headers: Mapping[str, str], bound: float, state: str) -> Checked:
-        """The most pages of two calls: the first may fill a cache, from which the second is answered."""
-        calls = [self._call(address, headers) for _ in range(2)]
-        pages = max(pages for pages, _, _ in calls)
-        milliseconds = min(each for _, each, _ in calls)
-        status = calls[-1][2]
+        """The pages of a call, which is not answered from a cache, or only from one that others have filled."""
+        pages, milliseconds, status = self._call(address, headers)
         if status in _REFUSED:
             raise RuntimeError(f"{status} for {address}")
         if status >= httpx.codes.INTERNAL_SERVER_ERROR:
@@ -65,8 +62,8 @@ class Client:
         detail = f"{address}, {state}"
         if pages > bound:
             with busiest(self.stage.conninfo) as relations:
-                self._call(address, headers)
-            detail += f": {'; '.join(relations)}"
+                again, *_ = self._call(address, headers)
+            detail += f"; again {again:,}: {', '.join(relations)}"
         return Checked(name, "pages", pages, bound, milliseconds, detail)
 
     def _call(self, address: str, headers: Mapping[str, str]) -> tuple[int, float, int]:

@@ -1,17 +1,20 @@
 """The pages, the memory and the time that a call takes, and the bounds that it must keep."""
 
-import os
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, Final
 
 import psycopg
 
-from tests.support.commands import PROGRAM, environment
+from tests.support.commands import environment
+from tests.support.waiting import wait_until
 
 _TOUCHED: Final = "select blks_hit + blks_read from pg_stat_database where datname = %s"
 _BUSIEST: Final = """
@@ -19,6 +22,9 @@ select c.oid::regclass::text, pg_stat_get_blocks_fetched(c.oid) from pg_class c 
 """
 _FLUSH: Final = "select pg_stat_force_next_flush()"
 _SHOWN: Final = 5
+_PEAK: Final = Path(__file__).with_name("inside") / "scale_peak.py"
+_LONGEST: Final = 1_800  # seconds of a command
+_OTHERS: Final = "select count(*) from pg_stat_activity where datname = %s and backend_type = 'client backend'"
 
 Connection = psycopg.Connection[Any]
 
@@ -38,9 +44,18 @@ class Checked:
     def is_kept(self) -> bool:
         return self.value <= self.bound
 
+    @property
+    def share(self) -> float:
+        """The part of the bound that is used."""
+        return self.value / self.bound if self.bound else float(self.value > 0) * 2
+
     def __str__(self) -> str:
-        words = f"{self.name}: {self.value:,.0f} {self.unit}, at most {self.bound:,.0f}"
+        words = f"{self.name}: {_number(self.value)} {self.unit}, at most {_number(self.bound)}"
         return f"{words} ({self.detail})" if self.detail else words
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2f}"
 
 
 @dataclass(slots=True)
@@ -73,6 +88,11 @@ class Counter:
         [(pages,)] = self._monitor.execute(_TOUCHED, [self._database]).fetchall()
         return int(pages)
 
+    def settled(self) -> int:
+        """As ``touched``, after all connections have ended."""
+        wait_until(lambda: self._monitor.execute(_OTHERS, [self._database]).fetchall() == [(0,)], "all have ended")
+        return self.touched()
+
 
 def flush(conn: Connection) -> None:
     """Tell the server's statistics what this connection has done. It is in autocommit."""
@@ -100,34 +120,38 @@ def busiest(conninfo: str) -> Iterator[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that has ended: its exit code, the peak of its memory, its seconds and its output."""
+    """A command that has ended: its exit code, the peak of its memory, its seconds, and what it wrote about errors."""
 
     code: int
     mebibytes: float
     seconds: float
-    output: bytes
     errors: str
 
 
-def run(arguments: Sequence[str], folder: Path, variables: Mapping[str, str], *, keep: bool = True) -> Ran:
-    """Run a command of the command line; ``keep`` its output or throw it away."""
-    with (folder / "output").open("w+b") as output, (folder / "errors").open("w+b") as errors:
+def run(arguments: Sequence[str], folder: Path, variables: Mapping[str, str], *, longest: float | None = None) -> Ran:
+    """Run a command, whose output is thrown away; after ``longest`` seconds it is interrupted."""
+    with TemporaryDirectory() as place, TemporaryFile() as errors:
+        peak = Path(place, "peak")
         began = time.monotonic()
         process = subprocess.Popen(
-            [PROGRAM, *arguments],
+            [sys.executable, _PEAK, *arguments],
             cwd=folder,
-            env=environment(**variables),
+            env=environment(**variables, SCALE_PEAK=str(peak)),
             stdin=subprocess.DEVNULL,
-            stdout=output if keep else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             stderr=errors,
         )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        try:
+            code = process.wait(longest or _LONGEST)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(_LONGEST)
+        finally:
+            process.kill()
+            process.wait()
         seconds = time.monotonic() - began
-        output.seek(0)
         errors.seek(0)
-        text = errors.read().decode(errors="replace")
-        return Ran(process.returncode, used.ru_maxrss / 1024, seconds, output.read(), text)
+        return Ran(code, int(peak.read_text(encoding="utf-8")) / 1024, seconds, errors.read().decode(errors="replace"))
 
 
 def timed(call: Callable[[], object]) -> float:
