@@ -11,6 +11,7 @@ from svc_pg.database.pagination import ALL, Filter, Keyset, Listing, Page, Point
 from svc_pg.database.query import Query
 from svc_pg.database.stretches import Lead, Stretched, stretched_page
 from svc_pg.errors import QueryError
+from svc_pg.webhooks.deliveries.deliveries_by_endpoint import BY_ENDPOINT, each_of_tenant
 from svc_pg.webhooks.deliveries.delivery_conditions import (
     CANCEL_MANY,
     COUNT,
@@ -37,9 +38,12 @@ from svc_pg.webhooks.payload_search import SearchedValue
 BULK: Final = 10_000  # as in the texts below
 
 _COUNTED: Final = ("select count(*)::integer as count from (select", " limit %s) c")
+_COUNTED_OF_EACH: Final = (
+    " cross join lateral (select from svc.webhook_deliveries d",
+    " limit %s) d",
+)
 _MATCHING: Final = "select id from svc.webhook_deliveries d"
 _OF_ENDPOINT: Final = "endpoint_id = %s"
-_BY_ENDPOINT: Final = (" order by d.endpoint_id, d.id desc", " order by d.endpoint_id desc, d.id")
 _AND_A_DAY: Final = " + interval '1 day')"
 
 
@@ -48,8 +52,9 @@ class DeliveryQuery(Listing[Delivery]):
     """A query of deliveries. Every method returns a new one; ``list`` or ``alist`` runs it.
 
     It ``is_by_end`` if it has a condition on the time of the end, which no index has, and ``is_narrow`` if another
-    condition bounds what is read for it. If it is ``searched`` for a value, the messages that have it are read in turn,
-    unless it ``is_selective`` by a condition with an index of its own: then the planner chooses which comes first.
+    condition bounds what is read for it. ``own_of`` is the tenant of whose endpoints they are. If it is ``searched``
+    for a value, the messages that have it are read in turn, unless it ``is_selective`` by a condition with an index of
+    its own: then the planner chooses which comes first.
     """
 
     is_narrow: bool = False
@@ -61,7 +66,7 @@ class DeliveryQuery(Listing[Delivery]):
     of_endpoint: UUID | None = None
     reach: Filter = ALL
     rest: Filter = ALL
-    is_of_own_endpoints: bool = False
+    own_of: str | None = None
 
     def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
@@ -88,8 +93,8 @@ class DeliveryQuery(Listing[Delivery]):
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
-        own = replace(self, is_of_own_endpoints=True)
-        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
+        own = replace(self, own_of=tenant)._with(self.filter.where(TO_ENDPOINTS_OF, tenant))
+        return own._look(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
@@ -177,7 +182,7 @@ class DeliveryQuery(Listing[Delivery]):
         A page may then be short, or empty, and have a next one all the same.
         """
         is_by_messages = self.searched is not None or self.keyset is not NEWEST
-        if is_by_messages or self.is_of_own_endpoints or not self.rest.conditions:
+        if is_by_messages or not self.rest.conditions:
             return (yield from Listing.page(self, max_bytes=max_bytes))
         self._refuse_to_read_all()
         return (yield from stretched_page(self, self._stretch, max_bytes=max_bytes))
@@ -185,11 +190,19 @@ class DeliveryQuery(Listing[Delivery]):
     @property
     def _stretch(self) -> Stretched:
         stretch = Stretched(COLUMNS, "svc.webhook_deliveries", "d", self.reach, self.rest, not self.is_selective)
+        if self.own_of is not None:
+            return replace(
+                stretch, reach=self._own_reach, each=each_of_tenant(self.own_of, in_order=not self.is_selective)
+            )
         if self.of_endpoint is None:
             return stretch
         if self.is_selective:
             return replace(stretch, reach=self.reach.where(_OF_ENDPOINT, self.of_endpoint))
-        return replace(stretch, by=Lead("d.endpoint_id", self.of_endpoint, *_BY_ENDPOINT))
+        return replace(stretch, by=Lead("d.endpoint_id", self.of_endpoint, *BY_ENDPOINT))
+
+    @property
+    def _own_reach(self) -> Filter:
+        return self.reach if self.of_endpoint is None else self.reach.where(_OF_ENDPOINT, self.of_endpoint)
 
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return self._reached(ALL.where(condition, *params))
@@ -244,15 +257,25 @@ class DeliveryQuery(Listing[Delivery]):
         """
         self._refuse_to_read_all()
         if status == "delivered":  # as most are: in the order of the list, so that the plan is the list's
-            return replace(self, filter=self.filter.where("status = %s", status)).count(most=most)
+            return self._look("status = %s", status).count(most=most)
         if status is not None:
             return self.status(status).count(most=most)
+        if self.own_of is not None and self.searched is None:
+            return self._own_count(self.own_of, most)
         wanted = self._conditions
         if self.keyset.start is not None:
             wanted = wanted.where(self.keyset.beyond, *self.keyset.start)
         source, params = self._source
         text = _COUNTED[0] + source + wanted.clause + self.keyset.order + _COUNTED[1]
         return Query(text, (*params, *wanted.params, most + 1), partial(_counted, most))
+
+    def _own_count(self, tenant: str, most: int) -> Query[DeliveryCount]:
+        """Count the deliveries of one endpoint after the other, in the order of each."""
+        each = each_of_tenant(tenant, in_order=not self.is_selective)
+        wanted = self._own_reach.joined(each.condition).joined(self.rest)
+        deliveries = _COUNTED_OF_EACH[0] + wanted.clause + each.order + _COUNTED_OF_EACH[1]
+        text = _COUNTED[0] + " from " + each.text + deliveries + _COUNTED[1]
+        return Query(text, (*each.params, *wanted.params, most + 1, most + 1), partial(_counted, most))
 
     def _change(
         self, states: Sequence[LiteralString], change: LiteralString, *, dry_run: bool

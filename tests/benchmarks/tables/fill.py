@@ -30,6 +30,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "versions": proofs.versions,
     "foreign": proofs.foreign,
     "mutation": proofs.mutation,
+    "scale": proofs.scale,
     "pages": console.pages,
     "readers": console.readers,
 }

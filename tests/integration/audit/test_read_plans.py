@@ -351,7 +351,6 @@ def test_a_transaction_that_is_too_large_to_revert_is_refused_before_its_entries
         assert scalar(conn, PAGES) - before < 7_000
 
 
-
 def test_a_log_of_another_server_is_told_apart_without_reading_the_month_of_its_restore(conn: Connection) -> None:
     mixed = "select svc.audit_is_mixed()"
     assert conn.execute(mixed).fetchall() == [(False,)]

@@ -4,7 +4,7 @@ Rows are counted, as for the log: a question whose bound is missing reads the wh
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -23,10 +23,11 @@ from svc_pg.console.views.list_questions import keys_of
 from svc_pg.console.views.named_views import ViewedList
 from svc_pg.database import stretches
 from svc_pg.database.pagination import Listing, Page, decode, encode
-from svc_pg.database.query import scalar
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.questions.reading import read
-from svc_pg.webhooks.deliveries import delivery_queries
+from svc_pg.webhooks.deliveries import deliveries_by_endpoint, delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
+from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.messages.message_queries import MessageFilter
 from tests.benchmarks.week import fill
@@ -122,6 +123,36 @@ def test_a_costly_question_reads_a_part_of_the_list(
     wanted = asked(of, question.format(endpoint=endpoint))
     # each delivery may lead to its message, for the tenant
     assert asyncio.run(rows_read(installed, partial(listed, wanted=wanted))) <= 2 * MOST + FEW < ROWS
+
+
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        lambda wanted: wanted,
+        lambda wanted: wanted.status("delivered"),
+        lambda wanted: wanted.event("order.paid"),
+        lambda wanted: wanted.since("3650d"),
+    ],
+    ids=["all", "the usual state", "an event", "a long time"],
+)
+def test_a_session_of_a_tenant_reads_a_part_of_its_deliveries(
+    installed: str, monkeypatch: pytest.MonkeyPatch, narrowed: Callable[[DeliveryQuery], DeliveryQuery]
+) -> None:
+    monkeypatch.setattr(deliveries_by_endpoint, "MOST_OF_OWN", 20)
+    wanted = narrowed(delivery_queries.query().to_endpoints_of("tenant-2")).limit(15)
+    assert asyncio.run(rows_read(installed, wanted.alist)) < FEW + 50
+    with psycopg.connect(installed) as conn:
+        text = "select d.id::text from svc.webhook_deliveries d{} order by d.id desc"
+        expected = [row[0] for row in conn.execute(text.format(wanted.filter.clause).encode(), wanted.filter.params)]
+        pages = [wanted.list(conn)]
+        while pages[-1].next_cursor is not None:
+            pages.append(wanted.after(pages[-1].next_cursor).list(conn))
+        assert [each.id for page in pages for each in page] == expected
+        assert len(expected) > 80
+        back = [page.prev_cursor for page in pages if page.prev_cursor is not None]
+        assert wanted.before(back[0]).list(conn).data == pages[0].data
+        assert fetch_one(conn, wanted.count(most=50)).count == 50
+        assert fetch_one(conn, wanted.count()).count == len(expected)
 
 
 @pytest.mark.usefixtures("few")

@@ -14,9 +14,10 @@ from typing import Any
 from tests.benchmarks import command, saved
 from tests.proof.scale import kept
 from tests.proof.scale.measuring import Checked, Subject
+from tests.proof.scale.names import NAME, SUBJECTS
 from tests.proof.scale.sizes import Sizes
 from tests.proof.scale.stage import Stage, prepared
-from tests.proof.scale.subjects import IN_ALL_STATES, NAME, NAMES, ONCE
+from tests.proof.scale.subjects import IN_ALL_STATES, ONCE
 
 
 def main() -> int:
@@ -28,7 +29,7 @@ def main() -> int:
     try:
         with prepared(sizes) as stage:
             versions = command.versions(stage.server)
-            subjects = _checked(stage, options.only or NAMES, ends=_end(options.minutes))
+            subjects = _checked(stage, options.only or SUBJECTS, ends=_end(options.minutes))
     except kept.BusyError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
@@ -52,7 +53,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--deliveries", type=int, default=2_000_000, help="old ones; default: %(default)s")
     parser.add_argument("--endpoints", type=int, default=10_000, help="each of a tenant; default: %(default)s")
     parser.add_argument("--tables", type=int, default=3_000, help="that are audited; default: %(default)s")
-    parser.add_argument("--only", action="append", choices=NAMES, metavar="SUBJECT", help=f"of {'; '.join(NAMES)}")
+    parser.add_argument(
+        "--only", action="append", choices=SUBJECTS, metavar="SUBJECT", help=f"of {'; '.join(SUBJECTS)}"
+    )
     parser.add_argument("--minutes", type=float, help="begin no subject after these; default: no end")
     saved.add_option(parser)
     options = parser.parse_args()
@@ -69,7 +72,8 @@ def _end(minutes: float | None) -> float:
 
 def _checked(stage: Stage, names: Iterable[str], *, ends: float) -> list[Subject]:
     """The subjects that were checked in time; with statistics of one kind less, if the time was over before."""
-    wanted, found = set(names), {}
+    wanted = set(names)
+    found: dict[str, Subject] = {}
 
     def note(name: str, checks: Iterable[Checked]) -> None:
         began = time.monotonic()
@@ -82,9 +86,9 @@ def _checked(stage: Stage, names: Iterable[str], *, ends: float) -> list[Subject
         for each in IN_ALL_STATES:
             if each.name in wanted and time.monotonic() < ends:
                 note(each.name, each.check(stage, state))
-    for each in ONCE:
-        if each.name in wanted and time.monotonic() < ends:
-            note(each.name, each.check(stage))
+    for once in ONCE:
+        if once.name in wanted and time.monotonic() < ends:
+            note(once.name, once.check(stage))
     return list(found.values())
 
 

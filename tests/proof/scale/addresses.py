@@ -60,13 +60,14 @@ def _of_route(
     parameters = [_resolved(document, each) for each in operation.get("parameters", ())]
     query = [each for each in parameters if each["in"] == "query" and each["name"] not in _PAGING]
     needed = {each["name"]: _values(path, each, known)[0] for each in query if each.get("required")}
-    for place in _places(path, known):
+    places = list(_places(path, known))
+    for place in places:
         yield path, _address(place, needed)
-    for each in query:
+    for each in query if places else ():
         for value in _values(path, each, known):
             given = {**needed, **_REQUIRED_TOO.get(each["name"], {}), each["name"]: value}
             given = {name: text for name, text in given.items() if any(name == one["name"] for one in query)}
-            yield f"{path}, {each['name']}", _address(next(iter(_places(path, known))), given)
+            yield f"{path}, {each['name']}", _address(places[0], given)
 
 
 def _resolved(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> Mapping[str, Any]:

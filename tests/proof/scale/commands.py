@@ -86,10 +86,8 @@ def _listed(stage: Stage) -> Iterator[_Command]:
     with psycopg.connect(stage.conninfo) as conn:
         busy: str = scalar(conn, _BUSY)
         entries: int = scalar(conn, _OF_THE_DAY)
-    of_all = {"pages": _PAGES + _PAGES_OF_A_TABLE * tables, "mebibytes": _MEMORY + _OF_A_TABLE * tables}
-    yield _Command(["install"], **of_all)
-    yield _Command(["plan"], **of_all)
-    yield _Command(["status"], **of_all)
+    for name in ("install", "plan", "status"):
+        yield _Command([name], _PAGES + _PAGES_OF_A_TABLE * tables, _MEMORY + _OF_A_TABLE * tables)
     yield _Command(["seal"], _PAGES + _PAGES_OF_A_ROW * _PURGED)
     yield _Command(["purge", "--older-than", "1095d"])
     yield _Command(["reconcile", "--table", "public.account"], _PAGES + _PAGES_OF_A_ROW * rows)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from itertools import cycle
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ from tests.support.walking import Walk
 _SESSIONS: Final = 40
 _LONGEST: Final = timedelta(minutes=2)
 _REFUSED: Final = (401, 403, 429)
+_WORST_STATUS: Final = 499
+"""The console then says what is wrong with the request; beyond, that it took too long."""
 _OWN: Final = {"Sec-Fetch-Site": "same-origin"}
 _TENANTS: Final = ("tenant-1", "tenant-9")
 """That of the busy endpoint, and another one."""
@@ -57,8 +60,8 @@ class Client:
         pages, milliseconds, status = self._call(address, headers)
         if status in _REFUSED:
             raise RuntimeError(f"{status} for {address}")
-        if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-            return Checked(name, "status", status, 499, milliseconds, f"{address}, {state}")
+        if status > _WORST_STATUS:
+            return Checked(name, "status", status, _WORST_STATUS, milliseconds, f"{address}, {state}")
         detail = f"{address}, {state}"
         if pages > bound:
             with busiest(self.stage.conninfo) as relations:
@@ -152,7 +155,7 @@ def portal_pages(stage: Stage, state: Statistics) -> Iterator[Checked]:
             entered = client.http.post("/ui/portal/enter", data=form, headers=_OWN)
             cookie = entered.headers["set-cookie"].partition(";")[0]
             client.http.cookies.clear()
-            walker = Walker(PORTAL, f"{PREFIX}/ui/portal", lambda cookie=cookie: cookie)
+            walker = Walker(PORTAL, f"{PREFIX}/ui/portal", partial(str, cookie))
             for checked in _walked(client, walker, state):
                 yield replace(checked, name=f"{checked.name} of {tenant}")
 
@@ -174,14 +177,19 @@ def _walked(client: Client, walker: Walker, state: str) -> Iterator[Checked]:
     base_path = walker.base_path
     origin = str(client.http.base_url.join("/")).rstrip("/")
 
+    broken: list[Checked] = []
+
     def followed(address: str) -> httpx.Response:
         while (answer := client.http.get(address, headers=walker.headers())).is_redirect:
             address = str(answer.next_request.url if answer.next_request else "")
         if answer.status_code != httpx.codes.OK:
-            raise RuntimeError(f"{answer.status_code} for {address}")
+            path = walk.pattern("GET", address) or address
+            broken.append(Checked(path, "status", answer.status_code, _WORST_STATUS, 0, f"{address}, {state}"))
         return answer
 
-    walk = Walk(str(followed(f"{origin}{base_path}").url), walker.routes, base_path, term="orders", each=1)
+    walk = Walk(f"{origin}{base_path}", walker.routes, base_path, term="orders", each=1)
+    walk.start = str(followed(walk.start).url)
     for address, path in list(walk.pages(lambda each: followed(each).text)):
         checked = client.checked(path, address, walker.headers(), MOST, state)
         yield replace(checked, detail=checked.detail.removeprefix(origin + base_path))
+    yield from broken

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, LiteralString
 
 import psycopg
@@ -59,7 +60,7 @@ def make(conninfo: str, sizes: Sizes) -> dict[str, float]:
     with psycopg.connect(conninfo, autocommit=True) as conn:
         if conn.execute("select to_regclass('proof.steps')").fetchall() == [(None,)]:
             conn.execute(_STEPS)
-        making = _Making(conn)
+        making = Making(conn)
         making.step("tables", lambda conn: conn.execute(_LOG_TABLES))
         making.step("a captured table", lambda conn: conn.execute(reconciling.MAKE))
         making.outside("other tables", lambda: installing.make_tables(conn, sizes.tables - _NAMED, prefix="table_"))
@@ -80,7 +81,9 @@ def make(conninfo: str, sizes: Sizes) -> dict[str, float]:
         return making.seconds()
 
 
-class _Making:
+class Making:
+    """The steps that a database lacks."""
+
     def __init__(self, conn: Connection) -> None:
         self._conn = conn
         self._done = {name: done for name, done, _ in conn.execute("select * from proof.steps").fetchall()}
@@ -100,7 +103,7 @@ class _Making:
     def parts(self, name: str, first: int, last: int, add: Callable[[Connection, int, int], object]) -> None:
         """Add the numbers that are not there yet."""
         for start, end in chunks(self._done.get(name, first - 1) + 1, last):
-            self._part(name, end, lambda conn, start=start, end=end: add(conn, start, end), of=last)
+            self._part(name, end, partial(_added, add, start, end), of=last)
 
     def _part(self, name: str, done: int, do: Part, *, of: int = 1) -> None:
         if self._done.get(name, 0) >= done:
@@ -116,6 +119,10 @@ class _Making:
         return dict(self._conn.execute("select name, round(seconds::numeric, 1)::float8 from proof.steps").fetchall())
 
 
+def _added(add: Callable[[Connection, int, int], object], start: int, end: int, conn: Connection) -> object:
+    return add(conn, start, end)
+
+
 def _entries_of(sizes: Sizes) -> Callable[[Connection, int, int], object]:
     return lambda conn, first, last: long_log.add(conn, first, last, entries=sizes.entries, days=DAYS)
 
@@ -127,7 +134,7 @@ def _send(conn: Connection, sizes: Sizes) -> None:
 def _keep_statistics(conn: Connection) -> None:
     """Analyze what is small, and keep the statistics for a run that wants them back."""
     conn.execute("analyze")
-    command = [embedded_programs() / "pg_dump", "--statistics-only", "--schema=svc", f"--dbname={conn.info.dsn}"]
+    command = [str(embedded_programs() / "pg_dump"), "--statistics-only", "--schema=svc", f"--dbname={conn.info.dsn}"]
     found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     statements = "\n".join(line for line in found.splitlines() if not line.startswith("\\"))
     with conn.transaction():

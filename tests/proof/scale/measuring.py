@@ -110,9 +110,9 @@ def busiest(conninfo: str) -> Iterator[list[str]]:
     """Note the relations of which most pages are touched in the block."""
     found: list[str] = []
     with psycopg.connect(conninfo, autocommit=True) as conn:
-        before = dict(conn.execute(_BUSIEST).fetchall())
+        before: dict[str, int] = dict(conn.execute(_BUSIEST).fetchall())
         yield found
-        after = dict(conn.execute(_BUSIEST).fetchall())
+        after: dict[str, int] = dict(conn.execute(_BUSIEST).fetchall())
     used = {name: pages - before.get(name, 0) for name, pages in after.items()}
     most = sorted(used.items(), key=lambda each: -each[1])[:_SHOWN]
     found += [f"{name} {pages:,}" for name, pages in most if pages]

@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tests.proof.scale import claims, commands, console, installs, log_reads
+from tests.proof.scale import claims, commands, console, installs, log_reads, names
 from tests.proof.scale.measuring import Checked
 from tests.proof.scale.stage import Stage
 from tests.support.long_log import Statistics
-
-NAME: Final = "scale"
-"""The name of the saved file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +27,15 @@ class Once:
 
 
 IN_ALL_STATES: Final = (
-    InAllStates("lists of the log, by each filter and each two", log_reads.log_lists),
-    InAllStates("other reads of the log", log_reads.log_reads),
-    InAllStates("claims of a worker", claims.claims),
-    InAllStates("changes of many deliveries", claims.changes),
-    InAllStates("routes of the API, with each filter", console.api_routes),
-    InAllStates("pages of the console", console.console_pages),
-    InAllStates("pages of the portal", console.portal_pages),
+    InAllStates(names.LISTS, log_reads.log_lists),
+    InAllStates(names.READS, log_reads.log_reads),
+    InAllStates(names.CLAIMS, claims.claims),
+    InAllStates(names.CHANGES, claims.changes),
+    InAllStates(names.ROUTES, console.api_routes),
+    InAllStates(names.PAGES, console.console_pages),
+    InAllStates(names.PORTAL, console.portal_pages),
 )
 ONCE: Final = (
-    Once("installs", installs.installs),
-    Once("commands", commands.commands),
+    Once(names.INSTALLS, installs.installs),
+    Once(names.COMMANDS, commands.commands),
 )
-NAMES: Final = tuple(each.name for each in (*IN_ALL_STATES, *ONCE))

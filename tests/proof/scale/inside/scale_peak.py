@@ -8,9 +8,8 @@ import os
 import re
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
-
-from svc_pg.cli import main
 
 
 def _note() -> None:
@@ -22,4 +21,4 @@ def _note() -> None:
 atexit.register(_note)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # also if the parent ignores it
 sys.argv[0] = "svc-pg"
-sys.exit(main())
+sys.exit(import_module("svc_pg.cli").main())
