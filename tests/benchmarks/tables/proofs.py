@@ -70,10 +70,10 @@ def mutation() -> str:
 
 def scale() -> str:
     """The subjects of the last saved run on a large database, each with the figure that is nearest to its bound."""
-    headings = ["checks", "broken", "nearest to its bound", "bound", "slowest"]
+    headings = ["checks", "broken", "nearest to its bound, or beyond it", "bound", "slowest", "on"]
     document = _loaded(SCALE)
     found = {} if document is None else document["figures"]["subjects"]
-    rows = {name: _bounded(found[name]) if name in found else [MISSING] * 5 for name in SUBJECTS}
+    rows = {name: _bounded(found[name]) if name in found else [MISSING] * 5 + ["never"] for name in SUBJECTS}
     shown = table("subject", headings, rows)
     if document is None:
         return shown
@@ -91,7 +91,14 @@ def _bounded(subject: Mapping[str, Any]) -> list[str]:
     name = str(figure["name"]).replace("|", "\\|")
     shown = f"{name}: {figure['value']:,} {unit}"
     slowest = number(subject["slowestMs"], "ms")
-    return [f"{subject['checks']:,}", f"{subject['brokenCount']:,}", shown, f"{figure['bound']:,}", slowest]
+    return [
+        f"{subject['checks']:,}",
+        f"{subject['brokenCount']:,}",
+        shown,
+        f"{figure['bound']:,}",
+        slowest,
+        subject["date"],
+    ]
 
 
 def _noticed(counts: Mapping[str, int]) -> list[str]:

@@ -8,7 +8,9 @@ same sizes are found again. 20 million entries take half an hour and 20 GB.
 import argparse
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.benchmarks import command, saved
@@ -25,7 +27,6 @@ def main() -> int:
     command.end_on_sigterm()
     options = _options()
     sizes = Sizes(options.entries, options.deliveries, options.endpoints, options.tables)
-    began = time.monotonic()
     try:
         with prepared(sizes) as stage:
             versions = command.versions(stage.server)
@@ -35,16 +36,19 @@ def main() -> int:
         return 2
     for line in _lines(subjects):
         sys.stdout.write(f"{line}\n")
-    figures = {
-        "entries": sizes.entries,
-        "deliveries": sizes.deliveries,
-        "endpoints": sizes.endpoints,
-        "tables": sizes.tables,
-        "seconds": time.monotonic() - began,
-        "subjects": {subject.name: _figures(subject) for subject in subjects},
-    }
+    now = {subject.name: _figures(subject) for subject in subjects}
+    figures = {**asdict(sizes), "subjects": {**_before(options, sizes), **now}}
     saved.save(options.save, NAME, figures, versions, module="tests.proof.scale")
     return 1 if any(subject.broken for subject in subjects) else 0
+
+
+def _before(options: argparse.Namespace, sizes: Sizes) -> Mapping[str, Any]:
+    """The figures of other subjects at these sizes, which stay."""
+    if options.save is None or not (options.save / f"{NAME}.json").exists():
+        return {}
+    found = saved.load(NAME, options.save)["figures"]
+    kept_figures: Mapping[str, Any] = found.pop("subjects")
+    return kept_figures if found == asdict(sizes) else {}
 
 
 def _options() -> argparse.Namespace:
@@ -110,6 +114,7 @@ def _figures(subject: Subject) -> dict[str, Any]:
         if checked.unit not in nearest or checked.share > nearest[checked.unit].share:
             nearest[checked.unit] = checked
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "checks": len(subject.checks),
         "slowestMs": max(each.milliseconds for each in subject.checks.values()),
         "nearest": {

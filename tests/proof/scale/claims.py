@@ -23,7 +23,8 @@ _OF_A_DELIVERY: Final = 60
 """The most pages for each delivery of a claim."""
 _OF_A_CLAIM: Final = 1_000
 """The most pages beside these, with the endpoints that have something due."""
-_EMPTY: Final = 1_000
+_OF_A_FULL_ENDPOINT: Final = 60
+"""The most pages for each endpoint that has as many attempts under way as it may."""
 _OF_A_ROW: Final = 20
 """The most pages for each row of a change."""
 _PRUNED: Final = 5_000
@@ -60,10 +61,11 @@ async def _claims(stage: Stage, state: Statistics) -> Sequence[Checked]:
             first_turn += len({each.endpoint_id for each in held}) < endpoints
         await conn.rollback()
     got = Counter(each.endpoint_id for each in held)
+    nothing = _OF_A_CLAIM + _OF_A_FULL_ENDPOINT * endpoints
     rounds = -(-endpoints * in_flight // _BATCH)
     return [
         Checked(f"claim of up to {_BATCH}", "pages", full.pages, _OF_A_CLAIM + _OF_A_DELIVERY * _BATCH, full.ms, state),
-        Checked("claim of nothing, all in flight", "pages", empty.pages, _EMPTY, empty.ms, state),
+        Checked("claim of nothing, all in flight", "pages", empty.pages, nothing, empty.ms, state),
         Checked("deliveries in flight to the busy endpoint", "deliveries", got[busy], in_flight, full.ms, state),
         Checked("endpoints with due deliveries that get none", "endpoints", endpoints - len(got), 0, full.ms, state),
         Checked(
