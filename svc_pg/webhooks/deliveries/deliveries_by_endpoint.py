@@ -11,7 +11,7 @@ MOST_OF_OWN: Final = 1_000
 BY_ENDPOINT: Final = (" order by d.endpoint_id, d.id desc", " order by d.endpoint_id desc, d.id")
 """The order of the index, and the reverse one."""
 
-_OWN: Final = "unnest(array(select e.id from svc.webhook_endpoints e where e.tenant = %s)) own(id)"
+_OWN: Final = "(select e.id from svc.webhook_endpoints e where e.tenant = %s) own"
 _IS_OWN: Final = ALL.where("d.endpoint_id = own.id")
 # by no equality, or the order could be that of another index
 _LED_BY_OWN: Final = ALL.where("d.endpoint_id >= own.id").where("d.endpoint_id <= own.id")
