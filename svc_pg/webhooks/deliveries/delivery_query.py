@@ -273,7 +273,8 @@ class DeliveryQuery(Listing[Delivery]):
         """Count the deliveries of one endpoint after the other, in the order of each."""
         each = each_of_tenant(tenant, in_order=not self.is_selective)
         wanted = self._own_reach.joined(each.condition).joined(self.rest)
-        deliveries = _COUNTED_OF_EACH[0] + wanted.clause + each.order + _COUNTED_OF_EACH[1]
+        order = "" if self.is_selective else each.order  # which would sort, and look at all before the limit
+        deliveries = _COUNTED_OF_EACH[0] + wanted.clause + order + _COUNTED_OF_EACH[1]
         text = _COUNTED[0] + " from " + each.text + deliveries + _COUNTED[1]
         return Query(text, (*each.params, *wanted.params, most + 1, most + 1), partial(_counted, most))
 
