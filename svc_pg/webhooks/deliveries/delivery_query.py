@@ -270,11 +270,10 @@ class DeliveryQuery(Listing[Delivery]):
         return Query(text, (*params, *wanted.params, most + 1), partial(_counted, most))
 
     def _own_count(self, tenant: str, most: int) -> Query[DeliveryCount]:
-        """Count the deliveries of one endpoint after the other, in the order of each."""
-        each = each_of_tenant(tenant, in_order=not self.is_selective)
+        """Count one endpoint after the other, in no order, for which each might look at all before the limit."""
+        each = each_of_tenant(tenant, in_order=False)
         wanted = self._own_reach.joined(each.condition).joined(self.rest)
-        order = "" if self.is_selective else each.order  # which would sort, and look at all before the limit
-        deliveries = _COUNTED_OF_EACH[0] + wanted.clause + order + _COUNTED_OF_EACH[1]
+        deliveries = _COUNTED_OF_EACH[0] + wanted.clause + _COUNTED_OF_EACH[1]
         text = _COUNTED[0] + " from " + each.text + deliveries + _COUNTED[1]
         return Query(text, (*each.params, *wanted.params, most + 1, most + 1), partial(_counted, most))
 
