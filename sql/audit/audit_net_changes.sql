@@ -21,6 +21,14 @@ declare
     v_now jsonb;
     v_of_others bigint[]; -- entries of tables whose name another one has now
 begin
+    -- before anything looks at each of its entries
+    if p_entry_id is null then
+        perform from svc.audit_logs l where l.xact_id = p_xact_id offset 5000 limit 1;
+        if found then
+            raise exception 'transaction % has more than 5000 entries, which are too many', p_xact_id
+                using errcode = 'SV003', hint = 'At most 5000 are reverted at once.';
+        end if;
+    end if;
     select min(l."timestamp") as first, max(l."timestamp") as last, min(l.xact_id) as xact_id, count(*) as entries,
            array_agg(distinct l.table_name) as tables,
            count(distinct (select max(k.began_at) from svc.audit_epochs k where k.began_at <= l."timestamp")) as epochs
@@ -33,9 +41,6 @@ begin
     elsif v_found.epochs > 1 then
         raise exception 'two transactions have the number %, one from before the database was restored', p_xact_id
             using errcode = 'SV105', hint = 'Name the entries one by one.';
-    elsif v_found.entries > 5000 then
-        raise exception 'transaction % has % entries, which are too many', p_xact_id, v_found.entries
-            using errcode = 'SV003', hint = 'At most 5000 are reverted at once.';
     end if;
     v_of_others := array(
         select e.id

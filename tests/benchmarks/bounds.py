@@ -98,8 +98,8 @@ def main() -> int:
         pairs: dict[str, dict[str, Cost]] = {}
         for state in sorted(STATES, key=["analyzed when small", "right", "never analyzed"].index):
             know(conn, state)
-            for found, reads in ((singles, {**lists(), **others()}), (pairs, _pairs())):
-                for name, cost in asyncio.run(_measured(conninfo, state, reads)).items():
+            for found, reads in ((singles, {**lists(), **others()}), (pairs, pairs_of_filters())):
+                for name, cost in asyncio.run(measured(conninfo, state, reads)).items():
                     found.setdefault(name, {})[state] = cost
     figures = _figures(options.entries, singles, pairs)
     saved.save(options.save, f"bounds-{options.entries}", figures, versions)
@@ -149,7 +149,7 @@ def lists() -> dict[str, Read]:
     }
 
 
-def _pairs() -> dict[str, Read]:
+def pairs_of_filters() -> dict[str, Read]:
     """A page of 50 by each two filters, of which one may be since or until, from both ends."""
     return {
         f"{one}; {other}; {order} first": _list(second(first(audit.query())).order(order))
@@ -208,7 +208,7 @@ async def _next_origins(conn: Connection) -> object:
     return await audit.ablame(conn, "t", HOT, after=first.next_cursor)
 
 
-async def _measured(conninfo: str, state: str, reads: Mapping[str, Read]) -> dict[str, Cost]:
+async def measured(conninfo: str, state: str, reads: Mapping[str, Read]) -> dict[str, Cost]:
     async with await AsyncConnection.connect(conninfo, autocommit=True) as conn:
         return {name: await _cost(conn, read) for name, read in _announced(state, reads)}
 

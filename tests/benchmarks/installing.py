@@ -23,7 +23,7 @@ _TABLES: Final = (1, 60, 200, 1000)
 _QUICK: Final = (1, 20, 60)
 _TOGETHER: Final = 100  # tables made in a transaction, whose locks have to fit
 _TABLE: Final = """
-create table {} (
+create table if not exists {} (
     id bigint generated always as identity primary key,
     name text, secret text, amount numeric, at timestamptz, extra jsonb
 )
@@ -67,13 +67,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _measure(maintenance: str, tables: int) -> Iterator[Measured]:
-    config = Config()
-    config.audit.table("public.*", redact=["secret"])
+    config = every_table()
     with new_database(maintenance) as conninfo, psycopg.connect(conninfo) as conn:
-        for start in range(0, tables, _TOGETHER):
-            for index in range(start, min(tables, start + _TOGETHER)):
-                conn.execute(sql.SQL(_TABLE).format(sql.Identifier(f"t{index}")))
-            conn.commit()
+        make_tables(conn, tables)
         steps: Sequence[tuple[str, Callable[[psycopg.Connection[Any], Config], object]]] = (
             ("first install", schema.install),
             ("second install", schema.install),
@@ -86,6 +82,21 @@ def _measure(maintenance: str, tables: int) -> Iterator[Measured]:
                 step(conn, config)
                 seconds = time.monotonic() - started
             yield Measured(tables, name, round(seconds, 3), traffic.statements)
+
+
+def every_table() -> Config:
+    """A configuration with each table of schema public."""
+    config = Config()
+    config.audit.table("public.*", redact=["secret"])
+    return config
+
+
+def make_tables(conn: psycopg.Connection[Any], count: int, *, prefix: str = "t") -> None:
+    """Make tables with numbers from 0, except those that are there, in transactions of up to a hundred."""
+    for start in range(0, count, _TOGETHER):
+        with conn.transaction():
+            for index in range(start, min(count, start + _TOGETHER)):
+                conn.execute(sql.SQL(_TABLE).format(sql.Identifier(f"{prefix}{index}")))
 
 
 def _show(measured: Sequence[Measured], versions: dict[str, str]) -> None:

@@ -27,8 +27,10 @@ from tests.support.postgres import DURABLE, new_database, server
 TABLE: Final = "public.account"
 _LOCKED: Final = 3
 """The rows that a writer changes in a transaction, in any order."""
-_MAKE: Final = "create table account (id bigint primary key, name text, note text, balance numeric)"
-_FILL: Final = "insert into account select n, 'name ' || n, repeat('x', 100), n from generate_series(1, %s) n"
+MAKE: Final = "create table account (id bigint primary key, name text, note text, balance numeric)"
+_FILL: Final = (
+    "insert into account select n, 'name ' || n, repeat('x', 100), n from generate_series(%s::int, %s::int) n"
+)
 _CHANGE: Final = "update account set balance = balance + 1 where id = %s"
 _START: Final = 30.0
 """The seconds in which all writers begin."""
@@ -64,12 +66,17 @@ def _prepare(conninfo: str, rows: int) -> Config:
     config = Config()
     config.audit.table(TABLE)
     with psycopg.connect(conninfo, autocommit=True) as conn:
-        conn.execute(_MAKE)
+        conn.execute(MAKE)
         schema.install(conn, config)
-        conn.execute(_FILL, (rows,))
+        add_rows(conn, 1, rows)
         conn.execute("vacuum analyze account")
         conn.execute("vacuum analyze svc.audit_logs")
     return config
+
+
+def add_rows(conn: psycopg.Connection[Any], first: int, last: int) -> None:
+    """Insert rows with these numbers into the table."""
+    conn.execute(_FILL, (first, last))
 
 
 @contextmanager

@@ -26,6 +26,7 @@ def main() -> int:
         sys.stdout.write("python -m tests.proof.versions MAJOR\n    the suite passes on each version of PostgreSQL\n")
         sys.stdout.write("python -m tests.proof.foreign\n    suites of others pass alike with capture and without\n")
         sys.stdout.write("python -m tests.proof.mutation\n    tests notice a line that is broken\n")
+        sys.stdout.write("python -m tests.proof.scale\n    bounds are kept on a database that is very large\n")
         sys.stdout.write("\n--minutes repeats each with other seeds, and --save docs/figures keeps its counts.\n")
         return 0
     chosen = [proof for proof in PROOFS if proof.name in options.names]

@@ -59,9 +59,17 @@ def fill(conn: Connection, entries: int, *, days: int = 240) -> None:
     conn.execute("create table t (id int primary key, a int)")
     config = Config.model_validate({"audit": {"tables": [{"name": "t"}]}})
     schema.install(conn, config)
+    first = begin(conn, entries, days=days)
+    conn.execute("analyze")
+    add(conn, first, entries, entries=entries, days=days)
+    schema.install(conn, config)  # an epoch begins, so that transactions that the server never had count as ended
+    end(conn)
+
+
+def begin(conn: Connection, entries: int, *, days: int) -> int:
+    """Make the first of the entries and the partitions of all; returns the number of the next one to ``add``."""
     beginning = entries // 400
-    values = {"entries": entries, "days": days, "bulk": min(entries // 10, _MOST_BULK)}
-    conn.execute(_FILL, values | {"first": 1, "last": beginning})
+    add(conn, 1, beginning, entries=entries, days=days)
     # the months of the rest, or all of it would be moved to them
     conn.execute(
         "insert into svc.audit_logs (timestamp, table_name, table_oid, operation)"
@@ -69,9 +77,17 @@ def fill(conn: Connection, entries: int, *, days: int = 240) -> None:
         [days // 30 - 1],
     )
     conn.execute("select svc.audit_ensure_partitions()")
-    conn.execute("analyze")
-    conn.execute(_FILL, values | {"first": beginning + 1, "last": entries})
-    schema.install(conn, config)  # an epoch begins, so that transactions that the server never had count as ended
+    return beginning + 1
+
+
+def add(conn: Connection, first: int, last: int, *, entries: int, days: int) -> None:
+    """Make a part of the entries, of 1 to ``entries``."""
+    bulk = min(entries // 10, _MOST_BULK)
+    conn.execute(_FILL, {"entries": entries, "days": days, "bulk": bulk, "first": first, "last": last})
+
+
+def end(conn: Connection) -> None:
+    """Summarize what BRIN indexes do not have yet."""
     conn.execute(
         "select brin_summarize_new_values(c.oid) from pg_class c join pg_am m on m.oid = c.relam"
         " where m.amname = 'brin' and c.relkind = 'i' and c.relname like 'audit_logs_%'"

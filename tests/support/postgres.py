@@ -1,6 +1,7 @@
 """Real PostgreSQL servers and databases for tests."""
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -56,6 +57,8 @@ QUICK_SINCE_18: Final = ("--io_method=sync",)
 """A file in memory is read faster than by a request to another process."""
 QUICK_INITDB_SINCE_18: Final = ("--no-data-checksums",)
 """The default of older versions."""
+
+_OF_A_FILE: Final = 1 << 20  # transactions of a file of the commit log
 
 Prepared = TypeVar("Prepared")
 Prepare = Callable[[str], object] | None
@@ -121,6 +124,33 @@ def restartable(bin_folder: Path, *, settings: Sequence[str] = QUICK) -> Iterato
         options = QUICK_INITDB_SINCE_18 if is_quick and major(bin_folder) >= 18 else ()
         programs = _initialised(bin_folder, folder, data, *options)
         yield partial(_started, programs, folder, data, server_account(), port=free_port(), settings=settings)
+
+
+@contextmanager
+def kept(data: Path, *, settings: Sequence[str], transactions: int = 0) -> Iterator[str]:
+    """A server of the embedded programs whose data stay in that folder; it is initialised if it is not there.
+
+    Its transactions then have numbers above ``transactions``, as if so many had been before.
+    """
+    programs = embedded_programs()
+    with _folders(None) as (folder,):
+        account = server_account()
+        data.parent.mkdir(parents=True, exist_ok=True)
+        if account:
+            programs = reachable(programs, folder, account)
+            os.chown(data.parent, account["user"], account["group"])
+        if not data.exists():
+            new = data.with_name(f"{data.name}.new")
+            shutil.rmtree(new, ignore_errors=True)
+            wait(run(programs / "initdb", f"--pgdata={new}", *INITDB_OPTIONS, folder=folder, account=account), folder)
+            # at the first of a file of the commit log, which the server then makes
+            first = -(-transactions // _OF_A_FILE) * _OF_A_FILE
+            if first:
+                begin = (f"--pgdata={new}", f"--next-transaction-id={first}")
+                wait(run(programs / "pg_resetwal", *begin, folder=folder, account=account), folder)
+            new.rename(data)
+        with _started(programs, folder, data, account, port=free_port(), settings=settings) as conninfo:
+            yield conninfo
 
 
 @contextmanager

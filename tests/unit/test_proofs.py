@@ -110,6 +110,7 @@ def test_the_proofs_are_listed_and_an_unknown_one_is_refused() -> None:
     assert "python -m tests.proof.versions MAJOR\n" in listed
     assert "python -m tests.proof.foreign\n" in listed
     assert "python -m tests.proof.mutation\n" in listed
+    assert "python -m tests.proof.scale\n" in listed
     refused = subprocess.run([*command, "nope"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "no proof has the name nope; there are threats, law" in refused.stderr

@@ -32,6 +32,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "mutation": proofs.mutation,
     "soak": soak.course,
     "soak-facts": soak.facts,
+    "scale": proofs.scale,
     "pages": console.pages,
     "readers": console.readers,
 }

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tests.benchmarks.saved import load
-from tests.benchmarks.tables.markdown import MISSING, table
+from tests.benchmarks.tables.markdown import MISSING, measured, number, table
 from tests.matrix import known
 from tests.proof.foreign.suites import NAME as FOREIGN
 from tests.proof.foreign.suites import SUITES
 from tests.proof.mutation.outcomes import NAME as MUTATION
 from tests.proof.proofs import PROOFS
+from tests.proof.scale.names import NAME as SCALE
+from tests.proof.scale.names import SUBJECTS
 from tests.proof.threats import threats as listed_threats
 from tests.proof.versions import NAME
 
@@ -64,6 +66,39 @@ def mutation() -> str:
     names = ("mutants", "noticed", "unfinished")
     whole = {name: sum(counts[name] for counts in found.values()) for name in names}
     return table("room", headings, rows | {"all": [*_noticed(whole), ""]})
+
+
+def scale() -> str:
+    """The subjects of the last saved run on a large database, each with the figure that is nearest to its bound."""
+    headings = ["checks", "broken", "nearest to its bound, or beyond it", "bound", "slowest", "on"]
+    document = _loaded(SCALE)
+    found = {} if document is None else document["figures"]["subjects"]
+    rows = {name: _bounded(found[name]) if name in found else [MISSING] * 5 + ["never"] for name in SUBJECTS}
+    shown = table("subject", headings, rows)
+    if document is None:
+        return shown
+    sizes = document["figures"]
+    names = {"entries": "entries", "deliveries": "deliveries", "endpoints": "endpoints", "tables": "audited tables"}
+    said = ", ".join(f"{sizes[key]:,} {word}" for key, word in names.items())
+    return shown + measured(document).replace(f"`{document['command']}`", f"`{document['command']}`: {said}", 1)
+
+
+def _bounded(subject: Mapping[str, Any]) -> list[str]:
+    """Of pages, or else of what the subject counts, the figure that is nearest to its bound."""
+    nearest = subject["nearest"]
+    unit = max(nearest, key=lambda each: nearest[each]["value"] / (nearest[each]["bound"] or 1))
+    figure = nearest[unit]
+    name = str(figure["name"]).replace("|", "\\|")
+    shown = f"{name}: {figure['value']:,} {unit}"
+    slowest = number(subject["slowestMs"], "ms")
+    return [
+        f"{subject['checks']:,}",
+        f"{subject['brokenCount']:,}",
+        shown,
+        f"{figure['bound']:,}",
+        slowest,
+        subject["date"],
+    ]
 
 
 def _noticed(counts: Mapping[str, int]) -> list[str]:

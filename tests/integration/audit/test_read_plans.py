@@ -29,6 +29,7 @@ from svc_pg.audit.read.log_position import START, Position
 from svc_pg.audit.read.stats import astats
 from svc_pg.database.pagination import encode
 from svc_pg.database.query import afetch_one, fetch, scalar
+from svc_pg.errors import QueryError
 from tests.support.long_log import BULK, HOT, PAGES, STATES, apages, fill, know, pages
 from tests.support.postgres import new_database
 from tests.support.tables import audited, create_and_audit
@@ -335,6 +336,19 @@ def test_a_transaction_and_an_entry_are_found_by_their_numbers(conn: Connection)
     assert [each.id for each in fetch(conn, entry(last.id))] == [last.id]
     # An entry may stand where an earlier page had room: then each look reads that range of 32 pages too
     assert pages(conn, lambda: audit.transaction(BULK).limit(50).list(conn)) < 4_000
+
+
+def test_a_transaction_that_is_too_large_to_revert_is_refused_before_its_entries_are_looked_at(
+    conn: Connection,
+) -> None:
+    with conn.transaction(force_rollback=True):
+        before = scalar(conn, PAGES)
+        with (
+            pytest.raises(QueryError, match=f"transaction {BULK} has more than 5000 entries"),
+            conn.transaction(),
+        ):
+            audit.revert(conn, transaction=BULK)
+        assert scalar(conn, PAGES) - before < 7_000
 
 
 def test_a_log_of_another_server_is_told_apart_without_reading_the_month_of_its_restore(conn: Connection) -> None:

@@ -4,7 +4,7 @@ Rows are counted, as for the log: a question whose bound is missing reads the wh
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -221,6 +221,31 @@ def test_a_costly_question_of_a_tenant_reads_a_part_of_the_list(
     for is_counted in (False, True):
         wanted = asked("deliveries", question.format(endpoint=endpoint), own)
         assert_reads_a_part(installed, wanted, is_counted=is_counted)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize(
+    "narrowed",
+    [
+        lambda wanted: wanted,
+        lambda wanted: wanted.status("delivered"),
+        lambda wanted: wanted.event("order.paid"),
+        lambda wanted: wanted.since("3650d"),
+    ],
+    ids=["all", "the usual state", "an event", "a long time"],
+)
+def test_the_pages_of_a_tenants_session_are_its_list(
+    installed: str, narrowed: Callable[[DeliveryQuery], DeliveryQuery]
+) -> None:
+    wanted = narrowed(delivery_queries.query().to_endpoints_of("tenant-2")).limit(15)
+    with psycopg.connect(installed) as conn:
+        text = "select d.id::text from svc.webhook_deliveries d{} order by d.id desc"
+        expected = [row[0] for row in conn.execute(text.format(wanted.filter.clause).encode(), wanted.filter.params)]
+        pages = [wanted.list(conn)]
+        while pages[-1].next_cursor is not None:
+            pages.append(wanted.after(pages[-1].next_cursor).list(conn))
+    assert [each.id for page in pages for each in page] == expected
+    assert len(expected) > 80
 
 
 @pytest.mark.usefixtures("few")
