@@ -101,8 +101,8 @@ class DeliveryQuery(Listing[Delivery]):
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
-        own = replace(self, of_own_endpoints=tenant)
-        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
+        own = replace(self, of_own_endpoints=tenant, of_tenant=tenant)
+        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""

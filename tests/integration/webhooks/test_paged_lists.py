@@ -1,5 +1,7 @@
-"""Pages of deliveries and messages show, in both directions, each row of a plain statement once and in its order."""
+"""Pages of deliveries, messages and console events show, in both directions, each row of a plain statement once and in its order."""
 
+import json
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -11,11 +13,17 @@ import pytest
 
 from svc_pg import Config
 from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.console.sessions import event_log
+from svc_pg.console.sessions.event_log import EventFilter
 from svc_pg.database import stretches
+from svc_pg.database.filters import applied
 from svc_pg.database.pagination import Listing, Page
+from svc_pg.database.performing import run
+from svc_pg.database.query import fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_keysets import NEWEST
 from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
+from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, DeliveryCount
 from svc_pg.webhooks.messages import message_queries
 from svc_pg.webhooks.messages.message_queries import MessageQuery
 from tests.support.hooks import install
@@ -28,7 +36,9 @@ STATUSES: Final = ("pending", "delivered", "failed", "canceled")
 BEGAN: Final = datetime(2026, 3, 1, tzinfo=UTC)
 MESSAGES: Final = 40
 ENDPOINTS: Final = 7
-QUESTIONS: Final = 50
+QUESTIONS: Final = 25
+EDGES: Final = {str(UUID(int=0)), str(UUID(int=2**128 - 1))}
+"""Those of a message without deliveries."""
 
 Connection = psycopg.Connection[Any]
 _ADD_MESSAGE: Final = """
@@ -44,11 +54,16 @@ insert into svc.webhook_deliveries
     (id, message_id, endpoint_id, event_name, status, max_attempts, next_attempt_at, finished_at, failure)
 values (%s, %s, %s, %s, %s, 5, %s, %s, %s)
 """
+_ADD_EVENT: Final = "insert into svc.console_events (event, email, occurred_at) values (%s, %s, %s) returning id"
 _DELIVERIES: Final = """
 select d.id, d.message_id, d.endpoint_id, d.event_name, d.status, d.finished_at, m.tenant, e.tenant, m.xact_id,
        m.payload->>'number'
   from svc.webhook_deliveries d
   join svc.webhook_messages m on m.id = d.message_id join svc.webhook_endpoints e on e.id = d.endpoint_id
+"""
+_RETRIED: Final = """
+select d.id from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id
+ where d.status in ('failed', 'canceled') and e.status <> 'disabled'
 """
 _MESSAGES: Final = "select id, event_name, tenant, xact_id, payload->>'number' from svc.webhook_messages"
 
@@ -217,10 +232,15 @@ def questions_of_messages(
     return wanted, [str(row[0]) for row in sorted(found, reverse=True)], made
 
 
-def assert_pages_are(conn: Connection, wanted: Listing[Any], ids: list[str]) -> None:
-    """Forwards all pages together are the list; before the last one and the one in the middle are those before."""
+def assert_pages_are(conn: Connection, wanted: Listing[Any], ids: list[str], may_tell: set[str] | None = None) -> None:
+    """Forwards all pages together are the list; before the last one and the one in the middle are those before.
+
+    Their cursors tell no ids but those that ``may_tell``, if it is given.
+    """
     page, shown, returning = wanted.list(conn), 0, []
     for _ in range(3 * MESSAGES * ENDPOINTS):
+        if may_tell is not None:
+            assert told_by(page) <= may_tell
         found = [each.id for each in page]
         assert ids[shown : shown + len(found)] == found
         if page.prev_cursor is not None:
@@ -232,6 +252,12 @@ def assert_pages_are(conn: Connection, wanted: Listing[Any], ids: list[str]) -> 
     assert shown == len(ids)
     for page, before in {id(each): each for each in (returning[len(returning) // 2 :][:1] + returning[-1:])}.values():
         assert_pages_before_are(conn, wanted, page, ids, before)
+
+
+def told_by(page: Page[Any]) -> set[str]:
+    """The ids in the cursors of a page."""
+    cursors = [cursor for cursor in (page.next_cursor, page.prev_cursor) if cursor is not None]
+    return {each for cursor in cursors for each in json.loads(urlsafe_b64decode(cursor + "=="))}
 
 
 def assert_pages_before_are(
@@ -256,13 +282,14 @@ def test_pages_of_deliveries_are_the_list(
     conn: Connection, most: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stretches, "MOST_ROWS", most)
-    rows = conn.execute(_DELIVERIES).fetchall()
+    rows, messages = conn.execute(_DELIVERIES).fetchall(), conn.execute(_MESSAGES).fetchall()
     random = Random(seed)
     for _ in range(QUESTIONS):
         wanted, ids, made = questions_of_deliveries(random, rows)
-        size = random.choice([1, 2, 3, 1000])
+        size, own = random.choice([1, 2, 3, 1000]), made.get("to_endpoints_of")
+        of_own = {str(row[0]) for row in rows if row[7] == own} | {str(row[0]) for row in messages if row[2] == own}
         try:
-            assert_pages_are(conn, wanted.limit(size), ids)
+            assert_pages_are(conn, wanted.limit(size), ids, None if own is None else of_own | EDGES)
         except AssertionError as error:
             error.add_note(f"{made}, {size} to a page")
             raise
@@ -275,9 +302,53 @@ def test_pages_of_messages_are_the_list(conn: Connection, most: int, monkeypatch
     random = Random(most)
     for _ in range(QUESTIONS):
         wanted, ids, made = questions_of_messages(random, rows)
-        size = random.choice([1, 2, 3, 1000])
+        size, own = random.choice([1, 2, 3, 1000]), made.get("tenant")
+        of_own = None if own is None else {str(row[0]) for row in rows if row[2] == own}
         try:
-            assert_pages_are(conn, wanted.limit(size), ids)
+            assert_pages_are(conn, wanted.limit(size), ids, of_own)
         except AssertionError as error:
             error.add_note(f"{made}, {size} to a page")
             raise
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 10_000])
+def test_pages_of_console_events_are_the_list(conn: Connection, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stretches, "MOST_ROWS", most)
+    random, rows = Random(most), []
+    for _ in range(MESSAGES):
+        time = BEGAN + timedelta(microseconds=random.randrange(10))
+        event, email = random.choice(["signed_in", "token_added"]), random.choice(["ann", "bob"])
+        [key] = conn.execute(_ADD_EVENT, (event, email, time)).fetchall()
+        rows.append((time, *key, event, email))
+    for _ in range(QUESTIONS):
+        since, until = (BEGAN + timedelta(microseconds=random.randrange(10)) for _ in range(2))
+        filters = {"event": "signed_in", "email": "bob", "since": since, "until": until}
+        chosen = {name: filters[name] for name in random.sample([*filters], random.randrange(4))}
+        found = [
+            row
+            for row in sorted(rows, reverse=True)
+            if row[2] == chosen.get("event", row[2])
+            and row[3] == chosen.get("email", row[3])
+            and chosen.get("since", row[0]) <= row[0]
+            and ("until" not in chosen or row[0] < until)
+        ]
+        wanted = applied(event_log.query(), EventFilter, chosen)
+        assert_pages_are(conn, wanted.limit(random.choice([1, 3, 1000])), [str(row[1]) for row in found])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bulk_change_and_a_count_are_of_the_list(conn: Connection, seed: int) -> None:
+    rows = conn.execute(_DELIVERIES).fetchall()
+    queued = {str(key) for (key,) in conn.execute("select delivery_id from svc.webhook_queue")}
+    retried = {str(key) for (key,) in conn.execute(_RETRIED)}
+    random = Random(seed)
+    for _ in range(QUESTIONS):
+        wanted, ids, made = questions_of_deliveries(random, rows)
+        if not made:
+            continue
+        assert run(conn, wanted.count()) == DeliveryCount(len(ids), is_complete=True), made
+        assert fetch_one(conn, wanted.cancel(dry_run=True)) == BulkResult(len(queued & {*ids}), is_complete=True), made
+        assert fetch_one(conn, wanted.retry(dry_run=True)) == BulkResult(len(retried & {*ids}), is_complete=True), made
+        for status in STATUSES:
+            of_status = [row for row in rows if str(row[0]) in ids and row[4] == status]
+            assert run(conn, wanted.count(status=status)).count == len(of_status), (made, status)
