@@ -1,4 +1,4 @@
-"""Pages of deliveries, messages and console events show, in both directions, each row of a plain statement once and in its order."""
+"""Pages of deliveries, messages and console events show each row of a plain statement once, in both directions."""
 
 import json
 from base64 import urlsafe_b64decode
@@ -17,7 +17,7 @@ from svc_pg.console.sessions import event_log
 from svc_pg.console.sessions.event_log import EventFilter
 from svc_pg.database import stretches
 from svc_pg.database.filters import applied
-from svc_pg.database.pagination import Listing, Page
+from svc_pg.database.pagination import Listing, Page, Seen
 from svc_pg.database.performing import run
 from svc_pg.database.query import fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
@@ -334,6 +334,14 @@ def test_pages_of_console_events_are_the_list(conn: Connection, most: int, monke
         ]
         wanted = applied(event_log.query(), EventFilter, chosen)
         assert_pages_are(conn, wanted.limit(random.choice([1, 3, 1000])), [str(row[1]) for row in found])
+
+
+def test_a_page_that_its_bytes_end_before_it_has_a_row_goes_on_behind_what_it_looked_at(conn: Connection) -> None:
+    wanted = message_queries.query().limit(1)
+    [message] = wanted.list(conn)
+    page = wanted.page_of_seen([Seen(message, is_selected=False, is_end=True)], is_cut=True)
+    assert page.data == []
+    assert told_by(page) == {message.id}
 
 
 @pytest.mark.parametrize("seed", range(3))
