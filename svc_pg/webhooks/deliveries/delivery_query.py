@@ -189,7 +189,7 @@ class DeliveryQuery(Listing[Delivery]):
         if self.of_status == "pending":
             [waiting] = yield few_waiting(stretches.MOST_ROWS)
             if waiting.are_few:
-                return Stretched(COLUMNS, "d", Waiting(self.times), self.rest)
+                return Stretched(COLUMNS, "d", Waiting(self.times, self.rest))
         return Stretched(COLUMNS, "d", self._by_id, self.rest)
 
     def _by_messages(self, stretch: ByMessages) -> Stretched:

@@ -295,6 +295,17 @@ def test_pages_of_deliveries_are_the_list(
             raise
 
 
+@pytest.mark.parametrize("tenant", TENANTS[1:])
+def test_a_page_of_what_waits_for_a_tenant_does_not_end_at_what_waits_for_another(
+    conn: Connection, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row for row in conn.execute(_DELIVERIES).fetchall() if row[4] == "pending"]
+    monkeypatch.setattr(stretches, "MOST_ROWS", len(rows))
+    own = sorted((row[0] for row in rows if row[6] == tenant == row[7]), reverse=True)
+    wanted = delivery_queries.query().to_endpoints_of(tenant).status("pending")
+    assert_pages_are(conn, wanted, [str(key) for key in own], {str(key) for key in own})
+
+
 @pytest.mark.parametrize("most", [2, 3, 11, 10_000])
 def test_pages_of_messages_are_the_list(conn: Connection, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stretches, "MOST_ROWS", most)
