@@ -209,13 +209,19 @@ class Listing(Paged[Row]):
         return Query(text, (*wanted.params, self.size + 1), keyset.row)
 
     def page_of_seen(self, rows: Sequence[Seen[Row]], *, is_cut: bool) -> Page[Row]:
-        """The page of the rows that were looked at: if it ends with these, the last is its cursor."""
+        """The page of the rows that were looked at, with the last as its cursor if it ends with these.
+
+        If it shows none, that cursor leads back too.
+        """
         found = [each.row for each in rows if each.is_selected]
-        page = self._page(found, is_cut=is_cut)
-        if is_cut or len(found) > self.size or not rows or not rows[-1].is_end:
+        page = self._page(found)
+        if len(found) > self.size or not rows or not (is_cut or rows[-1].is_end):
             return page
-        cursor = encode(self.keyset.key(rows[-1].row))
-        return replace(page, prev_cursor=cursor) if self.is_backward else replace(page, next_cursor=cursor)
+        end = encode(self.keyset.key(rows[-1].row))
+        if self.is_backward:
+            return replace(page, prev_cursor=end, next_cursor=page.next_cursor or end)
+        back = page.prev_cursor if found or self.position is None else end
+        return replace(page, next_cursor=end, prev_cursor=back)
 
     def _page(self, rows: Sequence[Row], *, is_cut: bool = False) -> Page[Row]:
         has_more = is_cut or len(rows) > self.size

@@ -143,7 +143,7 @@ class OfIndex:
     then: tuple[LiteralString, ...] = ()
     """A column that orders rows with the same id of the span, and belongs to their position."""
     few: Filter = ALL
-    """Conditions on few rows, of whatever index: these are all read, and then ordered."""
+    """Conditions on few rows, of whatever index: these are all read, and those that meet the ``others`` ordered."""
 
     def rows(self, position: tuple[object, ...] | None, *, is_backward: bool, most: LiteralString) -> Rows:
         """The next rows after a position, which is an id, with the value of the column that orders equal ones."""

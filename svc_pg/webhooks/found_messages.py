@@ -16,7 +16,7 @@ _ROWS: Final[LiteralString] = """
         select {lead} as value, {id} as found, row_number() over ({order}) = {most} as "svc is last"
           from {source}{reach}{order} limit {most}
       ) s
-      left join lateral (select * from {table} each where each.{key} = s.found offset 0) {name} on true{beyond}
+      left join lateral (select * from {table} each where {each} offset 0) {name} on true{beyond}
      order by s.value{end}, s.found{end}, {name}.id{end} limit {most}"""
 # with the value, which is that of all, they have the order of the index, and only the rows of each message are sorted
 _FIRST: Final[LiteralString] = "'00000000-0000-0000-0000-000000000000'"
@@ -37,6 +37,8 @@ class ByMessages:
     key: LiteralString
     name: LiteralString
     others: Filter
+    each: Filter = ALL
+    """Conditions on the rows of a message: those that do not meet them do not count as looked at."""
 
     def rows(self, position: tuple[object, ...] | None, *, is_backward: bool, most: LiteralString) -> Rows:
         """The next rows after a position: the id of a message, and if it may have many rows, that of a row."""
@@ -57,10 +59,10 @@ class ByMessages:
             order=span.order(is_backward=is_backward),
             beyond=after.clause,
             table=self.table,
-            key=self.key,
+            each=" and ".join(("each." + self.key + " = s.found", *self.each.conditions)),
             name=self.name,
             end=end,
             most=most,
         )
         order = filled(" order by {name}.value{end}, {name}.found{end}, {name}.id{end}", name=self.name, end=end)
-        return Rows(text, (*reach.params, *after.params), order, has_last=True)
+        return Rows(text, (*reach.params, *self.each.params, *after.params), order, has_last=True)

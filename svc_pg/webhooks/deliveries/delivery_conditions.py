@@ -20,7 +20,8 @@ OF_STATUS: Final[dict[str, LiteralString]] = {
 MESSAGE_IS_OF: Final = "(select m.tenant from svc.webhook_messages m where m.id = message_id) = %s"
 TO_ENDPOINTS_OF: Final = "endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))"
 OF_MESSAGE_OF_TENANT: Final = "exists (select from svc.webhook_messages m where m.id = message_id and m.tenant = %s)"
-OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m where m.xact_id = %s)"
+# an array, so that each of its messages is looked up, and deliveries are not joined, which could read all
+OF_TRANSACTION: Final = "message_id = any (array(select m.id from svc.webhook_messages m where m.xact_id = %s))"
 COUNT: Final = "changed as (select id from matching limit 10000)"
 RETRY_MANY: Final = (
     (

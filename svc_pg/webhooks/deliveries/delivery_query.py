@@ -101,8 +101,8 @@ class DeliveryQuery(Listing[Delivery]):
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
-        own = replace(self, of_own_endpoints=tenant)
-        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
+        own = replace(self, of_own_endpoints=tenant, of_tenant=tenant)
+        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
@@ -173,20 +173,23 @@ class DeliveryQuery(Listing[Delivery]):
     def _stretched(self) -> Effects[Stretched]:
         """The stretches by the condition that leads to fewest deliveries."""
         if self.few.conditions:
-            others, rest = ALL, self.rest
+            wanted = self.rest
             if self.searched is not None:
-                others, rest = ALL.where(*self.searched.condition), rest.where(*self.searched.of("d.message_id"))
-            named = OfIndex(_TABLE, "d", Span("d.id", self.times), others, few=self.few)
-            return Stretched(COLUMNS, "d", named, rest, is_in_order=False)
+                wanted = wanted.where(*self.searched.condition).where(*self.searched.of("d.message_id"))
+            named = OfIndex(_TABLE, "d", Span("d.id", self.times), wanted, few=self.few)
+            return Stretched(COLUMNS, "d", named, is_in_order=False)
         if self.searched is not None:
-            times = replace(self.times, least=())  # an older message may have a delivery that was made later
-            return self._by_messages(self.searched.stretch(times, table=_TABLE, key="message_id", name="d"))
+            # of any time: a message may have a delivery of later, and of before, if the clock was set back
+            found = self.searched.stretch(ANY, table=_TABLE, key="message_id", name="d")
+            if self.of_own_endpoints is not None:  # another's delivery must not end a page: its cursor would tell it
+                found = replace(found, each=ALL.where(TO_ENDPOINTS_OF, self.of_own_endpoints))
+            return self._by_messages(found)
         if self.keyset is not NEWEST:  # of an event or a tenant alone
             return self._by_messages(self._of_messages)
         if self.of_status == "pending":
             [waiting] = yield few_waiting(stretches.MOST_ROWS)
             if waiting.are_few:
-                return Stretched(COLUMNS, "d", Waiting(self.times), self.rest)
+                return Stretched(COLUMNS, "d", Waiting(self.times, self.rest))
         return Stretched(COLUMNS, "d", self._by_id, self.rest)
 
     def _by_messages(self, stretch: ByMessages) -> Stretched:

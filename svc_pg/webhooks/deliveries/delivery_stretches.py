@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, LiteralString
 
-from svc_pg.database.pagination import ALL
+from svc_pg.database.pagination import ALL, Filter
 from svc_pg.database.query import Query
 from svc_pg.database.stretches import Expression, Ids, Lead, OfIndex, Rows, Span, beyond, filled
 
@@ -70,14 +70,15 @@ class OfEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The deliveries that wait or are under way, if they are few: all are read for each page."""
+    """The deliveries that wait or are under way and are ``wanted``, if all are few: all are read for each page."""
 
     ids: Ids
+    wanted: Filter
 
     def rows(self, position: tuple[object, ...] | None, *, is_backward: bool, most: LiteralString) -> Rows:
         """The next deliveries after a position, which is an id."""
         span = Span("d.id", self.ids)
-        reach = span.reach
+        reach = self.wanted.joined(span.reach)
         if position is not None:
             reach = reach.joined(beyond(("d.id",), position, is_backward=is_backward))
         order = span.order(is_backward=is_backward)

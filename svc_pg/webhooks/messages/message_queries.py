@@ -166,10 +166,11 @@ class MessageQuery(Listing[Message]):
             searched = replace(searched, tenant=self.of_tenant, event=self.of_event)
         span, others = Span("m.id", self.times), ALL
         if self.few.conditions:
-            rest = self.rest if searched is None else self.rest.where(*searched.of("m.id"))
-            others = ALL if searched is None else ALL.where(*searched.condition)
-            stretch = OfIndex("svc.webhook_messages", "m", span, others, few=self.few)
-            return Stretched(_COLUMNS, "m", stretch, rest, is_in_order=False)
+            wanted = self.rest
+            if searched is not None:
+                wanted = wanted.where(*searched.condition).where(*searched.of("m.id"))
+            stretch = OfIndex("svc.webhook_messages", "m", span, wanted, few=self.few)
+            return Stretched(_COLUMNS, "m", stretch, is_in_order=False)
         if searched is not None:
             found = searched.stretch(self.times, table="svc.webhook_messages", key="id", name="m")
             return Stretched(_FOUND, "m", found, self.rest.where("m.id is not null"))

@@ -329,3 +329,4 @@ def test_an_empty_page_after_others_or_before_them_does_not_say_that_nothing_mat
     assert "Nothing more is found" in after
     assert_strict(before)
     assert "Newer ones may match too" in before
+    assert "cursor=" in before
