@@ -89,6 +89,7 @@ COMPOSED = {
     "svc_pg/audit/read/search.py": "a text around a selection and its stretch",
     "svc_pg/audit/read/stats.py": "texts around a selection",
     "svc_pg/capture/postgres/images.py": "a part of an expression in a function of capture",
+    "svc_pg/seals/alone/verify_svc_pg.py": "it is one file",
 }
 """Modules and rooms that keep a longer text, each with the reason."""
 
