@@ -152,6 +152,25 @@ def test_a_list_explains_the_entries_that_a_purge_took(tmp_path: Path) -> None:
     assert said(result_of(tmp_path, [other, told], [told], items)) == [("deleted", 1)]
 
 
+def test_a_purge_does_not_explain_an_entry_that_was_dated_back_for_it(tmp_path: Path) -> None:
+    redated = line(1, timestamp=f'"{TIME.replace("2026", "2025")}"')
+    told = purge(3, digest=digest_of_list([redated], is_erased=False))
+    items = [kept(told), {"removal": 3, **listed(redated, is_erased=False)}]
+    found = result_of(tmp_path, [line(1), told], [told], items)
+    assert (said(found), found.purged) == ([("deleted", 1)], 0)
+
+
+def test_the_list_of_an_erasure_explains_no_entry_that_is_gone(tmp_path: Path) -> None:
+    told = line(
+        3,
+        **LOG,
+        label='"audit log erased"',
+        beforeData=json.dumps({"digest": digest_of_list([line(1)], is_erased=False)}),
+    )
+    items = [kept(told), {"removal": 3, **listed(line(1), is_erased=False)}]
+    assert said(result_of(tmp_path, [line(1), told], [told], items)) == [("deleted", 1)]
+
+
 def test_the_list_of_a_purge_may_be_gone_and_that_of_an_erasure_not(tmp_path: Path) -> None:
     told = purge(3, digest=digest_of_list([line(1)], is_erased=False))
     assert said(result_of(tmp_path, [told], [told], [kept(told)])) == []

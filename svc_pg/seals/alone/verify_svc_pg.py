@@ -566,7 +566,7 @@ create index removed_id on removed (id, is_erasure);
 """
 _IS_PURGED: Final = """
 select exists (select 1 from dropped where start <= :time and :time < stop and :id < before_id)
-    or exists (select 1 from removed where id = :id and digest = :digest and is_erasure = 0)
+    or exists (select 1 from removed where id = :id and time = :time and digest = :digest and is_erasure = 0)
 """
 _ERASURE: Final = "select removal, digest from removed where id = ? and is_erasure = 1"
 _RETURNED: Final = """
