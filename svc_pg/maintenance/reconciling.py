@@ -106,6 +106,8 @@ def _reconciled(
 
     def note(now: Progress) -> None:
         if now.report is not None:
+            if now.report.problem is not None and is_stopping():  # which cancels statements
+                raise ConflictError(now.report.problem)
             state.has_compared |= now.report.is_done
             if not now.report.is_compared:
                 state.skipped.append(f"{now.report.table}: {'; '.join(now.report.notes)}")

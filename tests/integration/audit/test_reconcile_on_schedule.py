@@ -285,3 +285,30 @@ def test_a_run_that_is_cancelled_because_it_is_stopped_is_no_failure(
     monkeypatch.setattr(reconciling, "reconcile", cancelled)
     assert maintain(db, CONFIG, is_stopping=asked.is_set)
     assert last(db) is None
+
+
+def test_a_table_whose_comparison_is_cancelled_by_a_stop_is_left_to_the_next_run(
+    database: str, db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, pid = threading.Event(), db.info.backend_pid
+    is_waiting = "select true from pg_stat_activity where pid = %s and wait_event_type = 'Lock'"
+    with psycopg.connect(database) as other, psycopg.connect(database, autocommit=True) as stopper:
+
+        def blocked(*args: Any, **options: Any) -> Reconciliation:
+            other.execute("lock table t in access exclusive mode")
+            return reconcile(*args, **options)
+
+        def stop() -> None:
+            wait_until(lambda: stopper.execute(is_waiting, (pid,)).fetchone())
+            asked.set()
+            stopper.execute("select pg_cancel_backend(%s)", (pid,))
+
+        monkeypatch.setattr(reconciling, "reconcile", blocked)
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        assert maintain(db, CONFIG, is_stopping=asked.is_set)
+        stopping.join()
+    assert last(db) is None
+    monkeypatch.undo()
+    assert maintain(db, CONFIG)
+    assert scalar(db, RESULTS) == ["public.t", "public.u"]
