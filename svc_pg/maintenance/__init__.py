@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 import psycopg
@@ -101,7 +102,7 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     problems: list[str] = []
-    for name, task, step in _steps(conn):
+    for name, task, step in _steps(conn, is_stopping):
         if is_stopping():
             return not problems
         try:
@@ -127,11 +128,12 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
-def _steps(conn: Connection[Any]) -> Sequence[tuple[str, Task | None, Step]]:
+def _steps(conn: Connection[Any], is_stopping: Callable[[], bool]) -> Sequence[tuple[str, Task | None, Step]]:
     if scalar(conn, "select svc.audit_is_copy()"):
         return _STEPS_OF_COPY
     has_webhooks = scalar(conn, IS_INSTALLED)
-    return [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks, _fill_search)]
+    steps = [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks, _fill_search)]
+    return [*steps, ("the log's completeness", None, partial(reconcile_log, is_stopping=is_stopping))]
 
 
 _IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")
@@ -233,7 +235,6 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the search of payloads", None, _fill_search),
     ("the log's indexes", None, _build_indexes),  # which may wait for long
     ("the log's triggers", None, watch_capture),  # before the comparison that it may ask for
-    ("the log's completeness", None, reconcile_log),
 )
 _STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's partitions", None, _make_partitions),

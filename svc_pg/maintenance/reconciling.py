@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
@@ -62,12 +63,15 @@ class _State:
         self.findings = "; ".join(filter(None, [self.findings, finding]))[:LONGEST_PROBLEM]
 
 
-def reconcile_log(conn: Connection[Any], config: Config) -> str | None:
+def reconcile_log(
+    conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False
+) -> str | None:
     """Go on with the comparison that is under way, or begin one if the last is older than ``config.audit.reconcile``.
 
     Tables that differ or cannot be compared are logged and noted for ``status``, and nothing is repaired. After each
-    table the position is noted, so that a run that fails later does not begin anew. A comparison that ends without
-    having compared any table fails: raises ConflictError.
+    table the position is noted, so that a run that fails later does not begin anew; and before the next piece or in a
+    rest if ``is_stopping``, so that the next run goes on. A comparison that ends without having compared any table
+    fails: raises ConflictError.
     """
     if config.audit.reconcile is None:
         return None
@@ -75,10 +79,11 @@ def reconcile_log(conn: Connection[Any], config: Config) -> str | None:
     if state.is_recent and state.position is None:
         return None
     try:
-        found = _reconciled(conn, config, state)
+        found = _reconciled(conn, config, state, is_stopping)
         _end(conn, state, found)
     except (SvcError, InsufficientPrivilege) as error:
-        note_failure(conn, "reconciliation", str(error))
+        if not is_stopping():
+            note_failure(conn, "reconciliation", str(error))
         raise
     rows = sum(table.rows for table in found.tables)
     return f"compared {counted(rows, 'row')} with it" if found.after is None else None
@@ -94,11 +99,15 @@ def _end(conn: Connection[Any], state: _State, found: Reconciliation) -> None:
         raise ConflictError("no table could be compared")
 
 
-def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconciliation:
+def _reconciled(
+    conn: Connection[Any], config: Config, state: _State, is_stopping: Callable[[], bool]
+) -> Reconciliation:
     until = time.monotonic() + _LONGEST_RUN.total_seconds()
 
     def note(now: Progress) -> None:
         if now.report is not None:
+            if now.report.problem is not None and is_stopping():  # which cancels statements
+                raise ConflictError(now.report.problem)
             state.has_compared |= now.report.is_done
             if not now.report.is_compared:
                 state.skipped.append(f"{now.report.table}: {'; '.join(now.report.notes)}")
@@ -117,7 +126,7 @@ def _reconciled(conn: Connection[Any], config: Config, state: _State) -> Reconci
             nice_ratio=_NICE_RATIO,
             most=0,
             progress=note,
-            is_over=lambda: time.monotonic() > until,
+            is_over=lambda: is_stopping() or time.monotonic() > until,
         )
 
     try:

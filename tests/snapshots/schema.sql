@@ -1374,6 +1374,10 @@ create function svc.audit_other_names(p_table text)
     returns text[] language sql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_parsed_time(p_text text)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_partition_end(p_partition oid)
     returns timestamp with time zone language sql stable
     set search_path=pg_catalog, pg_temp
@@ -1445,6 +1449,12 @@ create function svc.audit_purge_tables(p_partition oid, p_before timestamp with 
 create function svc.audit_purge_whole(p_partition oid, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[])
     returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_purged_earlier(p_facts jsonb[])
+    returns jsonb language sql stable
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD;
 
 create function svc.audit_read_key(p_key text)
     returns text language plpgsql stable security definer
@@ -2495,6 +2505,9 @@ grant execute on function svc.audit_order to svc_writer;
 grant execute on function svc.audit_other_names to svc_admin;
 grant execute on function svc.audit_other_names to svc_reader;
 grant execute on function svc.audit_other_names to svc_writer;
+grant execute on function svc.audit_parsed_time to svc_admin;
+grant execute on function svc.audit_parsed_time to svc_reader;
+grant execute on function svc.audit_parsed_time to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
 grant execute on function svc.audit_partition_start to svc_admin;
@@ -2513,6 +2526,7 @@ grant execute on function svc.audit_purge_tables to svc_admin;
 grant execute on function svc.audit_purge_tables to svc_writer;
 grant execute on function svc.audit_purge_whole to svc_admin;
 grant execute on function svc.audit_purge_whole to svc_writer;
+grant execute on function svc.audit_purged_earlier to svc_admin;
 grant execute on function svc.audit_read_key to svc_admin;
 grant execute on function svc.audit_read_key to svc_reader;
 grant execute on function svc.audit_read_tables to svc_admin;

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -411,6 +412,53 @@ def test_a_seal_reads_its_own_entries_alone(
     text, values = alone.stretch_of(seal, ())
     [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
     assert f"USING INDEX {index} " in first[3]
+
+
+def seal_of(number: int, *, signed_as: int | None = None, began: str | None = None) -> alone.Seal:
+    """A seal without entries; one that is signed with another number is changed."""
+    facts = {
+        "kind": "svc-pg audit seal", "version": 2, "number": number, "previous": "0" * 64, "key_id": "s1", "epoch": "e",
+        "epoch_began_at": began, "from_xact_id": None, "until_xact_id": 20, "after_id": None, "until_id": None,
+        "entries": 0, "root": alone.root_of([]).hex(), "sealed_at": "2026-01-05T10:00:00.000000Z",
+    }  # fmt: skip
+    text, other = (
+        json.dumps(facts | {"number": each}, separators=(",", ":"), sort_keys=True)
+        for each in (number, signed_as or number)
+    )
+    return alone.Seal.of(text, OWNER.sign(other))
+
+
+def new_chain() -> alone.Chain:
+    return alone.Chain([("s1", OWNER.public.keys["s1"])], alone.Verification())
+
+
+def test_the_part_of_a_seal_ends_before_the_next_epoch_whose_seal_is_signed() -> None:
+    chain, began = new_chain(), [f"2026-01-0{day}T00:00:00.000000Z" for day in (2, 3, 4)]
+    for number, time in enumerate([None, *began], 1):
+        chain.take(seal_of(number, signed_as=9 if number == 3 else None, began=time))
+    first, _, last = map(alone.microseconds, began)
+    assert chain.epochs == {alone.LOWEST, first, last}
+    ends = [alone.stretch_of(seal_of(1, began=time), chain.epochs)[1]["ended"] for time in (None, *began)]
+    assert ends == [first - 1, last - 1, last - 1, alone.HIGHEST]
+
+
+def test_exchanged_seals_are_told_from_changed_ones_as_far_as_twenty_back() -> None:
+    kinds = []
+    for changed in (19, 20):
+        chain = new_chain()
+        for number in range(1, changed + 1):
+            chain.take(seal_of(number, signed_as=900 + number))
+        chain.take(seal_of(50, signed_as=51))
+        chain.take(seal_of(51, signed_as=50))
+        kinds.append(Counter(each["kind"] for each in chain.result.findings))
+    assert [(each["seals_swapped"], each["seal_changed"]) for each in kinds] == [(1, 19), (0, 22)]
+
+
+def test_forged_copies_are_named_up_to_a_bound_and_prove_no_seal() -> None:
+    chain = new_chain()
+    chain.take(seal_of(1))
+    chain.end(seal_of(number, signed_as=1) for number in range(2, 1200))
+    assert Counter(each["kind"] for each in chain.result.findings) == {"copy_changed": alone.MOST_FINDINGS + 1}
 
 
 def line_with(record: str) -> str:

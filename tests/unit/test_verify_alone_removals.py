@@ -2,8 +2,11 @@
 
 import base64
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -149,6 +152,25 @@ def test_a_list_explains_the_entries_that_a_purge_took(tmp_path: Path) -> None:
     assert said(result_of(tmp_path, [other, told], [told], items)) == [("deleted", 1)]
 
 
+def test_a_purge_does_not_explain_an_entry_that_was_dated_back_for_it(tmp_path: Path) -> None:
+    redated = line(1, timestamp=f'"{TIME.replace("2026", "2025")}"')
+    told = purge(3, digest=digest_of_list([redated], is_erased=False))
+    items = [kept(told), {"removal": 3, **listed(redated, is_erased=False)}]
+    found = result_of(tmp_path, [line(1), told], [told], items)
+    assert (said(found), found.purged) == ([("deleted", 1)], 0)
+
+
+def test_the_list_of_an_erasure_explains_no_entry_that_is_gone(tmp_path: Path) -> None:
+    told = line(
+        3,
+        **LOG,
+        label='"audit log erased"',
+        beforeData=json.dumps({"digest": digest_of_list([line(1)], is_erased=False)}),
+    )
+    items = [kept(told), {"removal": 3, **listed(line(1), is_erased=False)}]
+    assert said(result_of(tmp_path, [line(1), told], [told], items)) == [("deleted", 1)]
+
+
 def test_the_list_of_a_purge_may_be_gone_and_that_of_an_erasure_not(tmp_path: Path) -> None:
     told = purge(3, digest=digest_of_list([line(1)], is_erased=False))
     assert said(result_of(tmp_path, [told], [told], [kept(told)])) == []
@@ -217,3 +239,36 @@ def test_findings_end_after_a_thousand(tmp_path: Path) -> None:
     entries = [line(key) for key in range(1, 1200)]
     found = result_of(tmp_path, entries, entries[:10])
     assert (len(found.findings), found.is_complete, found.is_proven) == (1000, False, False)
+
+
+@pytest.mark.parametrize("query", ["_ERASURE", "_IS_PURGED", "_RETURNED"])
+def test_the_work_of_a_query_grows_no_faster_than_hostile_lists_and_entries_of_one_id(query: str) -> None:
+    """A list of a removal, which no seal need have, can repeat an id, and so can the export."""
+
+    def steps(rows: int) -> int:
+        with closing(sqlite3.connect("", isolation_level=None)) as store:
+            store.executescript(alone._TABLES)
+            for number in range(rows):
+                store.execute("insert into entry (id, time, erased) values (1, 1, '')")
+                store.execute("insert into entry (id, time) values (1, ?)", (number + 2,))
+                store.execute("insert into removed values (?, 1, 1, null, null)", (number % 2,))
+                store.execute("insert into removed values (?, 1, ?, null, null)", (number % 3, -number))
+            store.execute("insert into listed values (0, false), (1, true)")
+            store.executescript(f"{alone._INDEXES} {alone._LISTED}")
+            done = count()
+            store.set_progress_handler(lambda: next(done) and None, 1)
+            values = {"id": 1, "time": 1, "digest": b""}
+            store.execute(getattr(alone, query).replace("?", ":id"), values).fetchone()
+            return next(done)
+
+    assert steps(800) < 3 * steps(400)
+
+
+def test_a_list_that_repeats_an_entry_finds_its_contents_once() -> None:
+    with closing(sqlite3.connect("", isolation_level=None)) as store:
+        store.executescript(alone._TABLES)
+        store.execute("insert into entry (id, time) values (1, 1), (1, 1), (2, 1)")
+        store.execute("insert into removed values (8, 1, 1, null, null), (8, 1, 1, null, null), (9, 2, 1, null, null)")
+        store.execute("insert into listed values (8, true)")
+        store.executescript(f"{alone._INDEXES} {alone._LISTED}")
+        assert store.execute(alone._RETURNED).fetchall() == [(1, 8)]

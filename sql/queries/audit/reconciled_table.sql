@@ -3,13 +3,13 @@
 -- Purges name the tables of which they removed entries one by one, and earlier those of purges whose own entries they
 -- removed; a month that was dropped had entries of any.
 select clock_timestamp() as now,
-       (select max(greatest((l.before_data -> 'tables' -> %(name)s ->> 'before')::timestamptz,
-                            (l.before_data -> 'earlier' -> %(name)s ->> 'before')::timestamptz,
-                            (l.before_data ->> 'before')::timestamptz))
+       (select max(greatest(svc.audit_parsed_time(l.before_data -> 'tables' -> %(name)s ->> 'before'),
+                            svc.audit_parsed_time(l.before_data -> 'earlier' -> 'tables' -> %(name)s ->> 'before'),
+                            svc.audit_parsed_time(l.before_data -> 'earlier' ->> 'before'),
+                            svc.audit_parsed_time(l.before_data ->> 'before')))
           from svc.audit_logs l
          where l.table_name = 'svc.audit_logs' and l.operation = 'DELETE' and l.label = 'audit log purged'
-           and (l.before_data ? 'before' or l.before_data -> 'tables' ? %(name)s
-                or l.before_data -> 'earlier' ? %(name)s)) as purged_before,
+           and (l.before_data ?| '{before,earlier}' or l.before_data -> 'tables' ? %(name)s)) as purged_before,
        (select coalesce(sum(greatest(c.reltuples, 0)), 0)::bigint
           from (select relid from pg_partition_tree(to_regclass(%(table)s)) union select to_regclass(%(table)s)) t
           join pg_class c on c.oid = t.relid and c.relkind = 'r') as expected,

@@ -12,6 +12,7 @@ NICEST: Final = 100.0
 """The highest ratio of rest to work."""
 _LONGEST_REST: Final = 10.0
 """The most seconds between two pieces."""
+_NAP: Final = 0.2  # seconds after which a rest looks if the call is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ class Pace:
     is_over: Callable[[], bool]
 
     def rest(self, began: float) -> Iterator[timedelta]:
-        """The effect of a rest after a piece that began then, by the monotonic clock."""
-        if self.nice_ratio:
-            worked = time.monotonic() - began
-            yield timedelta(seconds=min(worked * self.nice_ratio, _LONGEST_REST))
+        """The effects of a rest after a piece that began then, by the monotonic clock; it ends early if all is over."""
+        left = min((time.monotonic() - began) * self.nice_ratio, _LONGEST_REST)
+        while left > 0 and not self.is_over():
+            yield timedelta(seconds=min(left, _NAP))
+            left -= _NAP

@@ -1,6 +1,7 @@
 """The positions of entries in the log, to choose a page before anything large is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, LiteralString
@@ -78,3 +79,12 @@ def time_of(text: Any) -> datetime:
     """A time of the log, with its zone."""
     time = text if isinstance(text, datetime) else datetime.fromisoformat(text)
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def latest_of(values: Iterable[object]) -> datetime | None:
+    """The latest time that entries about purges tell; values that somebody wrote by hand may be none."""
+    found = []
+    for value in values:
+        with suppress(TypeError, ValueError):
+            found.append(time_of(value))
+    return max(found, default=None)

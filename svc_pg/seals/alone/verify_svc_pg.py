@@ -550,7 +550,7 @@ _TABLES: Final = """
 create table entry (id integer, time integer, xact integer, leaf blob, line integer, is_removal integer, erased text);
 create table seal (number integer primary key, text text, signature blob, leaves blob);
 create table copy (number integer primary key, text text, signature blob);
-create table removed (removal integer, id integer, time integer, digest blob);
+create table removed (removal integer, id integer, time integer, digest blob, is_erasure integer);
 create table dropped (start integer, stop integer, before_id integer);
 create table listed (removal integer primary key, is_erasure integer);
 begin;
@@ -558,17 +558,21 @@ begin;
 """``seal`` has the signed ones of version 2, ``removed`` the lists of removals, ``listed`` those that are unchanged."""
 _INDEXES: Final = """
 create index entry_xact on entry (xact, id);
-create index entry_id on entry (id);
-create index removed_id on removed (id);
+create index entry_id on entry (id, time);
+"""
+_LISTED: Final = """
+update removed set is_erasure = (select is_erasure from listed where listed.removal = removed.removal);
+create index removed_id on removed (id, is_erasure);
 """
 _IS_PURGED: Final = """
 select exists (select 1 from dropped where start <= :time and :time < stop and :id < before_id)
-    or exists (select 1 from removed natural join listed where id = :id and digest = :digest and not is_erasure)
+    or exists (select 1 from removed where id = :id and time = :time and digest = :digest and is_erasure = 0)
 """
-_ERASURE: Final = "select removal, digest from removed natural join listed where id = ? and is_erasure"
+_ERASURE: Final = "select removal, digest from removed where id = ? and is_erasure = 1"
 _RETURNED: Final = """
-select distinct id, removal from removed natural join listed join entry using (id, time)
- where is_erasure and erased is null order by id limit 1001
+select id, min(removal) from removed where is_erasure = 1 group by id, time
+having exists (select 1 from entry where entry.id = removed.id and entry.time = removed.time and erased is null)
+ order by id limit 1001
 """
 _FACTS: Final = """
 count(*), count(*) filter (where is_removal), min(time), max(time), count(*) filter (where time < :sealed_at),
@@ -674,7 +678,7 @@ class _Log:
         digest = bytes.fromhex(values["digest"])
         if len(digest) != 32:
             raise ValueError("digest")
-        self.store.execute("insert into removed values (?, ?, ?, ?)", (key, int(values["entry"]), time, digest))
+        self.store.execute("insert into removed values (?, ?, ?, ?, null)", (key, int(values["entry"]), time, digest))
 
     def compare(self) -> None:
         """Compare each signed seal, then name what differs."""
@@ -710,7 +714,7 @@ class _Log:
             words = "is said to tell of a purge or an erasure, and the log never had such an entry"
             result.add("removal_claimed", number, words, key)
         hashed: dict[int, Any] = {}
-        for key, *leaf in self.store.execute("select * from removed order by removal, id"):
+        for key, *leaf in self.store.execute("select removal, id, time, digest from removed order by removal, id"):
             hashed.setdefault(key, sha256()).update(LEAF.pack(*leaf))
         for key, removal in self.proven.items():
             digest = hashed[key].digest() if key in hashed else None
@@ -720,6 +724,7 @@ class _Log:
                 self.store.execute("insert into listed values (?, ?)", (key, removal.is_erasure))
             elif removal.digest is not None and (digest or removal.is_erasure):  # a purge's list goes with its month
                 result.add("removal_claimed", number, "tells of a purge or an erasure whose list was changed", key)
+        self.store.executescript(_LISTED)
         return later
 
     def _compare(self, seal: Seal, leaves: list[bytes] | None) -> None:

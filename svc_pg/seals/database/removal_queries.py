@@ -25,19 +25,23 @@ select l.id as entry_id, pg_catalog.timestamptz_send(l."timestamp") as time, {wh
    and l.erased_leaf is null
 """.replace("{who}", WHO).replace("{content}", CONTENT)
 _SEALED: Final = statement("queries/seals/sealed_removals.sql")
+_LEAF: Final = (
+    'pg_catalog.int8send(r.id) operator(pg_catalog.||) pg_catalog.timestamptz_send(r."timestamp")'
+    " operator(pg_catalog.||) r.digest"
+)
 _LISTS: Final = """
-select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||)
-                                             pg_catalog.timestamptz_send("timestamp") operator(pg_catalog.||) digest,
-                                             '' order by id)) as digest
-  from svc.audit_removed_leaves group by removal
-"""
-_LISTED: Final = "select id, removal, digest from svc.audit_removed_leaves where id = any (%s::bigint[])"
+select r.removal, pg_catalog.sha256(string_agg({leaf}, '' order by r.id)) as digest
+  from svc.audit_removed_leaves r group by r.removal
+""".replace("{leaf}", _LEAF)
+_LISTED: Final = """
+select r.id, r.removal, {leaf} as leaf from svc.audit_removed_leaves r where r.id = any (%s::bigint[])
+""".replace("{leaf}", _LEAF)
 _RETURNED: Final = """
-select r.id, r.removal, r.digest from svc.audit_removed_leaves r
+select r.id, r.removal, {leaf} as leaf from svc.audit_removed_leaves r
   join svc.audit_logs l on l."timestamp" = r."timestamp" and l.id = r.id
  where r.removal = any (%s::bigint[]) and l.erased_leaf is null
  order by r.id limit 1000
-"""
+""".replace("{leaf}", _LEAF)
 
 
 @dataclass(frozen=True, slots=True)

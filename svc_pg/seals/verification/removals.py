@@ -55,11 +55,11 @@ class RemovedList:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An item of a removal's list: a purged entry with its digest, or an erased one with that of its contents."""
+    """An item of a removal's list: ``leaf`` has the digest of a purged entry, or that of an erased one's contents."""
 
     id: int
     removal: int
-    digest: bytes
+    leaf: bytes
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Removals:
             if told is None:
                 message = f"entry {key} was erased, and no erasure of the log says so"
                 yield Finding("erased", message, seal, str(key))
-            elif told.digest != sha256_of(content) or not _is_tombstone(content, told.removal):
+            elif Leaf.of(told.leaf).digest != sha256_of(content) or not _is_tombstone(content, told.removal):
                 message = f"entry {key} was changed: it is not as erasure {told.removal} left it"
                 yield Finding("changed", message, seal, str(key))
 
@@ -155,7 +155,7 @@ class Removals:
 
     def _has_purged(self, leaf: Leaf, listed: Iterable[Listed]) -> bool:
         return any(
-            each.digest == leaf.digest and each.removal in self.lists and each.removal not in self.erasures
+            each.leaf == bytes(leaf) and each.removal in self.lists and each.removal not in self.erasures
             for each in listed
         )
 

@@ -1,6 +1,7 @@
 """Maintenance compares tables with the log when that is due, some of them in each run."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,12 +10,13 @@ import psycopg
 import pytest
 
 from svc_pg import schema
-from svc_pg.audit.log.reconciliation import TableReport
+from svc_pg.audit.log.reconciliation import Reconciliation, TableReport
 from svc_pg.audit.reconciliation.position import Position
+from svc_pg.audit.reconciliation.reconciling import reconcile
 from svc_pg.audit.reconciliation.recording import recording
 from svc_pg.database.effects import Effects
 from svc_pg.database.query import fetch, scalar
-from svc_pg.errors import AccessError
+from svc_pg.errors import AccessError, ConflictError
 from svc_pg.maintenance import Maintenance, maintain, reconciling
 from svc_pg.status.last_runs import LastRun, last_runs
 from tests.support.postgres import Prepare
@@ -251,3 +253,62 @@ def test_each_run_is_counted_by_its_result(database: str, db: psycopg.Connection
         return dict(maintenance.statistics.maintenance)
 
     assert asyncio.run(run()).keys() == {"failure"}
+
+
+def test_a_run_that_is_stopped_keeps_its_position_for_the_next(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Event()
+
+    def begun(*args: Any, **options: Any) -> Reconciliation:
+        asked.set()
+        return reconcile(*args, **options)
+
+    monkeypatch.setattr(reconciling, "reconcile", begun)
+    assert maintain(db, CONFIG, is_stopping=asked.is_set)
+    assert scalar(db, RESULTS) is None
+    assert scalar(db, "select position is not null from svc.maintenance where task = 'reconciliation'")
+    monkeypatch.undo()
+    assert maintain(db, CONFIG)
+    assert scalar(db, RESULTS) == ["public.t", "public.u"]
+
+
+def test_a_run_that_is_cancelled_because_it_is_stopped_is_no_failure(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Event()
+
+    def cancelled(*_: Any, **__: Any) -> Reconciliation:
+        asked.set()
+        raise ConflictError("canceling statement due to user request")
+
+    monkeypatch.setattr(reconciling, "reconcile", cancelled)
+    assert maintain(db, CONFIG, is_stopping=asked.is_set)
+    assert last(db) is None
+
+
+def test_a_table_whose_comparison_is_cancelled_by_a_stop_is_left_to_the_next_run(
+    database: str, db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, pid = threading.Event(), db.info.backend_pid
+    is_waiting = "select true from pg_stat_activity where pid = %s and wait_event_type = 'Lock'"
+    with psycopg.connect(database) as other, psycopg.connect(database, autocommit=True) as stopper:
+
+        def blocked(*args: Any, **options: Any) -> Reconciliation:
+            other.execute("lock table t in access exclusive mode")
+            return reconcile(*args, **options)
+
+        def stop() -> None:
+            wait_until(lambda: stopper.execute(is_waiting, (pid,)).fetchone())
+            asked.set()
+            stopper.execute("select pg_cancel_backend(%s)", (pid,))
+
+        monkeypatch.setattr(reconciling, "reconcile", blocked)
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        assert maintain(db, CONFIG, is_stopping=asked.is_set)
+        stopping.join()
+    assert last(db) is None
+    monkeypatch.undo()
+    assert maintain(db, CONFIG)
+    assert scalar(db, RESULTS) == ["public.t", "public.u"]

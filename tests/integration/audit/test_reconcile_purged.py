@@ -6,10 +6,12 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from svc_pg import audit
 from svc_pg.audit.log.audit_log import log_of
 from svc_pg.audit.log.purge_report import Ages
+from svc_pg.database.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
@@ -57,6 +59,12 @@ def report(found: audit.Reconciliation) -> audit.TableReport:
     return one
 
 
+def purge_all(conn: psycopg.Connection[Any]) -> None:
+    """Remove each entry that is there."""
+    log = log_of(conn)
+    log.run(log.purge(Ages(timedelta(0)), dry_run=False, unsealed=False, all_databases=False, progress=lambda _: None))
+
+
 def test_rows_of_purged_entries_are_unknown_and_not_missing(db: psycopg.Connection[Any]) -> None:
     unseen(db, "insert into t values (7, 'a'), (8, 'a')")
     old(
@@ -83,16 +91,57 @@ def test_what_was_purged_is_known_after_the_entry_about_that_purge_was_purged_to
 ) -> None:
     """A table that nobody writes to has no entry that a later purge could remove and tell of."""
 
-    def purge_all() -> None:
-        log = log_of(db)
-        log.run(
-            log.purge(Ages(timedelta(0)), dry_run=False, unsealed=False, all_databases=False, progress=lambda _: None)
-        )
-
     for _ in range(4):
-        purge_all()
+        purge_all(db)
         one = report(audit.reconcile(db, CONFIG))
         assert (one.missing, one.unknown, one.is_whole) == (0, 5, True)
+
+
+FORGED = [
+    {"before": "soon"},
+    {"before": 7, "tables": [], "earlier": "public.t"},
+    {"tables": {"public.t": {"before": "2026-02-30T00:00:00Z"}, "public.u": 5}},
+    {"earlier": {"before": [], "tables": {"public.t": None}}},
+    {"earlier": {"tables": 1}, "tables": "public.t"},
+    [],
+]
+
+
+def test_entries_about_purges_that_somebody_wrote_by_hand_keep_neither_purges_nor_comparisons_from_their_work(
+    db: psycopg.Connection[Any],
+) -> None:
+    insert = (
+        "insert into svc.audit_logs (table_name, table_oid, operation, label, before_data)"
+        " values ('svc.audit_logs', 0, 'DELETE', 'audit log purged', %s)"
+    )
+    for _ in range(2):
+        for facts in FORGED:
+            db.execute(insert, (Jsonb(facts),))
+        one = report(audit.reconcile(db, CONFIG))
+        purge_all(db)
+        assert one.is_whole
+    assert (one.missing, one.unknown) == (0, 5)
+
+
+def earlier(conn: psycopg.Connection[Any], *facts: Any) -> Any:
+    return scalar(conn, "select svc.audit_purged_earlier(%s::jsonb[])", ([Jsonb(each) for each in facts],))
+
+
+def of(**days: int) -> dict[str, Any]:
+    """The facts of purges of tables before these days of a month."""
+    return {table: {"before": f"2026-11-{day:02}T00:00:00+00:00"} for table, day in days.items()}
+
+
+def test_the_latest_time_of_each_table_is_told_again_and_only_if_no_later_month_was_dropped(
+    db: psycopg.Connection[Any],
+) -> None:
+    told = {"tables": of(t=5, u=2), "earlier": {"tables": of(t=9, v=3)}}
+    assert earlier(db, told) == {"tables": of(t=9, u=2, v=3)}
+    assert earlier(db, {"earlier": earlier(db, told)}, {"tables": of(u=4)}) == {"tables": of(t=9, u=4, v=3)}
+    assert earlier(db, told, {"from": None, **of(x=4)["x"]}) == {**of(x=4)["x"], "tables": of(t=9)}
+    assert earlier(db, told, {"earlier": of(x=9)["x"]}) == of(x=9)["x"]
+    assert earlier(db, *FORGED) is None
+    assert scalar(db, "select svc.audit_purged_earlier(null)") is None
 
 
 def test_records_whose_newer_entries_a_hold_did_not_keep_are_unknown(db: psycopg.Connection[Any]) -> None:

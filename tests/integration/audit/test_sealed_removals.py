@@ -383,3 +383,15 @@ def test_what_is_erased_and_purged_while_the_log_is_verified_is_no_difference(
     monkeypatch.setattr(log_verification, "leaves_of", removing)
     found = verified(db)
     assert (found.findings, found.erased, found.purged, found.unsealed) == ([], 1, 1, 2)
+
+
+def test_a_purge_does_not_explain_an_entry_that_was_dated_back_for_it(db: Connection) -> None:
+    write(db, "public.session", 20, 100)
+    write(db, "public.customer", 99, 102)  # so that no month is dropped
+    audit.seal(db, key=KEY)
+    unguarded(db)
+    db.execute("update svc.audit_logs set timestamp = timestamp - interval '81 days' where record_id = '20'")
+    db.execute("reset session_replication_role")
+    assert audit.purge(db, config=RETENTION).entries == 2
+    found = verified(db)
+    assert ([finding.kind for finding in found.findings], found.purged) == (["deleted"], 1)

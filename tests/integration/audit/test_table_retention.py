@@ -4,6 +4,7 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from svc_pg import Config, audit
 from svc_pg.audit.keep import purging
@@ -168,3 +169,17 @@ def test_single_entries_leave_their_leaf_to_their_seal(db: psycopg.Connection[An
     audit.purge(db, config=CONFIG, unsealed=True)
     assert db.execute("select digest from svc.audit_removed_leaves").fetchall() == [leaf]
     assert left(db) == {"customer 600"}
+
+
+def test_a_copy_keeps_a_month_of_which_an_entry_about_a_dropped_month_was_purged(db: psycopg.Connection[Any]) -> None:
+    write(db, "customer", 500)
+    db.execute(
+        "insert into svc.audit_logs (table_name, table_oid, operation, label, before_data, timestamp)"
+        " select 'svc.audit_logs', 0, 'DELETE', 'audit log purged', %s, timestamp"
+        "   from svc.audit_logs where table_name = 'public.customer'",
+        (Jsonb({"partition": "svc.audit_logs_2019_01", "from": "2019-01-01", "before": "2019-02-01T00:00:00+00:00"}),),
+    )
+    assert audit.purge(db, config=CONFIG).entries == 1
+    db.execute("create or replace function svc.audit_is_copy() returns boolean language sql stable as 'select true'")
+    assert scalar(db, "select svc.audit_follow_purges()") == []
+    assert left(db) == {"customer 500"}

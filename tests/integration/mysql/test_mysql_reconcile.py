@@ -428,6 +428,12 @@ def test_a_truncate_while_it_runs_makes_no_false_difference(
 def test_what_was_purged_is_known_after_the_entry_about_that_purge_was_purged_too(shop: Connection) -> None:
     config = audited(shop, TABLE)
     run(shop, "insert into t values (1, 'a', 1)")
+    [(name,)] = rows(shop, "select concat(database(), '.t')")
+    by_hand: tuple[Any, ...] = ("soon", 7, [7], None)
+    for before in by_hand:
+        facts = {"table": name, "before": before}
+        audit.capture_log(shop, "svc.audit_logs", "DELETE", label="audit log purged", before=facts)
+    assert audit.reconcile(shop, config).is_whole
     for _ in range(3):
         log = log_of(shop)
         log.run(

@@ -349,6 +349,18 @@ def test_entries_of_capture_log_are_no_rows(conn: sqlite3.Connection) -> None:
     assert compared(conn, config("t")) == []
 
 
+BY_HAND: list[dict[str, Any]] = [
+    {"table": "t"},
+    {"before": 7},
+    {"table": "main.u", "before": "2001-01-01"},
+    {"table": "main.t", "before": "2001-01-01"},  # without a zone
+    {"table": "main.t", "before": "soon"},
+    {"table": "main.t", "before": [7]},
+    {"table": "main.t", "before": None},
+    {},
+]
+
+
 def _age(conn: sqlite3.Connection) -> None:
     """Make all entries those of long ago."""
     conn.execute("drop trigger svc_audit_guard_update")
@@ -360,8 +372,9 @@ def test_what_was_purged_is_known_after_the_entry_about_that_purge_was_purged_to
     conn.execute(TABLE)
     audited(conn, "t")
     conn.execute("insert into t values (1, 'a', 0)")
-    for facts in ({"table": "t"}, {"before": 7}, {"table": "main.u", "before": "2001-01-01"}, {}):
+    for facts in BY_HAND:
         audit.capture_log(conn, "main.svc_audit_logs", "DELETE", label="audit log purged", before=facts)
+    assert audit.reconcile(conn, config("t")).is_whole
     for _ in range(3):
         _age(conn)
         audit.purge(conn, timedelta(days=1))

@@ -12,7 +12,7 @@ from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.statements import statement
 from svc_pg.other_databases.capture.mysql.expressions import MySql
 from svc_pg.other_databases.capture.mysql.triggers import capture_objects
-from svc_pg.other_databases.log.keys import time_of
+from svc_pg.other_databases.log.keys import latest_of
 from svc_pg.other_databases.log.log_dialects import MYSQL
 from svc_pg.other_databases.reconciliation.mysql.table import MySqlTableSide
 from svc_pg.other_databases.reconciliation.side import AuditedSide
@@ -94,8 +94,7 @@ class MySqlSide:
 
     def purged_before(self, table: str) -> Effects[datetime | None]:
         """As the entries of purges tell."""
-        [[before]] = yield Statement(_PURGED, (table,))
-        return None if before is None else time_of(before)
+        return latest_of([before for [before] in (yield Statement(_PURGED, (table,)))])
 
     @contextmanager
     def repairing(self) -> Iterator[bool]:

@@ -12,7 +12,7 @@ from svc_pg.database.effects import Effects, Statement
 from svc_pg.errors import ConfigError
 from svc_pg.other_databases.capture.sqlite.catalog import SCHEMA
 from svc_pg.other_databases.capture.sqlite.triggers import capture_objects
-from svc_pg.other_databases.log.keys import time_of
+from svc_pg.other_databases.log.keys import latest_of
 from svc_pg.other_databases.log.log_dialects import SQLITE
 from svc_pg.other_databases.log.omissions import omissions_of
 from svc_pg.other_databases.reconciliation.side import AuditedSide
@@ -22,7 +22,7 @@ from svc_pg.other_databases.schema.sqlite.target import audited_tables
 
 _ALWAYS: Final = "9999-12-31T23:59:59.999999Z"
 _PURGED: Final[LiteralString] = """
-select max(json_extract(before_data, '$.before'))
+select distinct json_extract(before_data, '$.before')
   from svc_audit_logs
  where table_name = 'main.svc_audit_logs' and operation = 'DELETE' and label = 'audit log purged'
    and case when json_valid(before_data) then json_extract(before_data, '$.table') end = %s
@@ -78,8 +78,7 @@ class SqliteSide:
 
     def purged_before(self, table: str) -> Effects[datetime | None]:
         """As the entries of purges tell."""
-        [[before]] = yield Statement(_PURGED, (table,))
-        return None if before is None else time_of(before)
+        return latest_of([before for [before] in (yield Statement(_PURGED, (table,)))])
 
     def repairing(self) -> AbstractContextManager[bool]:
         """A transaction that writes keeps all others off."""
