@@ -62,9 +62,11 @@ def _go(page: Page, address: str) -> None:
 
 
 def palette(typed: str) -> Way:
+    """Type into the palette; nothing, and it has what was seen before the present page."""
+
     def way(page: Page, shop: Gallery) -> None:
-        _go(page, f"{shop.pages}/audit")
-        page.locator(".says a").first.click()
+        for seen in ("endpoints/" + shop.endpoint("failing"), "audit/records/public.orders/900", "audit"):
+            _go(page, f"{shop.pages}/{seen}")
         page.locator(".find input").first.focus()
         page.keyboard.type(typed)
         page.keyboard.press("ArrowDown")
@@ -141,6 +143,11 @@ def erasure(page: Page, shop: Gallery) -> None:
 def certificate(page: Page, shop: Gallery) -> None:
     _go(page, f"{shop.pages}/audit/records/public.orders/900/certificate")
     expect(page.locator("[data-summary]")).to_contain_text("By this browser at")
+
+
+def unchecked_certificate(page: Page, shop: Gallery) -> None:
+    page.route("**/proof.js*", lambda route: route.abort())
+    at("audit/records/public.orders/900/certificate")(page, shop)
 
 
 def compared_tracks(page: Page, shop: Gallery) -> None:
