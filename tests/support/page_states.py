@@ -128,5 +128,5 @@ STATES: Final[Sequence[PageState]] = [
     PageState("portal-outage-over", page_ways.portal_endpoint("/outage"), visitor="customer"),
     PageState("portal-home-well", page_ways.portal(), visitor="customer"),
     PageState("proof-fails", page_ways.failing_proof, needs_script=True),
-    PageState("system-differs", page_ways.at("system")),
+    PageState("system-differs", page_ways.differing_system),
 ]

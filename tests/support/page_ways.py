@@ -1,6 +1,7 @@
 """The ways to states of pages in a browser."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Final
 
 from playwright.sync_api import Page, expect
@@ -132,6 +133,15 @@ def failing_proof(page: Page, shop: Gallery) -> None:
     forge(shop, entry["id"])
     _go(page, f"{shop.pages}/audit/entries/{entry['id']}/proof")
     expect(page.locator("[data-summary]")).to_contain_text("By this browser at")
+
+
+def differing_system(page: Page, shop: Gallery) -> None:
+    """Open the page once the comparison, which is made once a minute, has seen what the forger switched off."""
+    forge(shop, "0")
+    wait_until(
+        lambda: shop.call("GET", "/account/system")["drift"]["count"], "the drift is seen", limit=timedelta(minutes=2)
+    )
+    at("system")(page, shop)
 
 
 def erasure(page: Page, shop: Gallery) -> None:
