@@ -35,7 +35,7 @@ OF_TOKEN: Final = (in_path(TOKEN_ID),)
 
 
 def _name(text: str) -> str:
-    if not re.search(_NAME, text) or text.endswith("\n"):
+    if not re.fullmatch(_NAME, text):
         raise ValueError("write letters, digits, dots, hyphens and underscores, the first a letter or a digit")
     return text
 
