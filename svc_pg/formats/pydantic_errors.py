@@ -18,6 +18,7 @@ _WORDS: Final = {
     "mapping_type": "write names with values",
     "missing": "missing",
     "model_type": "write names with values",
+    "string_pattern_mismatch": "write it as {pattern}",
     "string_too_long": "write at most {max_length} characters",
     "string_too_short": "write a text of at least {min_length}",
     "string_type": "write a text",

@@ -56,7 +56,7 @@ STATES: Final[Sequence[PageState]] = [
     PageState("erasure", page_ways.erasure, needs_script=True),
     PageState("erasure-print", page_ways.erasure, is_printed=True, needs_script=True),
     PageState("proof", page_ways.proof, needs_script=True),
-    PageState("certificate-unchecked", page_ways.at("audit/records/public.orders/900/certificate")),
+    PageState("certificate-unchecked", page_ways.unchecked_certificate),
     PageState("coverage-unfolded", page_ways.unfolded("coverage")),
     PageState("views", page_ways.at("views")),
     PageState("view", page_ways.view),
@@ -128,5 +128,5 @@ STATES: Final[Sequence[PageState]] = [
     PageState("portal-outage-over", page_ways.portal_endpoint("/outage"), visitor="customer"),
     PageState("portal-home-well", page_ways.portal(), visitor="customer"),
     PageState("proof-fails", page_ways.failing_proof, needs_script=True),
-    PageState("system-differs", page_ways.at("system")),
+    PageState("system-differs", page_ways.differing_system),
 ]

@@ -1,6 +1,7 @@
 """The ways to states of pages in a browser."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Final
 
 from playwright.sync_api import Page, expect
@@ -62,9 +63,11 @@ def _go(page: Page, address: str) -> None:
 
 
 def palette(typed: str) -> Way:
+    """Type into the palette; nothing, and it has what was seen before the present page."""
+
     def way(page: Page, shop: Gallery) -> None:
-        _go(page, f"{shop.pages}/audit")
-        page.locator(".says a").first.click()
+        for seen in ("endpoints/" + shop.endpoint("failing"), "audit/records/public.orders/900", "audit"):
+            _go(page, f"{shop.pages}/{seen}")
         page.locator(".find input").first.focus()
         page.keyboard.type(typed)
         page.keyboard.press("ArrowDown")
@@ -132,6 +135,15 @@ def failing_proof(page: Page, shop: Gallery) -> None:
     expect(page.locator("[data-summary]")).to_contain_text("By this browser at")
 
 
+def differing_system(page: Page, shop: Gallery) -> None:
+    """Open the page once the comparison, which is made once a minute, has seen what the forger switched off."""
+    forge(shop, "0")
+    wait_until(
+        lambda: shop.call("GET", "/account/system")["drift"]["count"], "the drift is seen", limit=timedelta(minutes=2)
+    )
+    at("system")(page, shop)
+
+
 def erasure(page: Page, shop: Gallery) -> None:
     [entry] = shop.call("GET", "/audit/entries?label=audit log erased")["data"]
     _go(page, f"{shop.pages}/audit/entries/{entry['id']}/erasure")
@@ -141,6 +153,11 @@ def erasure(page: Page, shop: Gallery) -> None:
 def certificate(page: Page, shop: Gallery) -> None:
     _go(page, f"{shop.pages}/audit/records/public.orders/900/certificate")
     expect(page.locator("[data-summary]")).to_contain_text("By this browser at")
+
+
+def unchecked_certificate(page: Page, shop: Gallery) -> None:
+    page.route("**/proof.js*", lambda route: route.abort())
+    at("audit/records/public.orders/900/certificate")(page, shop)
 
 
 def compared_tracks(page: Page, shop: Gallery) -> None:

@@ -1,12 +1,13 @@
 """Routes of the product ``account`` for the tokens of programs: list, add, revoke."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from psycopg import AsyncConnection
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from svc_pg.console.database.pool import Database
 from svc_pg.console.http.body import RequestBody, read_body
@@ -27,17 +28,24 @@ from svc_pg.settings import Permission
 
 _FILTERS: Final = {**declared(LifeFilter), **PAGE}
 _DAY: Final = 86400
+_NAME: Final = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
 OF_TOKEN: Final = (in_path(TOKEN_ID),)
 
 
+def _name(text: str) -> str:
+    if not re.fullmatch(_NAME, text):
+        raise ValueError("write letters, digits, dots, hyphens and underscores, the first a letter or a digit")
+    return text
+
+
 class CreateTokenRequest(RequestBody):
     """The token of a program."""
 
-    name: str = Field(
+    name: Annotated[str, AfterValidator(_name)] = Field(
         max_length=63,
-        pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        json_schema_extra={"pattern": _NAME},
         description="The actor of its changes is token:name.",
         examples=["nightly-report"],
     )

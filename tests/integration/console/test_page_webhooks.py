@@ -150,12 +150,14 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
         "X-Key: •••• (custom header, sealed)",
     ):
         assert part in page.text
+    assert re.search(r"It failed \d+ \w{3} \d{4}, \d\d:\d\d:\d\d UTC, after 2 attempts", page.text), "times of pages"
     assert "hush" not in page.text.replace(URL, "").replace("token=hush", "")
     assert '<h1><bdi>order.created</bdi> <span class="q"><bdi>id 7</bdi></span>' in page.text, "it names its message"
     assert "Caused by" in page.text
     [cause] = re.findall(r'href="/.well-known/svc/ui(/audit/entries/[0-9]+)"', page.text)
     assert delivery in writer.get(cause).text  # and back
-    assert '<bdi class="about">id 7</bdi>' in writer.get("/deliveries/change?do=retry&status=failed").text
+    asked = writer.get("/deliveries/change?do=retry&status=failed").text
+    assert ('<bdi class="about">id 7</bdi>' in asked, "The latest 1" in asked) == (True, False), "it is all of them"
     again = writer.post(f"/deliveries/{delivery}/retry")
     assert ("Pending" in again.text, "<dt>Due</dt>" in again.text) == (True, True)
     assert "Send now" not in again.text
@@ -165,6 +167,15 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
     assert "Send now" in writer.get(f"/deliveries/{delivery}").text
     assert "Send now" not in writer.post(f"/deliveries/{delivery}/retry").text
     assert "Canceled" in writer.post(f"/deliveries/{delivery}/cancel").text
+
+
+def test_the_axis_of_failures_has_an_end_only_if_there_are_any(
+    reader: Browser, installed: str, endpoint: Endpoint
+) -> None:
+    delivery = send(installed)
+    assert "<span>\N{MINUS SIGN}" not in reader.get(f"/endpoints/{endpoint.id}").text
+    fail(installed, delivery)
+    assert "<span>\N{MINUS SIGN}2</span>" in reader.get(f"/endpoints/{endpoint.id}").text
 
 
 def test_a_delivery_says_what_it_waits_for_and_leads_to_the_one_that_comes_first(

@@ -342,6 +342,9 @@ def test_a_customer_adds_an_endpoint_tests_it_rotates_its_secret_and_sends_again
     rotated = customer.post(f"endpoints/{endpoint}/rotate", {"overlap": "3600", "version": version})
     assert "whsec_" in customer.get(rotated.headers["location"]).text
     assert customer.get("deliveries").text.count(delivery) == 1
+    for page in ("deliveries", "messages", "endpoints"):
+        assert ">Event" in customer.get(page).text
+        assert ">Tenant<" not in customer.get(page).text, "all is of its own"
     assert customer.get("events/order.paid").status_code == 200
     assert customer.post(f"endpoints/{endpoint}/delete").status_code == 303
     found = rows(database, "select actor_id, tenant_id from svc.audit_logs where record_id = %s", endpoint)

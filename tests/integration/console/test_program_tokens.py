@@ -171,6 +171,14 @@ def test_a_token_that_cannot_be_is_422(client: httpx.Client, body: dict[str, Any
     assert_problem(client.post("/account/tokens", json=body), 422, "invalid_body")
 
 
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a\n", "\u00e9", "a/b"])
+def test_the_name_of_a_token_is_refused_in_words(client: httpx.Client, name: str) -> None:
+    refused = client.post("/account/tokens", json={"name": name, "permission": "read"})
+    assert_problem(refused, 422, "invalid_body")
+    [error] = refused.json()["errors"]
+    assert error["detail"] == "write letters, digits, dots, hyphens and underscores, the first a letter or a digit"
+
+
 def test_a_name_is_taken_once_also_by_two_at_the_same_time(client: httpx.Client, db: str) -> None:
     add(client, "taken")
     assert_problem(client.post("/account/tokens", json={"name": "taken", "permission": "read"}), 409, "token_exists")

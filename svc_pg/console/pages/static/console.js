@@ -167,7 +167,9 @@ function completing(form) {
     const links = seen().filter(([href]) => href !== location.href).map(([href, title], at) =>
       Object.assign(document.createElement("a"), { href, id: `hit-${at + 1}`, textContent: title, tabIndex: -1, role: "option", ariaSelected: "false" }))
     const list = Object.assign(document.createElement("div"), { id: "found", className: "offers hits", role: "listbox", ariaLabel: "Lately here" })
-    list.append(...links)
+    const group = Object.assign(document.createElement("div"), { role: "group", ariaLabel: "Lately here" })
+    group.append(Object.assign(document.createElement("p"), { className: "q s", textContent: "Lately here" }), ...links)
+    list.append(group)
     show([field.value, field.selectionStart], list)
   }
   function take(option) {

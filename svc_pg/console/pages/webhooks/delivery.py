@@ -2,8 +2,8 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.database.pagination import Page
+from svc_pg.formats.human_times import exact, second
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason
 from svc_pg.webhooks.deliveries.delivery_request import DeliveryPost
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
@@ -95,7 +96,17 @@ async def _why(request: PageRequest, delivery: DeliveryDetail) -> Sequence[Deliv
     """The reasons for which the delivery has not arrived."""
     if delivery.status == "delivered":
         return []
-    return await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery.id, "why")
+    found = await request.api.get(list[DeliveryReason], "webhooks", "deliveries", delivery.id, "why")
+    return [replace(each, sentence=_sentence(each)) for each in found]
+
+
+def _sentence(reason: DeliveryReason) -> str:
+    """The sentence, with its times as pages show them."""
+    sentence = reason.sentence
+    for time in (reason.since, reason.until):
+        if time is not None:
+            sentence = sentence.replace(second(time), exact(time.astimezone(UTC)))
+    return sentence
 
 
 @dataclass(frozen=True, slots=True)
