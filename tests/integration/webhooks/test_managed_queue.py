@@ -11,6 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
+from svc_pg.database.performing import run
 from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
@@ -90,7 +91,7 @@ def test_a_disabled_endpoint_has_nothing_pending_and_gets_nothing_more(
     assert queue(db, endpoint) == [("canceled", 0)]
     resumed = one(db, endpoints.resume(endpoint))
     assert (resumed.status, resumed.disabled_reason) == ("active", None)
-    assert one(db, deliveries.recover(endpoint)).count == 1
+    assert run(db, deliveries.recover(endpoint)).count == 1
     assert [row["attempt"] for row in claim(db)] == [1]
 
 
@@ -227,7 +228,7 @@ def test_a_deleted_endpoint_leaves_its_deliveries_on_record(db: psycopg.Connecti
     with pytest.raises(ConflictError, match="was deleted"):
         fetch(db, deliveries.retry(delivery.id))
     with pytest.raises(NotFoundError):
-        fetch(db, deliveries.recover(endpoint))
+        run(db, deliveries.recover(endpoint))
 
 
 def test_a_failed_delivery_is_retried_once_more_than_it_had(db: psycopg.Connection[Any], endpoint: str) -> None:
@@ -262,7 +263,7 @@ def test_only_failed_and_canceled_deliveries_are_retried(db: psycopg.Connection[
     with pytest.raises(ConflictError, match="is disabled"):
         fetch(db, deliveries.retry(delivery_id))
     with pytest.raises(ConflictError, match="is disabled"):
-        fetch(db, deliveries.recover(endpoint))
+        run(db, deliveries.recover(endpoint))
 
 
 def test_canceling_a_delivery_whose_worker_died_puts_the_lost_attempt_on_record(
@@ -283,9 +284,9 @@ def test_deliveries_are_retried_by_filter_after_a_count(db: psycopg.Connection[A
     for claimed in claim(db):
         acknowledge(db, claimed, "failed")
     wanted = deliveries.query().endpoint(endpoint).event("order.created").since("1h")
-    assert one(db, wanted.retry(dry_run=True)) == BulkResult(3, is_complete=True)
+    assert run(db, wanted.retry(dry_run=True)) == BulkResult(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"failed"}
-    assert one(db, wanted.retry()) == BulkResult(3, is_complete=True)
+    assert run(db, wanted.retry()) == BulkResult(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"pending"}
     assert {status for status, _ in queue(db, other)} == {"failed"}
 
