@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from svc_pg.database.performing import ByRanges
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.seals.verification.seal import Stretch
@@ -42,12 +43,13 @@ LEAF: Final = (
 )
 """The expression of a leaf."""
 
+# an expression of the time, or an index that begins with it would fit
 _IN_STRETCH: Final = """(%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
        and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
        and (%(after_id)s::bigint is null or l.id > %(after_id)s)
        and (%(until_id)s::bigint is null or l.id <= %(until_id)s)
-       and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
-       and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)"""
+       and (%(began_at)s::timestamptz is null or greatest(l."timestamp") >= %(began_at)s)
+       and (%(ended_at)s::timestamptz is null or greatest(l."timestamp") < %(ended_at)s)"""
 _COUNT: Final = """
 select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at from svc.audit_logs l where {in_stretch}
 """.replace("{in_stretch}", _IN_STRETCH)
@@ -81,7 +83,7 @@ class Count:
     at: datetime
 
 
-def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Query[FoundLeaves]:
+def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> ByRanges[FoundLeaves]:
     """The query of the leaves of stretches of one epoch that follow each other, or of one; their order is by id.
 
     ``ended_at`` is the time at which the next epoch began.
@@ -90,12 +92,13 @@ def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Que
     whole = replace(first, until_xact_id=last.until_xact_id)
     # entries before the second are in the first
     starts = [_LOWEST, *(stretch.from_xact_id for stretch in stretches[1:])]
-    return Query(_LEAVES, _parameters(whole, ended_at) | {"from_xact_ids": starts}, FoundLeaves)
+    parameters = _parameters(whole, ended_at) | {"from_xact_ids": starts}
+    return ByRanges(Query(_LEAVES, parameters, FoundLeaves))
 
 
-def count_of(stretch: Stretch, *, ended_at: datetime | None) -> Query[Count]:
+def count_of(stretch: Stretch, *, ended_at: datetime | None) -> ByRanges[Count]:
     """The query of the number of entries in a stretch."""
-    return Query(_COUNT, _parameters(stretch, ended_at), Count)
+    return ByRanges(Query(_COUNT, _parameters(stretch, ended_at), Count))
 
 
 def _parameters(stretch: Stretch, ended_at: datetime | None) -> dict[str, object]:
