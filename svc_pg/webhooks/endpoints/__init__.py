@@ -124,12 +124,12 @@ def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW
 
     Those of the last ``window`` count, at most 7 days. Raises QueryError.
     """
-    return fetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
+    return run(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
 async def astats(conn: AsyncConnection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
     """As ``stats``."""
-    return await afetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
+    return await arun(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
 def health(

@@ -421,14 +421,14 @@ def test_stats_tell_health_and_what_became_of_deliveries(db: psycopg.Connection[
     first, second, _ = claim(db)
     acknowledge(db, first, "delivered", "success")
     acknowledge(db, second, "failed")
-    found = one(db, stats(endpoint))
+    found = run(db, stats(endpoint))
     assert found.deliveries == {"delivered": 1, "failed": 1, "pending": 1}
     assert found.attempts == {"http_error": 1, "success": 1}
     assert (found.p50, found.failure_streak) == (0.005, 1)
     assert found.last_success_at is not None
     assert found.next_pending_since is not None
     with pytest.raises(QueryError, match="not a window"):
-        stats(endpoint, window=timedelta(days=8))
+        run(db, stats(endpoint, window=timedelta(days=8)))
 
 
 def test_pruning_deletes_what_is_old_in_batches_and_nothing_else(db: psycopg.Connection[Any], endpoint: str) -> None:
