@@ -66,7 +66,7 @@ def by_indexes(conn: Any) -> AbstractContextManager[None]:
 
 
 def by_ranges(conn: Any) -> AbstractContextManager[None]:
-    """As ``by_indexes``, but no choice but BRIN indexes: no other one may have the first column of a condition."""
+    """As ``by_indexes``, but no choice but BRIN indexes."""
     return _choosing(conn, _BY_RANGES)
 
 

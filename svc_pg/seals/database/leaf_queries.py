@@ -43,13 +43,12 @@ LEAF: Final = (
 )
 """The expression of a leaf."""
 
-# an expression of the time, or an index that begins with it would fit
 _IN_STRETCH: Final = """(%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
        and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
        and (%(after_id)s::bigint is null or l.id > %(after_id)s)
        and (%(until_id)s::bigint is null or l.id <= %(until_id)s)
-       and (%(began_at)s::timestamptz is null or greatest(l."timestamp") >= %(began_at)s)
-       and (%(ended_at)s::timestamptz is null or greatest(l."timestamp") < %(ended_at)s)"""
+       and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
+       and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)"""
 _COUNT: Final = """
 select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at from svc.audit_logs l where {in_stretch}
 """.replace("{in_stretch}", _IN_STRETCH)

@@ -87,7 +87,7 @@ class DeliveryQuery(Listing[Delivery]):
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
         wanted = self._with(self.filter.where(OF_STATUS[status], status))
         of_status = status if self.of_status is None else self.of_status
-        return replace(wanted, rest=self.rest.where("status = %s", status), of_status=of_status)
+        return replace(wanted, rest=ALL.where("status = %s", status).joined(self.rest), of_status=of_status)
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
@@ -98,7 +98,7 @@ class DeliveryQuery(Listing[Delivery]):
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
         own = replace(self, of_own_endpoints=tenant)
-        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)._of_tenant(tenant)
+        return own._where(MESSAGE_IS_OF, tenant)._where(TO_ENDPOINTS_OF, tenant)._of_tenant(tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
@@ -215,7 +215,8 @@ class DeliveryQuery(Listing[Delivery]):
         return self._looked_at(ALL.where(condition, *params))
 
     def _looked_at(self, wanted: Filter) -> Self:
-        return replace(self._with(self.filter.joined(wanted)), rest=self.rest.joined(wanted))
+        # first, since they are looked at in this order, and that of a session, which comes before, looks a message up
+        return replace(self._with(self.filter.joined(wanted)), rest=wanted.joined(self.rest))
 
     def _alone(self, wanted: Self) -> Self:
         """The list with another condition, in the order of messages if it has no other."""
