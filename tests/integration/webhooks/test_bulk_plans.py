@@ -28,8 +28,7 @@ OF_A_LOOKUP: Final = 8
 BESIDE: Final = 500
 SEEM_FEW: Final = """
 update pg_class set reltuples = 1, relpages = 10000
- where oid in ('svc.webhook_deliveries'::regclass, 'svc.webhook_messages'::regclass,
-               'svc.webhook_deliveries_pkey'::regclass, 'svc.webhook_messages_pkey'::regclass)
+ where oid in ('svc.webhook_deliveries'::regclass, 'svc.webhook_messages'::regclass)
 """
 FAILED: Final = DELIVERIES * 3 // 100
 LATER: Final = DELIVERIES // 100
@@ -104,6 +103,8 @@ def test_the_candidates_are_all_that_a_change_has(
 def test_the_outage_of_an_endpoint_looks_at_what_it_counts(
     conn: psycopg.Connection[Any], busy: str, tenant: str | None, *, is_empty: bool
 ) -> None:
+    if is_empty and conn.info.server_version < 180000:
+        pytest.skip("older planners take any index of a table that seems to be empty")
     with conn.transaction(force_rollback=True):
         if is_empty:
             conn.execute(SEEM_FEW)
