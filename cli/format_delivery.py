@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from svc_pg.database.query import fetch_one
+from svc_pg.database.performing import run
 from svc_pg.formats import human_times
 from svc_pg.webhooks.deliveries.delivery_reasons import DeliveryReason, Reason
 from svc_pg.webhooks.deliveries.delivery_rows import Delivery
@@ -89,7 +89,7 @@ def advices(delivery: Delivery, endpoint: Endpoint | None, reasons: Iterable[Del
 def tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
     """Print the end of the pause by an endpoint's circuit breaker, or of the wait that its receiver asked for."""
     with connect(database_url) as conn:
-        health = fetch_one(conn, stats(endpoint_id))
+        health = run(conn, stats(endpoint_id))
     if health.breaker_until is not None:
         advice = f"To close it now: svc-pg webhooks resume {endpoint_id}"
         output.words(f"The circuit breaker is open until {records.text(health.breaker_until)}. {advice}")

@@ -1,14 +1,17 @@
 """The commands ``webhooks ...`` for deliveries."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, Unpack
 
 import typer
 from psycopg import Connection
 
 from svc_pg import Config, Settings
-from svc_pg.database.query import Query, fetch, fetch_one
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import run
+from svc_pg.database.query import fetch, fetch_one
 from svc_pg.formats.plurals import counted
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from svc_pg.webhooks.deliveries import delivery_reasons, delivery_request
@@ -144,7 +147,7 @@ def retry(
     if delivery is not None:
         change(deliveries.retry(delivery), database_url, as_json=json, show=show)
         return
-    batch = deliveries.matching(**which).retry(dry_run=dry_run)
+    batch = partial(deliveries.matching(**which).retry, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
 
 
@@ -166,7 +169,7 @@ def cancel(
     if delivery is not None:
         change(deliveries.cancel(delivery), database_url, as_json=json, show=show_delivery)
         return
-    batch = deliveries.matching(**which).cancel(dry_run=dry_run)
+    batch = partial(deliveries.matching(**which).cancel, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="canceled")
 
 
@@ -187,21 +190,21 @@ def recover(
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
     key = endpoint_id(endpoint, database_url)
-    batch = deliveries.recover(key, **which, dry_run=dry_run)
+    batch = partial(deliveries.recover, key, **which, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
         tell_of_breaker(key, database_url)
 
 
 def _change_many(
-    batch: Query[BulkResult], database_url: str | None, *, dry_run: bool, as_json: bool, result: str
+    batch: Callable[[], Effects[BulkResult]], database_url: str | None, *, dry_run: bool, as_json: bool, result: str
 ) -> None:
     """Change batch after batch, each in a transaction of its own, and print the number."""
     count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn, acting_as_operator(conn):
         while not is_done:
             with conn.transaction():
-                changed = fetch_one(conn, batch)
+                changed = run(conn, batch())
             count, is_complete = count + changed.count, changed.is_complete
             # a dry run would count the same deliveries again, and deliveries that others lock stay unchanged
             is_done = is_complete or dry_run or not changed.count

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Unpack
 import typer
 
 from svc_pg import Settings
+from svc_pg.database.performing import run
 from svc_pg.database.query import fetch_one
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
@@ -91,7 +92,7 @@ def show(endpoint: EndpointName, *, database_url: PostgresUrl = None, json: Json
     """Show an endpoint, its health and its deliveries of the last day."""
     key = endpoint_id(endpoint, database_url)
     with connect(database_url) as conn:
-        row, health = fetch_one(conn, endpoints.get(key)), fetch_one(conn, stats(key))
+        row, health = fetch_one(conn, endpoints.get(key)), run(conn, stats(key))
     if json:
         records.show_json({"endpoint": row, "stats": health})
         return

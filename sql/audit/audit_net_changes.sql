@@ -21,20 +21,7 @@ declare
     v_now jsonb;
     v_of_others bigint[]; -- entries of tables whose name another one has now
 begin
-    -- before anything looks at each of its entries
-    if p_entry_id is null then
-        perform from svc.audit_logs l where l.xact_id = p_xact_id offset 5000 limit 1;
-        if found then
-            raise exception 'transaction % has more than 5000 entries, which are too many', p_xact_id
-                using errcode = 'SV003', hint = 'At most 5000 are reverted at once.';
-        end if;
-    end if;
-    select min(l."timestamp") as first, max(l."timestamp") as last, min(l.xact_id) as xact_id, count(*) as entries,
-           array_agg(distinct l.table_name) as tables,
-           count(distinct (select max(k.began_at) from svc.audit_epochs k where k.began_at <= l."timestamp")) as epochs
-      into v_found
-      from svc.audit_logs l
-     where case when p_entry_id is null then l.xact_id = p_xact_id else l.id = p_entry_id end;
+    select * into v_found from svc.audit_change_extent(p_xact_id, p_entry_id);
     if v_found.entries = 0 then
         raise exception 'the log has no %', case when p_entry_id is null then 'transaction ' || p_xact_id
             else 'entry ' || p_entry_id end using errcode = 'SV104';

@@ -1,7 +1,8 @@
 """Settings for a statement whose planner has no choice but indexes, because its statistics are wrong or absent."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 from psycopg.pq import TransactionStatus
@@ -9,46 +10,103 @@ from psycopg.rows import tuple_row
 
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 
-_OFF: Final[tuple[LiteralString, ...]] = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "jit")
+_INDEXES: Final[Mapping[LiteralString, LiteralString]] = dict.fromkeys(
+    ("enable_seqscan", "enable_bitmapscan", "enable_sort", "jit"), "off"
+)
 """Without sorts a price is 10^10, for which a statement would be compiled at each call."""
-_CHOOSE: Final = ", ".join(f"set_config('{name}', 'off', true)" for name in _OFF)
+_RANGES: Final[Mapping[LiteralString, LiteralString]] = {
+    **dict.fromkeys(("enable_seqscan", "enable_indexscan", "enable_indexonlyscan", "jit"), "off"),
+    **dict.fromkeys(("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_operator_cost"), "0"),
+    "cpu_index_tuple_cost": "1000000",
+    "plan_cache_mode": "force_custom_plan",
+}
+"""As sql/include/range_settings.sql.j2. A BRIN index has no tuples, so it costs nothing, and each other one a lot."""
 
-BY_INDEXES: Final = f"select set_config('statement_timeout', '3s', true), {_CHOOSE}"
+
+def _chosen(settings: Mapping[LiteralString, LiteralString]) -> LiteralString:
+    return ", ".join([f"set_config('{name}', '{value}', true)" for name, value in settings.items()])
+
+
+BY_INDEXES: Final = f"select set_config('statement_timeout', '3s', true), {_chosen(_INDEXES)}"
 """Run it before the statement, in the same transaction; it also limits the statement to 3 seconds."""
 
-_BEFORE: Final = f"select {', '.join(f'current_setting({name!r})' for name in _OFF)}, {_CHOOSE}"
-_RESTORE: Final = f"select {', '.join(f'set_config({name!r}, %s, true)' for name in _OFF)}"
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Settings that leave the planner one choice."""
+
+    settings: Mapping[LiteralString, LiteralString]
+
+    @property
+    def choose(self) -> LiteralString:
+        return "select " + _chosen(self.settings)
+
+    @property
+    def choose_and_tell(self) -> LiteralString:
+        """Tells the settings of before first."""
+        return (
+            "select "
+            + ", ".join([f"current_setting('{name}')" for name in self.settings])
+            + ", "
+            + _chosen(self.settings)
+        )
+
+    @property
+    def restore(self) -> LiteralString:
+        return "select " + ", ".join([f"set_config('{name}', %s, true)" for name in self.settings])
+
+
+_BY_INDEXES: Final = _Choice(_INDEXES)
+_BY_RANGES: Final = _Choice(_RANGES)
+
+
+def by_indexes(conn: Any) -> AbstractContextManager[None]:
+    """Enter to leave the planner no choice but indexes on a caller's connection; leaving restores its settings."""
+    return _choosing(conn, _BY_INDEXES)
+
+
+def by_ranges(conn: Any) -> AbstractContextManager[None]:
+    """As ``by_indexes``, but no choice but BRIN indexes."""
+    return _choosing(conn, _BY_RANGES)
+
+
+def aby_indexes(conn: Any) -> AbstractAsyncContextManager[None]:
+    """As ``by_indexes``, for an async connection."""
+    return _achoosing(conn, _BY_INDEXES)
+
+
+def aby_ranges(conn: Any) -> AbstractAsyncContextManager[None]:
+    """As ``by_ranges``, for an async connection."""
+    return _achoosing(conn, _BY_RANGES)
 
 
 @contextmanager
-def by_indexes(conn: Any) -> Iterator[None]:
-    """Enter to leave the planner no choice but indexes on a caller's connection; leaving restores its settings."""
+def _choosing(conn: Any, choice: _Choice) -> Iterator[None]:
     conn = psycopg_connection(conn)
     if conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
         with conn.transaction():
-            conn.execute(f"select {_CHOOSE}")
+            conn.execute(choice.choose)
             yield
     else:
-        [others] = conn.cursor(row_factory=tuple_row).execute(_BEFORE).fetchall()
+        [others] = conn.cursor(row_factory=tuple_row).execute(choice.choose_and_tell).fetchall()
         try:
             yield
         finally:
             if conn.info.transaction_status == TransactionStatus.INTRANS:  # otherwise it ended in an error
-                conn.execute(_RESTORE, others[: len(_OFF)])
+                conn.execute(choice.restore, others[: len(choice.settings)])
 
 
 @asynccontextmanager
-async def aby_indexes(conn: Any) -> AsyncIterator[None]:
-    """As ``by_indexes``, for an async connection."""
+async def _achoosing(conn: Any, choice: _Choice) -> AsyncIterator[None]:
     conn = await apsycopg_connection(conn)
     if conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
         async with conn.transaction():
-            await conn.execute(f"select {_CHOOSE}")
+            await conn.execute(choice.choose)
             yield
     else:
-        [others] = await (await conn.cursor(row_factory=tuple_row).execute(_BEFORE)).fetchall()
+        [others] = await (await conn.cursor(row_factory=tuple_row).execute(choice.choose_and_tell)).fetchall()
         try:
             yield
         finally:
             if conn.info.transaction_status == TransactionStatus.INTRANS:  # as above
-                await conn.execute(_RESTORE, others[: len(_OFF)])
+                await conn.execute(choice.restore, others[: len(choice.settings)])

@@ -10,7 +10,7 @@ from psycopg.abc import Buffer
 from psycopg.pq import TransactionStatus
 
 from svc_pg.database import effects
-from svc_pg.database.by_indexes import aby_indexes, by_indexes
+from svc_pg.database.by_indexes import aby_indexes, aby_ranges, by_indexes, by_ranges
 from svc_pg.database.connections import apsycopg_connection, is_asyncpg, numbered, psycopg_connection
 from svc_pg.database.dbapi import rows, values_of
 from svc_pg.database.effects import Effects, Remembered, Result, Statement
@@ -54,6 +54,16 @@ class ByIndexes:
     """
 
     effect: "Query[Any] | Within[Any] | Copy"
+
+
+@dataclass(frozen=True, slots=True)
+class ByRanges(Generic[Row]):
+    """A query whose planner has no choice but BRIN indexes, which have the entries of a stretch of the log.
+
+    The answer is its rows.
+    """
+
+    query: Query[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,9 @@ def _perform(conn: Any, effect: Any) -> Any:
         case ByIndexes(effect):
             with by_indexes(conn):
                 return _perform(conn, effect)
+        case ByRanges(query):
+            with by_ranges(conn):
+                return fetch(conn, query)
         case Copy(text, params, give):
             with conn.cursor() as cursor:
                 with cursor.copy(text, params) as found:
@@ -149,6 +162,9 @@ async def _aperform(conn: Any, effect: Any) -> Any:
         case ByIndexes(effect):
             async with aby_indexes(conn):
                 return await _aperform(conn, effect)
+        case ByRanges(query):
+            async with aby_ranges(conn):
+                return await afetch(conn, query)
         case Copy(text, params, give):
             async with conn.cursor() as cursor:
                 async with cursor.copy(text, params) as found:
@@ -158,20 +174,22 @@ async def _aperform(conn: Any, effect: Any) -> Any:
     raise TypeError(f"PostgreSQL does not perform {effect!r}")
 
 
-def _apart(conn: Connection[Any], query: Query[Row]) -> list[Row]:
+def _apart(conn: Connection[Any], query: Query[Row] | ByRanges[Row]) -> list[Row]:
     is_alone = _is_idle(conn)
     with conn.transaction():
         if is_alone:
             conn.execute(_ISOLATION)
-        return fetch(conn, query)
+        found: list[Row] = _perform(conn, query)
+        return found
 
 
-async def _aapart(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
+async def _aapart(conn: AsyncConnection[Any], query: Query[Row] | ByRanges[Row]) -> list[Row]:
     is_alone = _is_idle(conn)
     async with conn.transaction():
         if is_alone:
             await conn.execute(_ISOLATION)
-        return await afetch(conn, query)
+        found: list[Row] = await _aperform(conn, query)
+        return found
 
 
 async def _arows(conn: Any, text: LiteralString, params: tuple[object, ...]) -> list[tuple[Any, ...]]:

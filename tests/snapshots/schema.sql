@@ -1058,6 +1058,20 @@ create function svc.audit_capture_new()
     set bytea_output=hex
     set lc_monetary=C;
 
+create function svc.audit_change_extent(p_xact_id bigint, p_entry_id bigint, OUT first timestamp with time zone, OUT last timestamp with time zone, OUT xact_id bigint, OUT entries bigint, OUT tables text[], OUT epochs bigint)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set seq_page_cost=0
+    set random_page_cost=0
+    set cpu_tuple_cost=0
+    set cpu_operator_cost=0
+    set cpu_index_tuple_cost=1000000
+    set plan_cache_mode=force_custom_plan
+    set jit=off;
+
 create function svc.audit_changed(p_before jsonb, p_after jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -1072,6 +1086,20 @@ create function svc.audit_columns(p_table oid)
 
 create function svc.audit_content(l svc.audit_logs)
     returns text language sql stable parallel safe;
+
+create function svc.audit_count_stretch(p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_began_at timestamp with time zone, p_ended_at timestamp with time zone, OUT entries bigint, OUT erased bigint)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set seq_page_cost=0
+    set random_page_cost=0
+    set cpu_tuple_cost=0
+    set cpu_operator_cost=0
+    set cpu_index_tuple_cost=1000000
+    set plan_cache_mode=force_custom_plan
+    set jit=off;
 
 create function svc.audit_differing(p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[], p_ignored text[])
     returns text[] language sql immutable parallel safe
@@ -1609,7 +1637,12 @@ create function svc.audit_unsealed_since()
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off
-    set enable_bitmapscan=on
+    set seq_page_cost=0
+    set random_page_cost=0
+    set cpu_tuple_cost=0
+    set cpu_operator_cost=0
+    set cpu_index_tuple_cost=1000000
+    set plan_cache_mode=force_custom_plan
     set jit=off;
 
 create function svc.audit_unsupported(p_text text, p_reason text)
@@ -2380,6 +2413,9 @@ grant execute on function svc.audit_bounded_tenant to svc_writer;
 grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_capture_new to svc_writer;
+grant execute on function svc.audit_change_extent to svc_admin;
+grant execute on function svc.audit_change_extent to svc_reader;
+grant execute on function svc.audit_change_extent to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
 grant execute on function svc.audit_changed_redactions to svc_admin;
@@ -2391,6 +2427,7 @@ grant execute on function svc.audit_columns to svc_writer;
 grant execute on function svc.audit_content to svc_admin;
 grant execute on function svc.audit_content to svc_reader;
 grant execute on function svc.audit_content to svc_writer;
+grant execute on function svc.audit_count_stretch to svc_admin;
 grant execute on function svc.audit_differing to svc_admin;
 grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;

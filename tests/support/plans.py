@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import psycopg
 
+from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import Listing
 from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query
@@ -22,7 +23,12 @@ def rows_read(conn: psycopg.Connection[Any], query: Query[Any], *tables: str) ->
 
 def page_query(wanted: Listing[Any]) -> Query[Any]:
     """The statement of a page of a list that has one alone; it runs within ``by_indexes``."""
-    effect: object = next(wanted.page())
+    return first_query(wanted.page())
+
+
+def first_query(effects: Effects[Any]) -> Query[Any]:
+    """The first statement of effects; it runs within ``by_indexes``."""
+    effect: object = next(effects)
     query = effect.effect if isinstance(effect, ByIndexes) else effect
     assert isinstance(query, Query)
     return query

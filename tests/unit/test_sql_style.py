@@ -90,6 +90,7 @@ COMPOSED = {
     "svc_pg/audit/read/stats.py": "texts around a selection",
     "svc_pg/capture/postgres/images.py": "a part of an expression in a function of capture",
     "svc_pg/seals/alone/verify_svc_pg.py": "the statements of a program that is one file",
+    "svc_pg/webhooks/deliveries/bulk_changes.py": "texts around the candidates of a change",
     "svc_pg/webhooks/deliveries/delivery_stretches.py": "texts around a stretch of an index",
     "svc_pg/webhooks/found_messages.py": "a text around a stretch of an index",
 }

@@ -14,9 +14,9 @@ from svc_pg.console.http.body import read_body
 from svc_pg.console.http.parameters import declared, documented, filtered
 from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.database.effects import Effects
 from svc_pg.database.filters import applied
 from svc_pg.database.performing import arun
-from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
@@ -92,21 +92,17 @@ class BulkRoutes:
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, ChangeDeliveriesRequest)
         wanted = _matching(request, body)
-        with as_problems():
-            change = wanted.retry(dry_run=body.dry_run)
-        return await self._changed(request, change)
+        return await self._changed(request, wanted.retry(dry_run=body.dry_run))
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, ChangeDeliveriesRequest)
         wanted = _matching(request, body)
-        with as_problems():
-            change = wanted.cancel(dry_run=body.dry_run)
-        return await self._changed(request, change)
+        return await self._changed(request, wanted.cancel(dry_run=body.dry_run))
 
-    async def _changed(self, request: AuthenticatedRequest, change: Query[BulkResult]) -> ConsoleResponse:
+    async def _changed(self, request: AuthenticatedRequest, change: Effects[BulkResult]) -> ConsoleResponse:
         with as_problems():
             async with self.database.acting(request) as conn:
-                changed = await afetch_one(conn, change)
+                changed = await arun(conn, change)
         return ConsoleResponse(200, changed)
 
 

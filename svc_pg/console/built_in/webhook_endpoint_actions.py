@@ -27,6 +27,7 @@ from svc_pg.console.http.body import read_body
 from svc_pg.console.http.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.http.products import ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, Row, afetch_one
 from svc_pg.webhooks.deliveries import delivery_queries, replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import CreatedWithin, ReplayFilter
@@ -184,13 +185,12 @@ class EndpointActionRoutes:
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, RecoverEndpointRequest)
-        recovery = partial(
-            delivery_queries.recover,
-            **chosen(CreatedWithin, body),
-            dry_run=body.dry_run,
-            tenant=request.session.tenant,
-        )
-        retried = await self._changed(request, recovery)
+        wanted, tenant = chosen(CreatedWithin, body), request.session.tenant
+        recovery = delivery_queries.recover(request.params["id"], **wanted, dry_run=body.dry_run, tenant=tenant)
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
+            async with self.database.acting(request) as conn:
+                await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
+                retried = await arun(conn, recovery)
         return ConsoleResponse(200, retried)
 
     async def _replay(self, request: AuthenticatedRequest) -> ConsoleResponse:

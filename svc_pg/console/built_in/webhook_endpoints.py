@@ -33,6 +33,7 @@ from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleRequest, C
 from svc_pg.console.sign_in.known_tenants import KnownTenants, ais_new
 from svc_pg.console.sign_in.lifetimes import IS_NEW_TENANT
 from svc_pg.database.pagination import Page
+from svc_pg.database.performing import arun
 from svc_pg.database.query import Query, afetch_one
 from svc_pg.formats import durations
 from svc_pg.webhooks.endpoints import endpoint_health, endpoint_queries
@@ -249,10 +250,11 @@ class EndpointRoutes:
 
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
         window = filtered(timedelta(hours=24), request.query, _WINDOW)
-        [health] = await rows_or_problem(
-            self.database, request, partial(stats, window=window), unknown=UNKNOWN_ENDPOINT
-        )
-        return ConsoleResponse(200, health)
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
+            async with self.database.connection() as conn:
+                await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
+                found = await arun(conn, stats(request.params["id"], window=window))
+        return ConsoleResponse(200, found)
 
     async def _outage(self, request: AuthenticatedRequest) -> ConsoleResponse:
         tenant = request.session.tenant

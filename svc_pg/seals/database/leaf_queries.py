@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from svc_pg.database.performing import ByRanges
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.seals.verification.seal import Stretch
@@ -81,7 +82,7 @@ class Count:
     at: datetime
 
 
-def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Query[FoundLeaves]:
+def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> ByRanges[FoundLeaves]:
     """The query of the leaves of stretches of one epoch that follow each other, or of one; their order is by id.
 
     ``ended_at`` is the time at which the next epoch began.
@@ -90,12 +91,13 @@ def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Que
     whole = replace(first, until_xact_id=last.until_xact_id)
     # entries before the second are in the first
     starts = [_LOWEST, *(stretch.from_xact_id for stretch in stretches[1:])]
-    return Query(_LEAVES, _parameters(whole, ended_at) | {"from_xact_ids": starts}, FoundLeaves)
+    parameters = _parameters(whole, ended_at) | {"from_xact_ids": starts}
+    return ByRanges(Query(_LEAVES, parameters, FoundLeaves))
 
 
-def count_of(stretch: Stretch, *, ended_at: datetime | None) -> Query[Count]:
+def count_of(stretch: Stretch, *, ended_at: datetime | None) -> ByRanges[Count]:
     """The query of the number of entries in a stretch."""
-    return Query(_COUNT, _parameters(stretch, ended_at), Count)
+    return ByRanges(Query(_COUNT, _parameters(stretch, ended_at), Count))
 
 
 def _parameters(stretch: Stretch, ended_at: datetime | None) -> dict[str, object]:

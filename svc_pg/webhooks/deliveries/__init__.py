@@ -199,14 +199,14 @@ def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[D
     transaction of its own, while ``is_complete`` is False. Skips deliveries to endpoints that are disabled or deleted.
     Raises QueryError, also if ``which`` is empty.
     """
-    return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
+    return run(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
 async def aretry_all(
     conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]
 ) -> BulkResult:
     """As ``retry_all``."""
-    return await afetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
+    return await arun(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
 def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]) -> BulkResult:
@@ -214,14 +214,14 @@ def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[
 
     Skips those with an attempt under way. Otherwise as ``retry_all``.
     """
-    return fetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
+    return run(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 
 
 async def acancel_all(
     conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[DeliveryFilter]
 ) -> BulkResult:
     """As ``cancel_all``."""
-    return await afetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
+    return await arun(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 
 
 def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> ReplayResult:

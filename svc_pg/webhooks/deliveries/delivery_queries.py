@@ -2,6 +2,7 @@
 
 from typing import Final, Unpack
 
+from svc_pg.database.effects import Effects, Statement
 from svc_pg.database.filters import applied
 from svc_pg.database.pagination import PointInTime
 from svc_pg.database.query import Query
@@ -17,7 +18,7 @@ _ATTEMPTS: Final = statement("queries/webhooks/delivery_attempts.sql")
 _RETRY: Final = "select " + COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
 _CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
 _PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
-_OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
+_OPEN_ENDPOINT: Final = "select svc.webhook_open_endpoint(%s)"
 
 
 def query() -> DeliveryQuery:
@@ -74,15 +75,14 @@ def recover(
     until: PointInTime | None = None,
     dry_run: bool = False,
     tenant: str | None = None,
-) -> Query[BulkResult]:
+) -> Effects[BulkResult]:
     """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
 
     Deliveries that wait for another attempt after a failed one become due too. With a ``tenant``, only that tenant's.
 
-    Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
+    Raises NotFoundError, and ConflictError if the endpoint is disabled.
     """
-    key = endpoint_key(endpoint_id)
+    yield Statement(_OPEN_ENDPOINT, (endpoint_key(endpoint_id),))
     wanted = matching(endpoint=endpoint_id, since=since, until=until)
     wanted = wanted if tenant is None else wanted.to_endpoints_of(tenant)
-    change = wanted.retry(dry_run=dry_run)
-    return Query(change.text + _OF_OPEN_ENDPOINT, (*change.params, key), BulkResult)
+    return (yield from wanted.retry(dry_run=dry_run))

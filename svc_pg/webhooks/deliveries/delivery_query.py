@@ -8,7 +8,6 @@ from uuid import UUID
 from svc_pg.database import stretches
 from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Filter, Listing, Page, PointInTime
-from svc_pg.database.query import Query
 from svc_pg.database.stretches import (
     ANY,
     Expression,
@@ -22,15 +21,13 @@ from svc_pg.database.stretches import (
     stretched_page,
 )
 from svc_pg.errors import QueryError
+from svc_pg.webhooks.deliveries import bulk_changes
+from svc_pg.webhooks.deliveries.bulk_changes import Candidates, Endpoints
 from svc_pg.webhooks.deliveries.delivery_conditions import (
-    CANCEL_MANY,
-    COUNT,
-    COUNT_CHANGED,
     MESSAGE_IS_OF,
     OF_MESSAGE_OF_TENANT,
     OF_STATUS,
     OF_TRANSACTION,
-    RETRY_MANY,
     TO_ENDPOINTS_OF,
 )
 from svc_pg.webhooks.deliveries.delivery_keysets import (
@@ -47,7 +44,6 @@ from svc_pg.webhooks.payload_search import SearchedValue
 
 BULK: Final = 10_000  # as in the texts below
 
-_MATCHING: Final = "select id from svc.webhook_deliveries d"
 _TABLE: Final = "svc.webhook_deliveries"
 _IF_OWN: Final = "(select e.id from svc.webhook_endpoints e where e.id = %s and e.tenant = %s)"
 
@@ -91,7 +87,7 @@ class DeliveryQuery(Listing[Delivery]):
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
         wanted = self._with(self.filter.where(OF_STATUS[status], status))
         of_status = status if self.of_status is None else self.of_status
-        return replace(wanted, rest=self.rest.where("status = %s", status), of_status=of_status)
+        return replace(wanted, rest=ALL.where("status = %s", status).joined(self.rest), of_status=of_status)
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
@@ -102,7 +98,7 @@ class DeliveryQuery(Listing[Delivery]):
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
         own = replace(self, of_own_endpoints=tenant, of_tenant=tenant)
-        return own._where(TO_ENDPOINTS_OF, tenant)._where(MESSAGE_IS_OF, tenant)
+        return own._where(MESSAGE_IS_OF, tenant)._where(TO_ENDPOINTS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
@@ -146,14 +142,6 @@ class DeliveryQuery(Listing[Delivery]):
     def finished_until(self, point_in_time: PointInTime) -> Self:
         """Deliveries that were delivered, failed or canceled before then; otherwise as ``finished_since``."""
         return replace(self._looked_at(ALL.compare("finished_at <", point_in_time)), is_by_end=True)
-
-    @property
-    def _conditions(self) -> Filter:
-        """All conditions, with that of a searched value."""
-        if self.searched is None:
-            return self.filter
-        wanted = self.filter.where(*self.searched.condition)
-        return wanted.where("message_id in (select s.found" + self.searched.messages + ")", *self.searched.params)
 
     def _refuse_to_read_all(self) -> None:
         if self.is_by_end and not self.is_narrow:
@@ -230,7 +218,8 @@ class DeliveryQuery(Listing[Delivery]):
         return self._looked_at(ALL.where(condition, *params))
 
     def _looked_at(self, wanted: Filter) -> Self:
-        return replace(self._with(self.filter.joined(wanted)), rest=self.rest.joined(wanted))
+        # first, since they are looked at in this order, and that of a session, which comes before, looks a message up
+        return replace(self._with(self.filter.joined(wanted)), rest=wanted.joined(self.rest))
 
     def _alone(self, wanted: Self) -> Self:
         """The list with another condition, in the order of messages if it has no other."""
@@ -248,20 +237,20 @@ class DeliveryQuery(Listing[Delivery]):
         wanted = replace(self, of_tenant=tenant) if self.of_tenant is None else self
         return wanted if wanted.searched is None else wanted._with(wanted.filter)
 
-    def retry(self, *, dry_run: bool = False) -> Query[BulkResult]:
+    def retry(self, *, dry_run: bool = False) -> Effects[BulkResult]:
         """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
 
         Deliveries that wait for another attempt after a failed one become due too. Skips deliveries to endpoints that
         are disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
         """
-        return Query(*self._change(*RETRY_MANY, dry_run=dry_run), BulkResult)
+        return (yield from self._change(self._retried(), bulk_changes.COUNT if dry_run else bulk_changes.RETRY_MANY))
 
-    def cancel(self, *, dry_run: bool = False) -> Query[BulkResult]:
+    def cancel(self, *, dry_run: bool = False) -> Effects[BulkResult]:
         """Cancel the pending ones, 10,000 at most; with ``dry_run`` only count them.
 
         Skips those with an attempt under way. Otherwise as ``retry``.
         """
-        return Query(*self._change(*CANCEL_MANY, dry_run=dry_run), BulkResult)
+        return (yield from self._change(self._canceled(), bulk_changes.COUNT if dry_run else bulk_changes.CANCEL_MANY))
 
     def count(self, *, status: Status | None = None, most: int = BULK) -> Effects[DeliveryCount]:
         """The number of deliveries, or of those in one state, up to ``most``, among the first that a page looks at.
@@ -275,13 +264,36 @@ class DeliveryQuery(Listing[Delivery]):
         counted = yield from stretched_count((yield from wanted._stretched()), most=most)
         return DeliveryCount(counted.count, not counted.is_cut)
 
-    def _change(
-        self, states: Sequence[LiteralString], change: LiteralString, *, dry_run: bool
-    ) -> tuple[LiteralString, tuple[object, ...]]:
+    def _retried(self) -> Sequence[Candidates]:
+        if named := self._named(bulk_changes.IS_RETRIED):
+            return named
+        found: list[Candidates] = []
+        if self.of_status in (None, "failed", "canceled"):
+            found.append(bulk_changes.failed(self._endpoints, self.times))
+        if self.of_status in (None, "pending"):
+            found.append(bulk_changes.waiting_for_retry(self._endpoints))
+        return found
+
+    def _canceled(self) -> Sequence[Candidates]:
+        if named := self._named(bulk_changes.IS_CANCELED):
+            return named
+        return [bulk_changes.waiting(self._endpoints)] if self.of_status in (None, "pending") else []
+
+    @property
+    def _endpoints(self) -> Endpoints:
+        return Endpoints(self.of_endpoint, self.of_own_endpoints)
+
+    def _named(self, condition: LiteralString) -> Sequence[Candidates]:
+        """The deliveries that it names, or whose messages have a value, if they meet the condition of a change."""
+        few = self.few
+        if self.searched is not None:
+            found: LiteralString = "message_id in (select s.found" + self.searched.messages + ")"
+            few = few.where(*self.searched.condition).where(found, *self.searched.params)
+        return [bulk_changes.named(few.where(condition))] if few.conditions else []
+
+    def _change(self, candidates: Sequence[Candidates], change: LiteralString) -> Effects[BulkResult]:
         if self.filter == ALL and self.searched is None:
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
         self._refuse_to_read_all()
-        wanted = [self._conditions.where(state) for state in states]
-        matching = " union all ".join([_MATCHING + each.clause for each in wanted])
-        text = "with matching as (" + matching + " order by id limit %s),\n" + (COUNT if dry_run else change)
-        return text + COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
+        rest = self.rest.joined(self.times.condition("d.id"))
+        return (yield from bulk_changes.changed(candidates, rest, change, most=BULK))

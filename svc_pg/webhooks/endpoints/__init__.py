@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.pagination import DEFAULT_SIZE, Page, PointInTime
+from svc_pg.database.performing import arun, run
 from svc_pg.database.query import afetch_one, fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
@@ -123,12 +124,12 @@ def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW
 
     Those of the last ``window`` count, at most 7 days. Raises QueryError.
     """
-    return fetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
+    return run(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
 async def astats(conn: AsyncConnection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
     """As ``stats``."""
-    return await afetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
+    return await arun(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
 def health(
@@ -234,7 +235,7 @@ def recover(
     earliest time of their creation, and they were created before ``until``: an aware datetime, or a duration before
     now, for example ``6h``. Raises ConflictError if the endpoint is disabled.
     """
-    return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
+    return run(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
 
 
 async def arecover(
@@ -246,7 +247,7 @@ async def arecover(
     dry_run: bool = False,
 ) -> BulkResult:
     """As ``recover``."""
-    return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
+    return await arun(conn, delivery_queries.recover(endpoint_id, since=since, until=until, dry_run=dry_run))
 
 
 def _listing(limit: int, after: str | None, which: EndpointFilter) -> EndpointQuery:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Final, Literal, Self, TypedDict, Unpack, get_args
+from typing import Annotated, Final, Literal, LiteralString, Self, TypedDict, Unpack, get_args
 from uuid import UUID
 
 from svc_pg.database.filters import Selects, applied
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.database.statements import statement
+from svc_pg.database.stretches import filled
 from svc_pg.errors import QueryError
 from svc_pg.formats.doc import Doc
 from svc_pg.webhooks.field_docs import (
@@ -32,6 +33,15 @@ Health = Literal["healthy", "failing", "broken", "throttled", "paused", "disable
 
 HEALTHS: Final[tuple[Health, ...]] = get_args(Health)
 MOST_COUNTED: Final = 100  # in the statement too
+
+NEEDS_ATTENTION: Final[LiteralString] = """({endpoint}.client_certificate_expires_at is not null or {id} = any (array(
+    select s.endpoint_id from svc.webhook_endpoint_state s where s.failure_streak > 0 or s.breaker_until is not null
+))) and (select x.needs_attention from svc.webhook_endpoint_health x where x.endpoint_id = {id})"""
+"""The condition on an ``endpoint`` with an ``id``; the health is looked up of those that may have one."""
+_NEEDS_ATTENTION: Final = filled(NEEDS_ATTENTION, endpoint="h", id="h.endpoint_id")
+_HAS_HEALTH: Final[LiteralString] = """h.endpoint_id = any (array(
+    select x.endpoint_id from svc.webhook_endpoint_health x where x.health = %s
+))"""
 
 _SELECT: Final = statement("queries/webhooks/endpoint_health.sql")
 
@@ -91,7 +101,7 @@ class HealthQuery(Listing[EndpointHealth]):
         """Endpoints in one state: healthy, failing, broken, throttled, paused or disabled."""
         if health not in HEALTHS:
             raise QueryError(f"{health!r} is not a health", hint=f"Write one of {', '.join(HEALTHS)}.")
-        return self._where("h.health = %s", health)
+        return self._where(_HAS_HEALTH, health)
 
     def tenant(self, tenant: str) -> Self:
         """Endpoints of one tenant."""
@@ -103,7 +113,7 @@ class HealthQuery(Listing[EndpointHealth]):
 
     def needs_attention(self, wanted: bool) -> Self:  # noqa: FBT001 - the value of a filter
         """Endpoints that need attention, or, if that is not wanted, all."""
-        return self._where("h.needs_attention") if wanted else self
+        return self._where(_NEEDS_ATTENTION) if wanted else self
 
 
 _NEWEST: Final = Keyset(

@@ -15,6 +15,7 @@ from svc_pg.database.filters import applied
 from svc_pg.database.pagination import Keyset, Listing, decode
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
+from svc_pg.database.stretches import filled
 from svc_pg.errors import EndpointError, QueryError
 from svc_pg.webhooks.endpoints.endpoint_fields import (
     Changes,
@@ -25,6 +26,7 @@ from svc_pg.webhooks.endpoints.endpoint_fields import (
     in_json,
 )
 from svc_pg.webhooks.endpoints.endpoint_filters import EndpointFilter
+from svc_pg.webhooks.endpoints.endpoint_health import NEEDS_ATTENTION
 from svc_pg.webhooks.endpoints.endpoint_rows import COLUMNS, STATUSES, Endpoint, EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.ids import endpoint_key, filter_key, new_id, no_endpoint
@@ -69,7 +71,7 @@ _ROTATE: Final = statement("queries/webhooks/rotate_secret.sql").replace("{colum
 _SET_STATUS: Final = "select " + COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
 _DELETE: Final = "select " + COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
 
-_ILL: Final[LiteralString] = "id in (select h.endpoint_id from svc.webhook_endpoint_health h where h.needs_attention)"
+_ILL: Final = filled(NEEDS_ATTENTION, endpoint="e", id="e.id")
 _CALLED: Final[LiteralString] = "strpos(lower(e.description || ' ' || split_part(e.url, '?', 1)), lower(%s)) > 0"
 
 

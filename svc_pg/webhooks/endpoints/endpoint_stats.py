@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
 from svc_pg.errors import QueryError
@@ -60,13 +62,15 @@ class EndpointStats:
     last_failure: Annotated[str | None, LAST_FAILURE]
 
 
-def stats(endpoint_id: str, *, window: timedelta = WINDOW) -> Query[EndpointStats]:
-    """The statistics of one endpoint over the last ``window``, up to 7 days. Running it raises NotFoundError."""
+def stats(endpoint_id: str, *, window: timedelta = WINDOW) -> Effects[EndpointStats]:
+    """The statistics of one endpoint over the last ``window``, up to 7 days. Raises NotFoundError."""
     if not timedelta(0) < window <= LONGEST:
         raise QueryError(f"{durations.text(window)} is not a window", hint=f"Ask for up to {durations.text(LONGEST)}.")
     key = endpoint_key(endpoint_id)
+    found: EndpointStats
     parameters = {"endpoint": key, "window": window, "most": MOST_DELIVERIES}
-    return Query(_STATS, parameters, _stats, absent=no_endpoint(key))
+    [found] = yield ByIndexes(Query(_STATS, parameters, _stats, absent=no_endpoint(key)))
+    return found
 
 
 def _stats(*, deliveries: RawJson, attempts: RawJson, **columns: Any) -> EndpointStats:

@@ -12,6 +12,7 @@ import pytest
 from svc_pg import Config, audit, maintenance, schema
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.database import performing
+from svc_pg.database.performing import ByRanges
 from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.seals.database import log_verification
 from svc_pg.seals.database.leaf_queries import CONTENT, DIGEST, WHO, leaves_of
@@ -374,7 +375,7 @@ def test_what_is_erased_and_purged_while_the_log_is_verified_is_no_difference(
     write(db, "public.customer", 500, 501)
     audit.seal(db, key=KEY)
 
-    def removing(*arguments: Any, **options: Any) -> Query[Any]:
+    def removing(*arguments: Any, **options: Any) -> ByRanges[Any]:
         with psycopg.connect(database, autocommit=True) as other:
             audit.erase(other, "customer", "500")
             audit.purge(other, config=RETENTION)

@@ -34,7 +34,7 @@ def test_the_database_digests_the_documented_entries_as_the_page_does(database: 
             )
         parts = conn.execute(f"select {WHO}, {CONTENT} from svc.audit_logs l order by l.id".encode()).fetchall()
         everything = Stretch("", None, None, None, None, None)
-        leaves = fetch_one(conn, leaves_of([everything], ended_at=None)).leaves
+        leaves = fetch_one(conn, leaves_of([everything], ended_at=None).query).leaves
     assert parts == [(who, content) for _, _, who, content in names["entries"]]
     assert leaves == b"".join(names["leaves"])
     assert root_of(names["leaves"]) == names["root"]

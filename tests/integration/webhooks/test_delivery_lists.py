@@ -18,7 +18,7 @@ from svc_pg.webhooks.deliveries.caused_deliveries import MOST_DELIVERIES, MOST_M
 from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import DeliveryCount
 from tests.support.hooks import endpoint, hooks_config
-from tests.support.plans import page_query, rows_read
+from tests.support.plans import first_query, page_query, rows_read
 from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered
 
@@ -150,7 +150,7 @@ def test_a_transaction_finds_what_it_sent_and_reads_no_more(conn: Connection) ->
         "   and starelid = 'svc.webhook_messages'::regclass"
     )
     assert rows_read(conn, page_query(query), "webhook_deliveries") <= 2 * RARE + 10
-    assert rows_read(conn, query.retry(dry_run=True), "webhook_deliveries") <= 3 * 2 * RARE + 10
+    assert rows_read(conn, first_query(query.retry(dry_run=True)), "webhook_deliveries") <= 3 * 2 * RARE + 10
 
 
 def test_pages_of_a_tenant_show_each_delivery_once(conn: Connection) -> None:

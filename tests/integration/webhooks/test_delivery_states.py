@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 )
 from psycopg import sql
 
+from svc_pg.database.performing import run
 from svc_pg.database.query import Query, fetch, scalar
 from svc_pg.errors import ConflictError, NotFoundError, SvcError
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
@@ -173,7 +174,7 @@ class Queue(RuleBasedStateMachine):
                     self.model.delete(chosen)
                 case _:
                     self.model.set_status(chosen, STATUS_AFTER[action])
-            fetch(self.conn, query)
+            self.perform(query)
 
     def change_delivery(self, chosen: Delivery, action: str) -> None:
         query = getattr(deliveries, action)(str(chosen.id))
@@ -182,9 +183,15 @@ class Queue(RuleBasedStateMachine):
         else:
             fetch(self.conn, query)
 
-    def refuses(self, query: Query[Any], error: type[SvcError]) -> None:
+    def perform(self, change: Any) -> None:
+        if isinstance(change, Query):
+            fetch(self.conn, change)
+        else:
+            run(self.conn, change)
+
+    def refuses(self, change: Any, error: type[SvcError]) -> None:
         with pytest.raises(error):
-            fetch(self.conn, query)
+            self.perform(change)
 
     @invariant()
     def the_database_says_what_the_model_says(self) -> None:

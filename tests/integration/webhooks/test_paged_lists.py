@@ -19,7 +19,6 @@ from svc_pg.database import stretches
 from svc_pg.database.filters import applied
 from svc_pg.database.pagination import Listing, Page, Seen
 from svc_pg.database.performing import run
-from svc_pg.database.query import fetch_one
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_keysets import NEWEST
 from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
@@ -366,8 +365,8 @@ def test_a_bulk_change_and_a_count_are_of_the_list(conn: Connection, seed: int) 
         if not made:
             continue
         assert run(conn, wanted.count()) == DeliveryCount(len(ids), is_complete=True), made
-        assert fetch_one(conn, wanted.cancel(dry_run=True)) == BulkResult(len(queued & {*ids}), is_complete=True), made
-        assert fetch_one(conn, wanted.retry(dry_run=True)) == BulkResult(len(retried & {*ids}), is_complete=True), made
+        assert run(conn, wanted.cancel(dry_run=True)) == BulkResult(len(queued & {*ids}), is_complete=True), made
+        assert run(conn, wanted.retry(dry_run=True)) == BulkResult(len(retried & {*ids}), is_complete=True), made
         for status in STATUSES:
             of_status = [row for row in rows if str(row[0]) in ids and row[4] == status]
             assert run(conn, wanted.count(status=status)).count == len(of_status), (made, status)

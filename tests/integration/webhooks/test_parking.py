@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.database.query import fetch, scalar
+from svc_pg.database.performing import run
+from svc_pg.database.query import scalar
 from svc_pg.webhooks import endpoints
 from svc_pg.webhooks.deliveries import delivery_queries as deliveries
 from tests.support.costs import settled_cost
@@ -155,7 +156,7 @@ def test_what_is_parked_is_canceled_with_its_endpoint(db: Connection, close: Cal
     with psycopg.connect(db.info.dsn, password=db.info.password) as other:  # which the cancellation does not wait for
         other.execute("select from svc.webhook_deliveries where endpoint_id = %s limit 1 for update", (first,))
         close(db, str(first))
-        fetch(db, deliveries.query().endpoint(str(second)).cancel())
+        run(db, deliveries.query().endpoint(str(second)).cancel())
     assert claim(db) == []
     states = dict(
         db.execute("select status, count(*) from svc.webhook_deliveries where endpoint_id = any(%s) group by 1",

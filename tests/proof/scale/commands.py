@@ -24,6 +24,8 @@ _OF_A_TABLE: Final = 1 / 32
 """The most MiB beside these for each audited table."""
 _PAGES_OF_A_TABLE: Final = 500
 _PAGES_OF_A_ROW: Final = 20
+_PAGES_OF_A_RECORD: Final = 4
+"""For each partition of the log: any of them may have the last entry of a record."""
 _VERIFYING: Final = 45.0  # seconds
 _PURGED: Final = 10_000
 _OLD: Final[LiteralString] = """
@@ -35,6 +37,7 @@ _OF_THE_DAY: Final[LiteralString] = """
 select count(*) from svc.audit_logs where "timestamp" >= now() - interval '101 d'
    and "timestamp" < now() - interval '100 d'
 """
+_PARTITIONS: Final[LiteralString] = "select count(*) from pg_inherits where inhparent = 'svc.audit_logs'::regclass"
 _BUSY: Final[LiteralString] = "select id::text from svc.webhook_endpoints where description = 'Partner 1'"
 
 
@@ -86,11 +89,12 @@ def _listed(stage: Stage) -> Iterator[_Command]:
     with psycopg.connect(stage.conninfo) as conn:
         busy: str = scalar(conn, _BUSY)
         entries: int = scalar(conn, _OF_THE_DAY)
+        partitions: int = scalar(conn, _PARTITIONS)
     for name in ("install", "plan", "status"):
         yield _Command([name], _PAGES + _PAGES_OF_A_TABLE * tables, _MEMORY + _OF_A_TABLE * tables)
     yield _Command(["seal"], _PAGES + _PAGES_OF_A_ROW * _PURGED)
     yield _Command(["purge", "--older-than", "1095d"])
-    yield _Command(["reconcile", "--table", "public.account"], _PAGES + _PAGES_OF_A_ROW * rows)
+    yield _Command(["reconcile", "--table", "public.account"], _PAGES + _PAGES_OF_A_RECORD * partitions * rows)
     day = ["export", "--since", "101d", "--until", "100d"]
     yield _Command([*day, "--format", "ndjson"], _PAGES + _PAGES_OF_A_ROW * entries)
     yield _Command([*day, "--format", "parquet"], _PAGES + _PAGES_OF_A_ROW * entries)

@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.pages.portal_routes import PORTAL
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.webhooks.deliveries.delivery_query import BULK as BULK_CHANGE
 from tests.benchmarks.bounds import MOST
 from tests.benchmarks.console import PREFIX, settings, signed_in
 from tests.integration.console.serving import serving_with_pool
@@ -32,6 +33,12 @@ _LONGEST: Final = timedelta(minutes=2)
 _REFUSED: Final = (401, 403, 429)
 _WORST_STATUS: Final = 499
 """The console then says what is wrong with the request; beyond, that it took too long."""
+_OF_A_DELIVERY: Final = 9
+"""The most pages for each delivery that a page looks at, with its message."""
+_BOUNDS: Final[Mapping[str, int]] = dict.fromkeys(
+    ("/deliveries/change", "/endpoints/:id/end", "/endpoints/:id"), MOST + _OF_A_DELIVERY * BULK_CHANGE
+)
+"""Of pages that look at more than a list does: previews of a batch, and the attempts of 10,000 deliveries."""
 _OWN: Final = {"Sec-Fetch-Site": "same-origin"}
 _TENANTS: Final = ("tenant-1", "tenant-9")
 """That of the busy endpoint, and another one."""
@@ -190,6 +197,6 @@ def _walked(client: Client, walker: Walker, state: str) -> Iterator[Checked]:
     walk = Walk(f"{origin}{base_path}", walker.routes, base_path, term="orders", each=1)
     walk.start = str(followed(walk.start).url)
     for address, path in list(walk.pages(lambda each: followed(each).text)):
-        checked = client.checked(path, address, walker.headers(), MOST, state)
+        checked = client.checked(path, address, walker.headers(), _BOUNDS.get(path, MOST), state)
         yield replace(checked, detail=checked.detail.removeprefix(origin + base_path))
     yield from broken
