@@ -163,7 +163,6 @@ class ViewRoutes:
             view = await named_views.alock(conn, view_id, owner=owner)
             if view is None:
                 raise _unknown()
-            check(request, _state(view))
             if question:
                 with problems.kept("question"):
                     self._check(view.of, question)
@@ -171,6 +170,7 @@ class ViewRoutes:
                 if name and name != view.name:
                     await _refuse_taken(conn, view.of, name, owner)
             problems.refuse()
+            check(request, _state(view))
             if body.name or body.question:
                 given = {"name": body.name or None, "question": body.question or None}
                 with _explaining():

@@ -229,7 +229,6 @@ class EndpointRoutes:
                 found_before = None
                 if needs_check(request) or request.session.tenant is not None:
                     found_before = await afetch_one(conn, before)
-                    check(request, found_before.version)
                 with problems.kept(), as_problems():
                     if found_before is not None:
                         refuse_excess(request, changes, found_before)
@@ -237,6 +236,8 @@ class EndpointRoutes:
                     change = self._change(request.params["id"], changes)
                 await _check_filter(conn, request, problems)
                 problems.refuse()
+                if found_before is not None:
+                    check(request, found_before.version)
                 endpoint = await afetch_one(conn, change)
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 

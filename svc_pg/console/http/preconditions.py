@@ -1,4 +1,7 @@
-"""Entity tags: a change that names the state which it was made for is refused if that is outdated (RFC 9110, 13)."""
+"""Entity tags: a change that names the state which it was made for is refused if that is outdated (RFC 9110, 13).
+
+The condition is looked at last: it counts for nothing if the change is refused in any case.
+"""
 
 import hashlib
 import re

@@ -224,6 +224,8 @@ def test_an_endpoint_changes_only_as_it_was_read(client: httpx.Client) -> None:
     assert_problem(late, 412, "precondition_failed")
     assert late.headers["etag"] == first.headers["etag"] == client.get(path).headers["etag"] != tag
     assert client.get(path).json()["description"] == "a"
+    never = client.patch(path, json={"description": "b", "timeout": -1}, headers={"if-match": tag})
+    assert_problem(never, 422, "invalid_body")
     for wrong in ("nonsense", '"a', f'{tag} "b"'):
         assert_problem(client.patch(path, json={}, headers={"if-match": wrong}), 422, "invalid_if_match")
     weak = client.patch(path, json={"description": "b"}, headers={"if-match": f"W/{late.headers['etag']}"})
