@@ -16,38 +16,18 @@ import time
 from collections import Counter
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
-from uuid import uuid4
+from typing import Final
 
 import aiohttp
-import psycopg
 import uvicorn
-from pydantic import SecretStr
 
-from svc_pg import Config, schema
 from svc_pg.console import Console
-from svc_pg.console.http import tokens
-from svc_pg.settings import Permission, Settings
 from tests.benchmarks import command, saved
+from tests.benchmarks.console_stage import ENTRIES, PREFIX, prepare, settings
 from tests.support.postgres import new_database, server
 
-ENTRIES: Final = 100_000
-KEY: Final = b"c0ffee" * 8
 POLL_EVERY: Final = 2.2  # seconds; the console asks for 2
-PREFIX: Final = "/.well-known/svc"
 READS: Final = ("", "?resource=orders", "?actor=actor-7", "?since=1h", "?operation=DELETE&limit=20")
-
-_FILL: Final = """
-insert into svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, timestamp, after_data)
-select 'public.' || (array['orders', 'customers', 'invoices'])[1 + n %% 3], 0,
-       (array['INSERT', 'UPDATE', 'DELETE'])[1 + n %% 3]::svc.audit_operation, (n %% 5000)::text, 'actor-' || n %% 50,
-       now() - make_interval(secs => %(entries)s - n), jsonb_build_object('id', n, 'note', repeat('x', 200))
-  from generate_series(1, %(entries)s) n
-"""
-_SESSION: Final = """
-insert into svc.console_sessions (id, email, permission, token_hash, expires_at) values (%s, %s, %s, %s, %s)
-"""
 
 
 @dataclass(slots=True)
@@ -96,51 +76,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--clients", type=int, default=200, help="how many at once (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
-
-
-def settings(conninfo: str) -> Settings:
-    return Settings.load(
-        env="development",
-        database_url=conninfo,
-        console_connection_token_hash=SecretStr(f"sha256:{KEY.decode()}"),
-        console_allowed_emails={"*@corp.example": "admin"},
-        console_trusted_proxies=["127.0.0.0/8"],
-    )
-
-
-def prepare(conninfo: str, *, clients: int, permission: Permission = "read", entries: int = ENTRIES) -> list[str]:
-    """Install, fill the log, and return the session tokens of a number of users."""
-    with psycopg.connect(conninfo) as conn:
-        schema.install(conn, Config())
-        conn.execute(_FILL, {"entries": entries})
-        made = signed_in(conn, clients=clients, permission=permission)
-        conn.commit()
-        conn.execute("select svc.audit_ensure_partitions()")
-    with psycopg.connect(conninfo, autocommit=True) as conn:
-        conn.execute("vacuum analyze svc.audit_logs")
-    return made
-
-
-def signed_in(
-    conn: psycopg.Connection[Any], *, clients: int, permission: Permission, lifetime: timedelta = timedelta(hours=1)
-) -> list[str]:
-    """Begin a session of each of a number of users, and return their tokens."""
-    made = []
-    for number in range(clients):
-        session_id, now = uuid4(), datetime.now(UTC).replace(microsecond=0)
-        token = tokens.issue(
-            KEY,
-            email=f"person{number}@corp.example",
-            permissions=[permission],
-            lifetime=lifetime,
-            method="magic_link",
-            session_id=session_id,
-            now=now,
-        )
-        row = (session_id, f"person{number}@corp.example", permission, tokens.token_hash(token), now + lifetime)
-        conn.execute(_SESSION, row)
-        made.append(token)
-    return made
 
 
 def _serve(conninfo: str, listener: socket.socket) -> None:

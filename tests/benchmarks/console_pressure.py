@@ -28,7 +28,7 @@ from starlette.routing import Route
 
 from svc_pg.console import Console, register_tenants
 from tests.benchmarks import command, saved
-from tests.benchmarks.console import PREFIX, prepare, settings
+from tests.benchmarks.console_stage import PREFIX, prepare, settings
 from tests.support.postgres import new_database, server
 
 ENTRIES: Final = 1_000_000

@@ -27,8 +27,8 @@ import uvicorn
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.pages.routes import ROUTES
 from tests.benchmarks import command, saved
-from tests.benchmarks.console import PREFIX, prepare, settings
 from tests.benchmarks.console_pressure import serve
+from tests.benchmarks.console_stage import PREFIX, prepare, settings
 from tests.benchmarks.week import fill
 from tests.support.postgres import new_database, server
 from tests.support.walking import Walk

@@ -21,7 +21,7 @@ import uvicorn
 from svc_pg import Config, schema
 from svc_pg.console import Console
 from tests.benchmarks import command, saved
-from tests.benchmarks.console import PREFIX, prepare, settings
+from tests.benchmarks.console_stage import PREFIX, prepare, settings
 from tests.benchmarks.pages import serving
 from tests.support.postgres import DURABLE, QUICK, new_database, server
 

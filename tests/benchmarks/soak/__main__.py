@@ -37,7 +37,7 @@ from svc_pg import audit, schema
 from svc_pg.seals.keys import SealKey
 from tests.benchmarks import command, saved
 from tests.benchmarks.command import words
-from tests.benchmarks.console import signed_in
+from tests.benchmarks.console_stage import signed_in
 from tests.benchmarks.delivery import receivers, stage
 from tests.benchmarks.soak import day, drawing, end, programs, reader, samples, shop
 from tests.benchmarks.soak.findings import Course, Fact, course_facts

@@ -15,7 +15,7 @@ from typing import Any, Final
 import httpx
 
 from svc_pg.seals.keys import SealKey
-from tests.benchmarks.console import KEY
+from tests.benchmarks.console_stage import KEY
 from tests.benchmarks.delivery import stage
 from tests.benchmarks.soak import shop
 from tests.benchmarks.soak.upkeep import Schedule

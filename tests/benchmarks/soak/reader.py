@@ -8,7 +8,7 @@ from typing import Final
 import httpx
 
 from svc_pg.console.pages.routes import ROUTES
-from tests.benchmarks.console import PREFIX
+from tests.benchmarks.console_stage import PREFIX
 from tests.benchmarks.soak.shop import Ledger
 
 _EVERY: Final = 3.0  # seconds between two pages

@@ -18,7 +18,7 @@ from svc_pg.console.pages.portal_routes import PORTAL
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.webhooks.deliveries.delivery_query import BULK as BULK_CHANGE
 from tests.benchmarks.bounds import MOST
-from tests.benchmarks.console import PREFIX, settings, signed_in
+from tests.benchmarks.console_stage import PREFIX, settings, signed_in
 from tests.integration.console.serving import serving_with_pool
 from tests.proof.scale.addresses import addresses
 from tests.proof.scale.measuring import Checked, aflush, busiest
