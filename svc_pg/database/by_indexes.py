@@ -1,8 +1,10 @@
 """Settings for a statement whose planner has no choice but indexes, because its statistics are wrong or absent."""
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Final, LiteralString
 
 from psycopg.pq import TransactionStatus
@@ -14,13 +16,11 @@ _INDEXES: Final[Mapping[LiteralString, LiteralString]] = dict.fromkeys(
     ("enable_seqscan", "enable_bitmapscan", "enable_sort", "jit"), "off"
 )
 """Without sorts a price is 10^10, for which a statement would be compiled at each call."""
-_RANGES: Final[Mapping[LiteralString, LiteralString]] = {
-    **dict.fromkeys(("enable_seqscan", "enable_indexscan", "enable_indexonlyscan", "jit"), "off"),
-    **dict.fromkeys(("seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_operator_cost"), "0"),
-    "cpu_index_tuple_cost": "1000000",
-    "plan_cache_mode": "force_custom_plan",
-}
-"""As sql/include/range_settings.sql.j2. A BRIN index has no tuples, so it costs nothing, and each other one a lot."""
+_OF_FUNCTIONS: Final = files("svc_pg.sql").joinpath("include/range_settings.sql.j2")
+_RANGES: Final[Mapping[LiteralString, LiteralString]] = dict(
+    re.findall(r"^set (\w+) = (\w+)$", _OF_FUNCTIONS.read_text(encoding="utf-8"), re.MULTILINE)
+)
+"""Those of functions, but for the path, which a statement of ours does not need."""
 
 
 def _chosen(settings: Mapping[LiteralString, LiteralString]) -> LiteralString:
