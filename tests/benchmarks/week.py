@@ -92,6 +92,14 @@ class Week:
         shift = int(self.endpoints > _STATES)  # or each of many would have deliveries of one state alone
         conn.execute(_DELIVERIES, {**asdict(self), "first": first, "last": last, "shift": shift})
 
+    def grow(self, conn: Connection, *, parts: int) -> None:
+        """Make all, while the planner keeps the statistics of when there was the oldest of so many parts alone."""
+        beginning = self.deliveries // parts
+        self.begin(conn)
+        self.add(conn, 1, beginning)
+        conn.execute("analyze")
+        self.add(conn, beginning + 1, self.deliveries)
+
 
 def fill(conninfo: str, *, deliveries: int) -> None:
     """Make messages of a week, each with one delivery."""
@@ -102,10 +110,6 @@ def fill(conninfo: str, *, deliveries: int) -> None:
 
 def fill_growing(conninfo: str, *, deliveries: int) -> None:
     """As ``fill``, but the planner has the statistics of the oldest of 50 parts, of when there were no others."""
-    week, beginning = Week(deliveries), deliveries // 50
     with psycopg.connect(conninfo, autocommit=True) as conn:
-        week.begin(conn)
-        week.add(conn, 1, beginning)
-        conn.execute("analyze")
-        week.add(conn, beginning + 1, deliveries)
+        Week(deliveries).grow(conn, parts=50)
         conn.execute("vacuum")

@@ -41,10 +41,7 @@ Wanted = Callable[[str], DeliveryQuery]
 def conn(request: pytest.FixtureRequest, postgres: str, template: str) -> Iterator[psycopg.Connection[Any]]:
     week = Week(DELIVERIES, have_all_tenants=True, busy_tenths=9)
     with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
-        week.begin(conn)
-        week.add(conn, 1, DELIVERIES // 100)
-        conn.execute("analyze")
-        week.add(conn, DELIVERIES // 100 + 1, DELIVERIES)
+        week.grow(conn, parts=100)
         webhooks.send_many(conn, "order.placed", [{}] * WAITING, tenant="tenant-1")
         conn.execute("update svc.webhook_endpoint_state set first_failure_at = now() - interval '8 days'")
         know(conn, request.param)

@@ -21,10 +21,7 @@ OF_A_ROW: Final = 20
 def conn(request: pytest.FixtureRequest, postgres: str, template: str) -> Iterator[psycopg.Connection[Any]]:
     week = Week(DELIVERIES, have_all_tenants=True, busy_tenths=9)
     with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
-        week.begin(conn)
-        week.add(conn, 1, DELIVERIES // 100)
-        conn.execute("analyze")
-        week.add(conn, DELIVERIES // 100 + 1, DELIVERIES)
+        week.grow(conn, parts=100)
         know(conn, request.param)
         yield conn
 
