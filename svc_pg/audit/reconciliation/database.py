@@ -1,4 +1,4 @@
-"""What a reconciliation knows of the database of PostgreSQL."""
+"""The facts that a reconciliation knows of a database of PostgreSQL."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is promised of a database of this size, by subject."""
+"""The promises about a database of this size, by subject."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
