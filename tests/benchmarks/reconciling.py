@@ -136,6 +136,7 @@ def measure(
                 time.sleep(length)
             rates[is_beside] = (sum(each.value for each in done) - first) / (time.monotonic() - began)
         pairs.append((rates[False], rates[True]))
+        command.words.print(f"pair {number + 1} of {rounds}: {rates[True] / rates[False]:.3f}, {length:.0f} s each")
     return pairs, false
 
 
