@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -407,10 +408,10 @@ def test_a_seal_reads_its_own_entries_alone(
 ) -> None:
     with_seals(copied, lambda seal: seal.update(after_id=after_id, until_id=until_id))
     seal, _ = next(alone.seals_of(copied / "seals.ndjson"))
-    store = sqlite3.connect(":memory:")
-    store.executescript(alone._TABLES + alone._INDEXES)
     text, values = alone.stretch_of(seal, ())
-    [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
+    with closing(sqlite3.connect(":memory:")) as store:
+        store.executescript(alone._TABLES + alone._INDEXES)
+        [first, *_] = store.execute(f"explain query plan {text}", values).fetchall()
     assert f"USING INDEX {index} " in first[3]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 from uuid import UUID
@@ -13,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders, QueryParams
 
 from svc_pg.console.http import quotas
 from svc_pg.console.http.once import Once
+from svc_pg.console.http.phrases import phrase_of
 from svc_pg.console.http.tokens import Session
 from svc_pg.errors import SvcError
 
@@ -132,7 +132,7 @@ class Problem(Exception):
 
     def response(self, request_id: str) -> ConsoleResponse:
         """The document as a response."""
-        document: dict[str, object] = {"title": HTTPStatus(self.status).phrase, "status": self.status}
+        document: dict[str, object] = {"title": phrase_of(self.status), "status": self.status}
         if self.detail is not None:
             document["detail"] = self.detail
         document |= {"code": self.code, "requestId": request_id}

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, JsonValue
 
 from svc_pg.console.http.documentation import Documentation, Parameter
+from svc_pg.console.http.phrases import phrase_of
 from svc_pg.console.http.products import Product
 from svc_pg.console.http.repeated_calls import IDEMPOTENCY_KEY, REFUSED_REPETITION, REPLAYED
 from svc_pg.console.openapi.headers import COUNTED, HEADERS, headers
@@ -203,7 +204,7 @@ def _parameter(parameter: Parameter, *, position: Literal["path", "query", "head
 
 def _success(route: Route, schemas: Schemas) -> JsonValue:
     documentation = route.documentation
-    phrase = HTTPStatus(documentation.status).phrase
+    phrase = phrase_of(documentation.status)
     response: dict[str, JsonValue] = {"description": f"{phrase}. {_words(documentation)}".strip()}
     names = [
         *(["Location"] if documentation.status == HTTPStatus.CREATED else []),

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from svc_pg.console.database import pool as database
 from svc_pg.console.http.documentation import Documentation
+from svc_pg.console.http.phrases import phrase_of
 from svc_pg.console.openapi.headers import COUNTED, headers
 from svc_pg.console.openapi.json_schema import REF_TEMPLATE, Schema
 from svc_pg.settings import Permission
@@ -136,7 +137,7 @@ def _with_status(codes: Mapping[str, int], wanted: int) -> list[str]:
 
 def _problem(status: int, codes: list[str]) -> JsonValue:
     problem: dict[str, JsonValue] = {
-        "description": f"{HTTPStatus(status).phrase}: {', '.join(codes)}",
+        "description": f"{phrase_of(status)}: {', '.join(codes)}",
         CODES: list(codes),
         "content": {PROBLEM: {"schema": {"$ref": REF_TEMPLATE.format(model="Problem")}}},
     }
