@@ -28,6 +28,7 @@ from . import (
     tenant_reads,
     without_actor,
 )
+from .confirming import Yes, confirm
 from .database import is_postgresql, open_database
 from .options import ConfigReference, DatabaseUrl, Json, Prune, Roles, duration
 from .products import All, Only, with_products
@@ -206,13 +207,13 @@ def uninstall(
     drop_data: Annotated[
         bool, typer.Option("--drop-data", help="Also drop the audit log, the webhook queue and all endpoints.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Drop the data without asking.")] = False,
+    yes: Yes = False,
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Remove the triggers, views and functions of svc-pg. The data stays, unless you add --drop-data."""
-    if drop_data and not yes:
-        typer.confirm("Drop the audit log, the webhook queue and all endpoints?", abort=True, err=True)
+    if drop_data:
+        confirm("Drop the audit log, the webhook queue and all endpoints?", yes=yes)
     with open_database(database_url) as conn:
         steps = schema.uninstall(conn, drop_data=drop_data)
     if json:
