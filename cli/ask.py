@@ -112,15 +112,14 @@ def _endpoints_of(conn: Connection[Any], sent: Iterable[Sent]) -> Mapping[str, E
 
 
 def _change(entry: Entry) -> str:
-    parts = [
+    return output.spaced(
         human_times.second(entry.timestamp),
         who_text(entry),
         entry.operation.ljust(8),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         ERASED if entry.is_erased else differences(entry),
         f"[entry {entry.id}]",
-    ]
-    return "  ".join(filter(None, parts))
+    )
 
 
 def _lines(sent: Iterable[SentMessage], endpoints: Mapping[str, Endpoint]) -> Iterator[str]:

@@ -36,6 +36,11 @@ def data(text: str) -> None:
         ) from error
 
 
+def spaced(*parts: str) -> str:
+    """Parts of one line, with two blanks between them; empty ones are left out."""
+    return "  ".join(filter(None, parts))
+
+
 def end() -> None:
     """Flush the data. Raises SvcError as ``data``; a reader that has left is no error."""
     try:

@@ -70,7 +70,7 @@ def _line(change: RelatedChange, actor: TrackActor) -> str:
     more = change.field_count - len(fields)
     record = "" if change.record_id is None else f" {printable(change.record_id)}"
     way = "refers to it from now on" if change.joins else "refers to another from now on" if change.leaves else ""
-    parts = (
+    return output.spaced(
         human_times.second(change.time),
         NOT_KNOWN if actor.is_found else actor_text(actor.actor_id, actor.db_user),
         change.operation.ljust(8),
@@ -79,7 +79,6 @@ def _line(change: RelatedChange, actor: TrackActor) -> str:
         way,
         f"[entry {change.entry_id}]",
     )
-    return "  ".join(part for part in parts if part)
 
 
 def _sides(change: RelatedChange, field: RelatedField) -> str:
