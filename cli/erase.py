@@ -14,18 +14,16 @@ from .database import connect
 from .json_text import printable
 from .known_tables import warn_of_no_records
 from .operator import acting_as_operator
-from .options import DatabaseUrl, Json
+from .options import DatabaseUrl, Json, Key, Table
 
 app = typer.Typer()
 
 
 @app.command()
 def erase(
+    table: Table,
+    key: Key,
     *,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table.")],
-    key: Annotated[
-        str, typer.Argument(metavar="KEY", help="The record's key; of several columns as in the log: '[3, 7]'.")
-    ],
     yes: Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     database_url: DatabaseUrl = None,

@@ -12,14 +12,14 @@ from .database import connect, log_instead
 from .format_difference import actor_text
 from .json_text import printable
 from .lists import filled, tell_none
-from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
+from .options import After, Between, Json, Limit, PostgresUrl, Table, period_of, point_in_time
 
 app = typer.Typer()
 
 
 @app.command()
 def reads(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")],
+    table: Table,
     key: Annotated[
         str | None, typer.Argument(metavar="KEY", help="The record's key. Default: all records of the table.")
     ] = None,

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
@@ -12,11 +11,10 @@ import typer
 
 from svc_pg.audit.rebuild.rebuilding import rebuild as rebuild_rows
 from svc_pg.errors import SvcError
-from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 
 from . import output
-from .options import point_in_time
+from .options import exact_time, point_in_time
 from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .progress import entries_so_far
 
@@ -63,7 +61,7 @@ def rebuild(
     """Write a table's rows as SQL, from an export of the audit log, without a database."""
     if to != STANDARD_OUTPUT and source != STANDARD_OUTPUT and _is_same(source, to):
         raise typer.BadParameter("it would replace the export", param_hint="--output")
-    time = _time(at)
+    time = exact_time(at, option="--at", why="no database tells how long ago it was")
     with (
         until_the_reader_leaves(),
         _opened(source) as export,
@@ -95,10 +93,3 @@ def _opened(source: Path) -> Iterator[BinaryIO]:
 
 def _is_same(source: Path, to: Path) -> bool:
     return source.exists() and to.exists() and source.samefile(to)
-
-
-def _time(text: str | None) -> datetime | None:
-    point = None if text is None else durations.point_in_time(text)
-    if point is not None and not isinstance(point, datetime):
-        raise typer.BadParameter("write a time: no database tells how long ago it was", param_hint="--at")
-    return point

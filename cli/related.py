@@ -16,8 +16,7 @@ from .format_difference import ERASED, NOT_KNOWN, actor_text, value_text
 from .json_text import printable
 from .known_tables import warn_of_no_records, warn_of_silences
 from .operator import reading
-from .options import After, Json, PostgresUrl
-from .time_travel import Key, Table
+from .options import After, Json, Key, PostgresUrl, Table
 
 app = typer.Typer()
 

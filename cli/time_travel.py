@@ -16,17 +16,9 @@ from .format_difference import ERASED, NOT_KNOWN, actor_text, differences, value
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records, warn_of_silences
 from .operator import reading
-from .options import After, Json, Limit, PostgresUrl, readable_time
+from .options import After, Json, Key, Limit, PostgresUrl, Table, readable_time
 
 app = typer.Typer()
-
-Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")]
-Key = Annotated[
-    str,
-    typer.Argument(
-        metavar="KEY", help="The record's key; several columns are a JSON array, spaced as in the log: '[3, 7]'."
-    ),
-]
 
 
 @app.command()
