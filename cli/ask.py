@@ -18,13 +18,13 @@ from svc_pg.webhooks.messages import Message
 
 from . import output, records
 from .database import connect, log_instead
-from .format_delivery import result_of
 from .format_difference import ERASED, differences, who_text
 from .json_text import printable
 from .known_tables import tell_other_names
 from .named_record import named_record
 from .operator import reading
 from .options import After, Json, PostgresUrl
+from .webhooks.format_delivery import result_of
 
 app = typer.Typer()
 

@@ -14,9 +14,9 @@ from svc_pg.seals.timestamp_files import TIMESTAMP_NAME, timestamp_name_of
 
 from . import output, records
 from .database import connect
+from .files.output_file import explained, opened_output
 from .operator import reading
 from .options import Between, PostgresUrl, exact_time, period_of, point_in_time
-from .output_file import explained, opened_output
 from .progress import progress
 
 app = typer.Typer()

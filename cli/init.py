@@ -20,9 +20,9 @@ from svc_pg.scaffold.toml_text import toml_text
 from . import output, records
 from .confirming import Yes, confirm
 from .database import open_database
+from .files.output_file import explained
 from .json_text import printable
 from .options import DatabaseUrl, Json
-from .output_file import explained
 
 app = typer.Typer()
 

@@ -17,8 +17,8 @@ from svc_pg.settings import Settings
 
 from . import output
 from .database import open_database
+from .files.output_file import explained
 from .options import ConfigReference, DatabaseUrl, Prune, Roles
-from .output_file import explained
 from .products import All, Only, with_products
 
 app = typer.Typer()

@@ -4,8 +4,8 @@ import sys
 
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
+from .files.output_file import STANDARD_OUTPUT, discard, explained
 from .json_text import printable_lines
-from .output_file import STANDARD_OUTPUT, discard, explained
 
 debug = False
 """True if errors keep their traceback; set by --debug."""

@@ -10,9 +10,9 @@ from svc_pg.audit.rebuild.rebuilding import rebuild as rebuild_rows
 from svc_pg.formats.plurals import counted
 
 from . import output
-from .input_file import STANDARD_INPUT, opened_input
+from .files.input_file import STANDARD_INPUT, opened_input
+from .files.output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .options import exact_time, point_in_time
-from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .progress import entries_so_far
 
 app = typer.Typer()

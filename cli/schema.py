@@ -12,26 +12,21 @@ from svc_pg.errors import RemovalRefusedError
 from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
 
-from . import (
-    capture_costs,
-    ddl_recording,
-    format_status,
-    horizon_holders,
-    last_runs,
-    late_deliveries,
-    open_findings,
-    output,
-    products,
-    records,
-    seal_status,
-    tables,
-    tenant_reads,
-    without_actor,
-)
+from . import capture_costs, format_status, output, products, records, tables
 from .confirming import Yes, confirm
 from .database import is_postgresql, open_database
 from .options import ConfigReference, DatabaseUrl, Json, Prune, Roles, duration
 from .products import All, Only, with_products
+from .status import (
+    ddl_recording,
+    horizon_holders,
+    last_runs,
+    late_deliveries,
+    open_findings,
+    seal_status,
+    tenant_reads,
+    without_actor,
+)
 
 app = typer.Typer()
 

@@ -29,11 +29,11 @@ from svc_pg.status.seal_destinations import OF_A_COMMAND
 
 from . import output, products, records
 from .database import connect
-from .input_file import opened_input
+from .files.input_file import opened_input
+from .files.output_file import STANDARD_OUTPUT
 from .json_text import printable
 from .operator import reading
 from .options import DatabaseUrl, Json, duration
-from .output_file import STANDARD_OUTPUT
 from .progress import progress
 from .seal_timestamps import seal_timestamps
 from .stamp_words import delay_json, stamp_words

@@ -6,8 +6,8 @@ from svc_pg import Config
 from svc_pg.database.query import fetch
 from svc_pg.status.tenant_reads import a_tenant
 
-from . import output
-from .optional_read import optional_read
+from .. import output
+from ..optional_read import optional_read
 
 
 def tell(conn: Any, config: Config) -> None:

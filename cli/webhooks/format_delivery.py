@@ -10,9 +10,9 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import stats
 
-from . import output, records
-from .database import connect
-from .json_text import printable
+from .. import output, records
+from ..database import connect
+from ..json_text import printable
 
 _RESUME: Final = "To send to the endpoint again: svc-pg webhooks resume {endpoint}"
 _CLOSED: Final[frozenset[Reason]] = frozenset({"paused", "disabled", "broken", "throttled"})
