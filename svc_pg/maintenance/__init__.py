@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from psycopg import Connection
@@ -20,6 +20,7 @@ from svc_pg.database.statements import statement
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.batches import added, check_autocommit, in_batches, in_stretches, removed
+from svc_pg.maintenance.bounded_calls import never
 from svc_pg.maintenance.payload_search import fill_search
 from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
@@ -40,7 +41,17 @@ _MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order 
 _PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
 _PRUNE_MESSAGES: Final = "select svc.webhook_prune_messages(%s, %s, %s, %s)"
 
-Step = Callable[[Connection[Any], Config], str | None]
+
+class _Step(NamedTuple):
+    """A step of maintenance: its name, and its work, which returns what it did, in words, if it did anything.
+
+    ``task`` is the task as which ``status`` tells of it. Without webhooks one that ``needs_webhooks`` is left out.
+    """
+
+    name: str
+    run: Callable[[Connection[Any], Config], str | None]
+    task: Task | None = None
+    needs_webhooks: bool = False
 
 
 class Maintenance:
@@ -86,7 +97,7 @@ class Maintenance:
         return maintain(conn, self._config, is_stopping=is_stopping)
 
 
-def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = never) -> bool:
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
     Makes the log's partitions and its chosen indexes; removes entries older than ``retention_days``, deliveries older
@@ -102,25 +113,25 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     problems: list[str] = []
-    for name, task, step in _steps(conn, is_stopping):
+    for step in _steps(conn, is_stopping):
         if is_stopping():
             return not problems
         try:
-            done = step(conn, config)
-            if task is not None:
-                note_success(conn, task)
+            done = step.run(conn, config)
+            if step.task is not None:
+                note_success(conn, step.task)
         except (psycopg.Error, SvcError) as error:
             if is_stopping():
                 return not problems
             if conn.closed:
                 raise
-            _log.error("maintenance of %s failed, the next run tries again: %s", name, error)
-            problems.append(f"{name}: {error}")
-            if task is not None:
-                note_failure(conn, task, str(error))
+            _log.error("maintenance of %s failed, the next run tries again: %s", step.name, error)
+            problems.append(f"{step.name}: {error}")
+            if step.task is not None:
+                note_failure(conn, step.task, str(error))
         else:
             if done:
-                _log.info("maintenance of %s: %s", name, done)
+                _log.info("maintenance of %s: %s", step.name, done)
     if problems:
         note_failure(conn, "maintenance", "; ".join(problems))
     else:
@@ -128,12 +139,12 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
-def _steps(conn: Connection[Any], is_stopping: Callable[[], bool]) -> Sequence[tuple[str, Task | None, Step]]:
+def _steps(conn: Connection[Any], is_stopping: Callable[[], bool]) -> Sequence[_Step]:
     if scalar(conn, "select svc.audit_is_copy()"):
         return _STEPS_OF_COPY
     has_webhooks = scalar(conn, IS_INSTALLED)
-    steps = [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks, _fill_search)]
-    return [*steps, ("the log's completeness", None, partial(reconcile_log, is_stopping=is_stopping))]
+    steps = [each for each in _STEPS if has_webhooks or not each.needs_webhooks]
+    return [*steps, _Step("the log's completeness", partial(reconcile_log, is_stopping=is_stopping))]
 
 
 _IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")
@@ -224,22 +235,22 @@ def _prune_console(conn: Connection[Any], _: Config) -> str | None:
     return removed(in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
 
 
-_STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
-    ("the log's partitions", None, _make_partitions),
-    ("the log's epoch", None, _begin_epoch),
-    ("the log's retention", "purge", _purge_log),
-    ("the leaves of removed entries", None, _prune_leaves),
-    ("deliveries that wait", None, _follow_clock),
-    ("deliveries", None, _prune_webhooks),
-    ("the console", None, _prune_console),
-    ("the search of payloads", None, _fill_search),
-    ("the log's indexes", None, _build_indexes),  # which may wait for long
-    ("the log's triggers", None, watch_capture),  # before the comparison that it may ask for
+_STEPS: Final = (
+    _Step("the log's partitions", _make_partitions),
+    _Step("the log's epoch", _begin_epoch),
+    _Step("the log's retention", _purge_log, task="purge"),
+    _Step("the leaves of removed entries", _prune_leaves),
+    _Step("deliveries that wait", _follow_clock, needs_webhooks=True),
+    _Step("deliveries", _prune_webhooks, needs_webhooks=True),
+    _Step("the console", _prune_console),
+    _Step("the search of payloads", _fill_search, needs_webhooks=True),
+    _Step("the log's indexes", _build_indexes),  # which may wait for long
+    _Step("the log's triggers", watch_capture),  # before the comparison that it may ask for
 )
-_STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
-    ("the log's partitions", None, _make_partitions),
-    ("the log's epoch", None, _begin_epoch),
-    ("the log's retention", "purge", _follow_purges),
-    ("the log's indexes", None, _build_indexes),
-    ("the log's triggers", None, forget_capture),
+_STEPS_OF_COPY: Final = (
+    _Step("the log's partitions", _make_partitions),
+    _Step("the log's epoch", _begin_epoch),
+    _Step("the log's retention", _follow_purges, task="purge"),
+    _Step("the log's indexes", _build_indexes),
+    _Step("the log's triggers", forget_capture),
 )
