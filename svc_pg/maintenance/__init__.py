@@ -58,14 +58,15 @@ class Maintenance:
     """Maintains a database about every hour until ``stop`` is called, the first time within a minute.
 
     Run as many as you like, beside any number of workers: one maintains at a time. An error is logged, and the next run
-    tries again. ``statistics`` counts the runs. ``is_without_webhooks`` if the database has none, so that its program
-    delivers nothing: once they are added, each run warns of it. ``is_without_audit`` if it has no audit trail.
+    tries again. ``statistics`` counts the runs. Set ``has_webhooks`` to False if the database has none, so that its
+    program delivers nothing: once they are added, each run warns of it. ``has_audit`` is the same for the audit trail,
+    of which no run warns.
     """
 
     def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
         self.statistics = Statistics()
-        self.is_without_webhooks = False
-        self.is_without_audit = False
+        self.has_webhooks = True
+        self.has_audit = True
         self._config = config
         self._repeating = Repeating(Conninfo.parse(conninfo), self._maintain, name="maintenance", every=every)
 
@@ -83,16 +84,16 @@ class Maintenance:
         )
         _log.info(
             "maintenance started; %sthe %s %s%s%s",
-            "" if self.is_without_webhooks else of_webhooks,
-            "log of changes of svc-pg's own tables" if self.is_without_audit else "audit log",
-            "is kept " if self.is_without_webhooks else "",
+            of_webhooks if self.has_webhooks else "",
+            "audit log" if self.has_audit else "log of changes of svc-pg's own tables",
+            "" if self.has_webhooks else "is kept ",
             "forever" if days is None else f"for {days} days",
             ", and some of its tables for their own time" if own else "",
         )
         await self._repeating.run(self.statistics.maintenance)
 
     def _maintain(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
-        if self.is_without_webhooks and scalar(conn, IS_INSTALLED):
+        if not self.has_webhooks and scalar(conn, IS_INSTALLED):
             _log.warning("webhooks have been added to the database, and this worker only maintains it: start it again")
         return maintain(conn, self._config, is_stopping=is_stopping)
 
