@@ -53,10 +53,10 @@ COMMANDS: Final = {
     "send": Summary("Webhooks", "send", "Send an event."),
     "worker": Summary("Webhooks", "worker", "Deliver webhooks and maintain the database."),
     "listen": Summary("Webhooks", "listen", "Receive webhooks on this machine, for development."),
-    "webhooks": Summary("Webhooks", "webhooks", "Manage endpoints and their deliveries."),
+    "webhooks": Summary("Webhooks", "webhooks.endpoint_commands", "Manage endpoints and their deliveries."),
     "keys": Summary("Webhooks", "keys", "Make keys."),
     "serve": Summary("Console", "serve", "Serve the console and the webhooks API."),
-    "console": Summary("Console", "console", "Set the console up, and manage its sessions."),
+    "console": Summary("Console", "console.commands", "Set the console up, and manage its sessions."),
     "demo": Summary("Console", "demo", "Try everything out in a small shop."),
 }
 

@@ -18,13 +18,13 @@ from svc_pg.webhooks.messages import Message
 
 from . import output, records
 from .database import connect, log_instead
-from .format_delivery import result_of
 from .format_difference import ERASED, differences, who_text
 from .json_text import printable
 from .known_tables import tell_other_names
 from .named_record import named_record
 from .operator import reading
 from .options import After, Json, PostgresUrl
+from .webhooks.format_delivery import result_of
 
 app = typer.Typer()
 
@@ -112,15 +112,14 @@ def _endpoints_of(conn: Connection[Any], sent: Iterable[Sent]) -> Mapping[str, E
 
 
 def _change(entry: Entry) -> str:
-    parts = [
+    return output.spaced(
         human_times.second(entry.timestamp),
         who_text(entry),
         entry.operation.ljust(8),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         ERASED if entry.is_erased else differences(entry),
         f"[entry {entry.id}]",
-    ]
-    return "  ".join(filter(None, parts))
+    )
 
 
 def _lines(sent: Iterable[SentMessage], endpoints: Mapping[str, Endpoint]) -> Iterator[str]:

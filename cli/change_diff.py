@@ -82,18 +82,14 @@ def revert(
 
 def _show_difference(entry: audit.Entry) -> None:
     output.data(
-        "  ".join(
-            part
-            for part in (
-                human_times.second(entry.timestamp),
-                actor_text(entry.actor_id, entry.db_user),
-                entry.operation,
-                table_text(entry),
-                printable(entry.record_id or ""),
-                ERASED if entry.is_erased else "",
-                f"[entry {entry.id}]",
-            )
-            if part
+        output.spaced(
+            human_times.second(entry.timestamp),
+            actor_text(entry.actor_id, entry.db_user),
+            entry.operation,
+            table_text(entry),
+            printable(entry.record_id or ""),
+            ERASED if entry.is_erased else "",
+            f"[entry {entry.id}]",
         )
     )
     for field in audit.diff(entry).fields:

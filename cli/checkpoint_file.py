@@ -8,11 +8,12 @@ from typing import Final
 
 from svc_pg.errors import SvcError
 
-from . import checkpoint, file_lock
+from . import checkpoint
 from .checkpoint import Checkpoint
-from .disk import sync_folder, write_all
-from .file_lock import MADE
-from .output_file import explained, is_special
+from .files import file_lock
+from .files.disk import sync_folder, write_all
+from .files.file_lock import MADE
+from .files.output_file import explained, is_special
 
 _LONGEST: Final = 1024 * 1024
 

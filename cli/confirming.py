@@ -1,10 +1,13 @@
-"""Ask for confirmation before something ends irrevocably."""
+"""Ask for confirmation before a change that nothing takes back."""
 
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from psycopg import Connection
+
+from svc_pg.errors import SvcError
 
 from . import output
 from .json_text import printable
@@ -20,10 +23,18 @@ def over(revoked_by: str | None, *, is_live: bool) -> str | None:
     return None if is_live else "ended before, by itself"
 
 
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask, unless ``yes``. Ends the command if the answer is no, or if it cannot ask."""
-    if not yes:
-        typer.confirm(question, abort=True, err=True)
+def confirm(question: str, *, yes: bool, instead: str = "Add --yes.") -> None:
+    """Ask, unless ``yes``. Ends the command if the answer is no. Raises SvcError, with this hint, if nobody answers."""
+    if yes:
+        return
+    try:
+        is_agreed = typer.confirm(question, err=True)
+    except typer.Abort:  # of Ctrl-C, or of the end of the input
+        if sys.stdin.isatty():
+            raise
+        raise SvcError("nothing is done, because nobody can say yes", hint=instead) from None
+    if not is_agreed:
+        raise typer.Abort
 
 
 def end_once(conn: "Connection[Any]", words: str, over: str | None, *, yes: bool, end: Callable[[], object]) -> None:

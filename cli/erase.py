@@ -9,23 +9,22 @@ from svc_pg.audit.keep.erasure import MOST_ROWS
 from svc_pg.formats.plurals import counted
 
 from . import output, records
+from .confirming import Yes, confirm
 from .database import connect
 from .json_text import printable
 from .known_tables import warn_of_no_records
 from .operator import acting_as_operator
-from .options import DatabaseUrl, Json
+from .options import DatabaseUrl, Json, Key, Table
 
 app = typer.Typer()
 
 
 @app.command()
 def erase(
+    table: Table,
+    key: Key,
     *,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table.")],
-    key: Annotated[
-        str, typer.Argument(metavar="KEY", help="The record's key; of several columns as in the log: '[3, 7]'.")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     database_url: DatabaseUrl = None,
     json: Json = False,
@@ -37,11 +36,10 @@ def erase(
     with connect(database_url) as conn, acting_as_operator(conn):
         warn_of_no_records(conn, table)
         report = audit.erase(conn, table, key, dry_run=True)
-        if not json:
+        if not (json and (dry_run or yes)):  # nobody agrees to what is not shown
             _show(report, "would erase" if dry_run or not yes else "erasing")
         if not dry_run and report.entries:
-            if not yes:
-                typer.confirm("Nothing brings this back. Erase it?", abort=True, err=True)
+            confirm("Nothing brings this back. Erase it?", yes=yes, instead="Add --yes, or --dry-run.")
             report = audit.erase(conn, table, key)
     if json:
         records.show_json(

@@ -9,15 +9,14 @@ import typer
 
 from svc_pg import audit
 from svc_pg.audit.exports.evidence import EvidenceReport, verifier
-from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 from svc_pg.seals.timestamp_files import TIMESTAMP_NAME, timestamp_name_of
 
 from . import output, records
 from .database import connect
+from .files.output_file import explained, opened_output
 from .operator import reading
-from .options import Between, PostgresUrl, period_of, point_in_time
-from .output_file import explained, opened_output
+from .options import Between, PostgresUrl, exact_time, period_of, point_in_time
 from .progress import progress
 
 app = typer.Typer()
@@ -34,7 +33,10 @@ def evidence(
 ) -> None:
     """Write entries, seals and a program that verifies them, for an auditor without a database."""
     period = period_of(between, since=since, until=until)
-    start, end = period or (_time("--since", since), _time("--until", until))
+    start, end = period or (
+        exact_time(text, option=option, why="the auditor gives the verifier the same")
+        for option, text in (("--since", since), ("--until", until))
+    )
     with reading("evidence"), connect(database_url) as conn, progress() as show:
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -64,13 +66,6 @@ def _remove_others(folder: Path, written: Set[str]) -> None:
         for file in folder.glob("*.tsr"):
             if TIMESTAMP_NAME.fullmatch(file.name) and file.name not in written:
                 file.unlink()
-
-
-def _time(option: str, text: str | None) -> datetime | None:
-    point = None if text is None else durations.point_in_time(text)
-    if isinstance(point, str):
-        raise typer.BadParameter("write a time, because the auditor gives the verifier the same", param_hint=option)
-    return point
 
 
 def _tell(folder: Path, report: EvidenceReport, start: datetime | None, end: datetime | None) -> None:

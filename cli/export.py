@@ -16,12 +16,12 @@ from svc_pg.formats.plurals import counted
 
 from . import output
 from .database import open_database
+from .files.output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .filter_options import filter_options
 from .known_tables import warn_of_unknown
 from .log_filters import AllDatabases, NoActor, selected
 from .operator import reading, record_export
 from .options import DatabaseUrl
-from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
 from .progress import entries_so_far
 
 app = typer.Typer()

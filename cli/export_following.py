@@ -16,7 +16,7 @@ from . import signals
 from .checkpoint import Checkpoint, options_of
 from .checkpoint_file import CheckpointFile, opened_checkpoint
 from .database import is_postgresql
-from .line_file import Lines, appended
+from .files.line_file import Lines, appended
 
 _SAVE_EVERY: Final = 1.0
 """The seconds between two cursors under a steady flow of entries."""

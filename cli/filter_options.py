@@ -1,13 +1,13 @@
 """The filters of a list as options of a command."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any, Final, assert_never
 
 import typer
 
-from svc_pg.database.filters import ListFilter, some_filters
+from svc_pg.database.filters import ListFilter, filters_of
 
 from .completion import events, one_of, search_keys
 from .named_ids import endpoint_id, tenant_id
@@ -19,12 +19,12 @@ _BETWEEN: Final = Parameter("between", Parameter.KEYWORD_ONLY, default=None, ann
 _TIME: Final = ": 1h, 7d, or 2026-01-31T12:00:00Z"
 
 
-def filter_options(declaration: type, *, without: Collection[str] = ()) -> Callable[[Command], Command]:
+def filter_options(declaration: type) -> Callable[[Command], Command]:
     """Give a command an option for each filter of a TypedDict; the given options become its keywords.
 
     If it has since and until, ``--between`` gives both.
     """
-    wanted = some_filters(declaration, without=without)
+    wanted = filters_of(declaration).values()
     has_period = {each.name for each in wanted} >= {"since", "until"}
 
     def decorated(command: Command) -> Command:
@@ -49,9 +49,9 @@ def filter_options(declaration: type, *, without: Collection[str] = ()) -> Calla
     return decorated
 
 
-def names(declaration: type, *, without: Collection[str] = ()) -> str:
+def names(declaration: type) -> str:
     """The options, as a list for an error."""
-    return ", ".join("--" + each.option for each in some_filters(declaration, without=without))
+    return ", ".join("--" + each.option for each in filters_of(declaration).values())
 
 
 def _option(wanted: ListFilter) -> Parameter:

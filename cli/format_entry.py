@@ -1,14 +1,15 @@
 """An entry of the audit log as one line for people."""
 
-from datetime import UTC
 from typing import Final
 
 import typer
 
 from svc_pg.audit.log.entry import Entry
+from svc_pg.formats import human_times
 
 from .format_difference import differences, who_text
 from .json_text import printable
+from .output import spaced
 
 _COLOURS: Final = {
     "INSERT": "green",
@@ -24,16 +25,15 @@ _COLOURS: Final = {
 def line(entry: Entry) -> str:
     """The time, actor and operation, and the old and new values of an update. Nothing in it can control a terminal."""
     operation = typer.style(entry.operation.ljust(8), fg=_COLOURS.get(entry.operation))
-    parts = [
-        f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
+    return spaced(
+        human_times.second(entry.timestamp),
         who_text(entry),
         operation,
         table_text(entry),
         printable(entry.record_id or ""),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         _told(entry),
-    ]
-    return "  ".join(part for part in parts if part)
+    )
 
 
 def table_text(entry: Entry) -> str:

@@ -1,7 +1,6 @@
 """The command ``init``."""
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -19,7 +18,9 @@ from svc_pg.scaffold.proposal import Proposal, propose, unnamed
 from svc_pg.scaffold.toml_text import toml_text
 
 from . import output, records
+from .confirming import Yes, confirm
 from .database import open_database
+from .files.output_file import explained
 from .json_text import printable
 from .options import DatabaseUrl, Json
 
@@ -32,7 +33,7 @@ _SHOWN: Final = 10
 def init(
     *,
     database_url: DatabaseUrl = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    yes: Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the file, and write nothing.")] = False,
     json: Json = False,
 ) -> None:
@@ -62,7 +63,8 @@ def init(
         if not json:
             output.data(text.rstrip())
     else:
-        _agree(proposal, yes=yes)
+        question = f"Write {DEFAULT_FILE} with {counted(len(proposal.tables), 'table')}?"
+        confirm(question, yes=yes, instead="Add --yes, or --dry-run.")
         _write(text)
     if json:
         records.show_json(_found(proposal, project, steps) | {"isWritten": not dry_run, "newTables": []})
@@ -113,33 +115,19 @@ def _tell(proposal: Proposal) -> None:
         output.words(f"note: proposed by the names of columns alone, because of {shown}: {reason}.")
 
 
-def _agree(proposal: Proposal, *, yes: bool) -> None:
-    if yes:
-        return
-    try:
-        typer.confirm(f"Write {DEFAULT_FILE} with {counted(len(proposal.tables), 'table')}?", abort=True, err=True)
-    except typer.Abort:
-        if sys.stdin.isatty():
-            raise
-        raise SvcError("nothing is written, because nobody can say yes", hint="Add --yes, or --dry-run.") from None
-
-
 def _write(text: str) -> None:
     """Write the file, which another may have made meanwhile. Raises SvcError."""
-    try:
-        file = DEFAULT_FILE.open("x", encoding="utf-8")
-    except FileExistsError:
-        raise SvcError(f"{DEFAULT_FILE} was made meanwhile, and nothing is written") from None
-    except OSError as error:
-        raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
-    try:
-        with file:
-            file.write(text)
-    except BaseException as error:  # a part of it would look like a choice of tables
-        DEFAULT_FILE.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise SvcError(f"{DEFAULT_FILE} cannot be written: {error.strerror}") from error
-        raise
+    with explained(DEFAULT_FILE):
+        try:
+            file = DEFAULT_FILE.open("x", encoding="utf-8")
+        except FileExistsError:
+            raise SvcError(f"{DEFAULT_FILE} was made meanwhile, and nothing is written") from None
+        try:
+            with file:
+                file.write(text)
+        except BaseException:  # a part of it would look like a choice of tables
+            DEFAULT_FILE.unlink(missing_ok=True)
+            raise
     output.words(f"wrote {DEFAULT_FILE}")
 
 

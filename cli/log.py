@@ -14,6 +14,7 @@ from svc_pg.formats.json_writer import encode
 
 from . import output
 from .database import open_database
+from .files.output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
 from .filter_options import filter_options
 from .format_entry import line
 from .json_text import printable
@@ -21,7 +22,6 @@ from .known_tables import warn_of_unknown
 from .log_filters import AllDatabases, NoActor, selected
 from .operator import reading
 from .options import DatabaseUrl
-from .output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
 
 app = typer.Typer()
 

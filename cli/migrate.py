@@ -9,7 +9,7 @@ import typer
 
 import svc_pg
 from svc_pg import Config
-from svc_pg.errors import ConfigError, SvcError
+from svc_pg.errors import ConfigError
 from svc_pg.schema.export.django_project import read_project
 from svc_pg.schema.export.orm_migrations import alembic_address, alembic_ini, alembic_revision, django_migration
 from svc_pg.schema.installer import installer_of
@@ -17,6 +17,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .database import open_database
+from .files.output_file import explained
 from .options import ConfigReference, DatabaseUrl, Prune, Roles
 from .products import All, Only, with_products
 
@@ -98,10 +99,8 @@ def migrate(
     if path is None:
         output.sql(text)
         return
-    try:
+    with explained(path):
         path.write_text(text.rstrip() + "\n", encoding="utf-8")
-    except OSError as error:
-        raise SvcError(f"{path} cannot be written: {error.strerror}") from error
     output.words(f"wrote {path}")
 
 

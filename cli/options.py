@@ -1,7 +1,7 @@
 """Options that several commands take."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Final
 
 import typer
@@ -31,6 +31,13 @@ ConfigReference = Annotated[
         help="The configuration. Default: svc-pg.toml in this folder, if there is one.",
     ),
 ]
+Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")]
+Key = Annotated[
+    str,
+    typer.Argument(
+        metavar="KEY", help="The record's key; several columns are a JSON array, spaced as in the log: '[3, 7]'."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number to list, newest first.")]
 After = Annotated[
@@ -47,8 +54,6 @@ Between = Annotated[
     ),
 ]
 
-_ZERO: Final = re.compile("0[smhdw]?")
-
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration no longer names.")]
 
 Roles = Annotated[
@@ -59,6 +64,8 @@ Roles = Annotated[
         show_default=False,
     ),
 ]
+
+_ZERO: Final = re.compile("0[smhdw]?")
 
 
 def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
@@ -93,6 +100,17 @@ def period_of(between: str | None, *, since: object, until: object) -> Period | 
         return period(between)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="'--between'") from error
+
+
+def exact_time(text: str | None, *, option: str, why: str) -> datetime | None:
+    """The time of an option of ``point_in_time`` that can be no duration, for which ``why`` gives the reason.
+
+    Raises wrong usage.
+    """
+    point = None if text is None else durations.point_in_time(text)
+    if isinstance(point, str):
+        raise typer.BadParameter(f"write a time, because {why}", param_hint=option)
+    return point
 
 
 def readable_time(text: str | None) -> str | None:

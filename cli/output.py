@@ -4,8 +4,8 @@ import sys
 
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
+from .files.output_file import STANDARD_OUTPUT, discard, explained
 from .json_text import printable_lines
-from .output_file import STANDARD_OUTPUT, discard, explained
 
 debug = False
 """True if errors keep their traceback; set by --debug."""
@@ -34,6 +34,11 @@ def data(text: str) -> None:
             f"standard output takes only characters of {error.encoding}, and the data has others",
             hint="Choose a locale of UTF-8, or set PYTHONIOENCODING=utf-8.",
         ) from error
+
+
+def spaced(*parts: str) -> str:
+    """Parts of one line, with two blanks between them; empty ones are left out."""
+    return "  ".join(filter(None, parts))
 
 
 def end() -> None:

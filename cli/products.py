@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from svc_pg import Config
-from svc_pg.config.products import PRODUCTS, ProductId
+from svc_pg.config.products import PRODUCTS
 from svc_pg.database.query import fetch_one
+from svc_pg.database.sql_products import ProductId
 from svc_pg.errors import audit_not_installed
 from svc_pg.status.installed_products import audit_installed
 from svc_pg.status.webhooks_installed import webhooks_installed

@@ -12,14 +12,14 @@ from .database import connect, log_instead
 from .format_difference import actor_text
 from .json_text import printable
 from .lists import filled, tell_none
-from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
+from .options import After, Between, Json, Limit, PostgresUrl, Table, period_of, point_in_time
 
 app = typer.Typer()
 
 
 @app.command()
 def reads(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")],
+    table: Table,
     key: Annotated[
         str | None, typer.Argument(metavar="KEY", help="The record's key. Default: all records of the table.")
     ] = None,
@@ -53,16 +53,12 @@ def reads(
 
 def _line(read: audit.RecordRead, *, is_of_record: bool) -> str:
     number = "any records" if read.records is None else "1 record" if read.records == 1 else f"{read.records} records"
-    return "  ".join(
-        part
-        for part in (
-            human_times.second(read.timestamp),
-            actor_text(read.actor_id, read.db_user),
-            read.through.ljust(7),
-            number,
-            "" if read.is_certain or not is_of_record else "perhaps this one",
-            "" if read.question is None else printable(str(read.question)),
-            f"[entry {read.entry_id}]",
-        )
-        if part
+    return output.spaced(
+        human_times.second(read.timestamp),
+        actor_text(read.actor_id, read.db_user),
+        read.through.ljust(7),
+        number,
+        "" if read.is_certain or not is_of_record else "perhaps this one",
+        "" if read.question is None else printable(str(read.question)),
+        f"[entry {read.entry_id}]",
     )

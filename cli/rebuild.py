@@ -1,27 +1,21 @@
 """The command ``rebuild``."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final
+from typing import Annotated
 
 import typer
 
 from svc_pg.audit.rebuild.rebuilding import rebuild as rebuild_rows
-from svc_pg.errors import SvcError
-from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted
 
 from . import output
-from .options import point_in_time
-from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
+from .files.input_file import STANDARD_INPUT, opened_input
+from .files.output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
+from .options import exact_time, point_in_time
 from .progress import entries_so_far
 
 app = typer.Typer()
-_BUFFER_BYTES: Final = 1024 * 1024
 
 
 class _RowFormat(StrEnum):
@@ -61,12 +55,12 @@ def rebuild(
     ] = STANDARD_OUTPUT,
 ) -> None:
     """Write a table's rows as SQL, from an export of the audit log, without a database."""
-    if to != STANDARD_OUTPUT and source != STANDARD_OUTPUT and _is_same(source, to):
+    if to != STANDARD_OUTPUT and source != STANDARD_INPUT and _is_same(source, to):
         raise typer.BadParameter("it would replace the export", param_hint="--output")
-    time = _time(at)
+    time = exact_time(at, option="--at", why="no database tells how long ago it was")
     with (
         until_the_reader_leaves(),
-        _opened(source) as export,
+        opened_input(source) as export,
         opened_output(to) as out,
         entries_so_far(lambda: None) as progress,
     ):
@@ -80,25 +74,5 @@ def rebuild(
         output.words(f"note: {sentence}")
 
 
-@contextmanager
-def _opened(source: Path) -> Iterator[BinaryIO]:
-    if source == STANDARD_OUTPUT:
-        yield sys.stdin.buffer
-        return
-    try:
-        file = source.open("rb", buffering=_BUFFER_BYTES)
-    except OSError as error:
-        raise SvcError(f"{source} cannot be read: {error.strerror or error}") from error
-    with file:
-        yield file
-
-
 def _is_same(source: Path, to: Path) -> bool:
     return source.exists() and to.exists() and source.samefile(to)
-
-
-def _time(text: str | None) -> datetime | None:
-    point = None if text is None else durations.point_in_time(text)
-    if point is not None and not isinstance(point, datetime):
-        raise typer.BadParameter("write a time: no database tells how long ago it was", param_hint="--at")
-    return point

@@ -16,8 +16,7 @@ from .format_difference import ERASED, NOT_KNOWN, actor_text, value_text
 from .json_text import printable
 from .known_tables import warn_of_no_records, warn_of_silences
 from .operator import reading
-from .options import After, Json, PostgresUrl
-from .time_travel import Key, Table
+from .options import After, Json, Key, PostgresUrl, Table
 
 app = typer.Typer()
 
@@ -70,7 +69,7 @@ def _line(change: RelatedChange, actor: TrackActor) -> str:
     more = change.field_count - len(fields)
     record = "" if change.record_id is None else f" {printable(change.record_id)}"
     way = "refers to it from now on" if change.joins else "refers to another from now on" if change.leaves else ""
-    parts = (
+    return output.spaced(
         human_times.second(change.time),
         NOT_KNOWN if actor.is_found else actor_text(actor.actor_id, actor.db_user),
         change.operation.ljust(8),
@@ -79,7 +78,6 @@ def _line(change: RelatedChange, actor: TrackActor) -> str:
         way,
         f"[entry {change.entry_id}]",
     )
-    return "  ".join(part for part in parts if part)
 
 
 def _sides(change: RelatedChange, field: RelatedField) -> str:

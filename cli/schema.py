@@ -1,5 +1,6 @@
 """The commands ``install``, ``plan``, ``status`` and ``uninstall``."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,25 +13,13 @@ from svc_pg.errors import RemovalRefusedError
 from svc_pg.formats.plurals import counted
 from svc_pg.schema import Status
 
-from . import (
-    capture_costs,
-    ddl_recording,
-    format_status,
-    horizon_holders,
-    last_runs,
-    late_deliveries,
-    open_findings,
-    output,
-    products,
-    records,
-    seal_status,
-    tables,
-    tenant_reads,
-    without_actor,
-)
+from . import capture_costs, format_status, output, products, records, tables
+from .confirming import Yes, confirm
 from .database import is_postgresql, open_database
 from .options import ConfigReference, DatabaseUrl, Json, Prune, Roles, duration
 from .products import All, Only, with_products
+from .status import ddl_recording, seal_status, tenant_reads
+from .status.facts import Facts
 
 app = typer.Typer()
 
@@ -143,59 +132,28 @@ def status(
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
-        has_audit = products.has_audit(conn)
-        attributed = without_actor.read_attribution(conn) if has_audit else []
-        seals = seal_status.read_seals(conn) if has_audit else seal_status.NONE
-        runs = last_runs.read_runs(conn)
-        findings = open_findings.read_findings(conn) if has_audit else []
-        holders = horizon_holders.read_holders(conn)
-        backlog = late_deliveries.read_backlog(conn)
+        facts = Facts.read(conn)
         tenant_reads.tell(conn, wanted)
     differing = [entry for entry in found if entry.state != "ok"]
+    is_ok = not differing and not facts.findings
     if json:
-        about = [
-            {"table": each.table_name, "entries": each.entries, "withoutActor": each.without_actor}
-            for each in attributed
-        ]
         objects = [format_status.as_json(entry) for entry in found]
-        tasks = [{"task": run.task, "secondsAgo": run.seconds, "problem": run.problem} for run in runs]
-        records.show_json(
-            {"isOk": not differing and not findings, "objects": objects, "lastDay": about, "maintenance": tasks}
-            | seal_status.as_json(seals)
-            | open_findings.as_json(findings)
-            | {"horizonHolders": holders, "deliveries": late_deliveries.as_json(backlog)}
-        )
+        records.show_json({"isOk": is_ok, "objects": objects} | facts.as_json())
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
         tables.show(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
         _tell_limits(found)
-        seal_status.tell(seals)
+        seal_status.tell(facts.seals)
         if differing:
             verb = "differs" if len(differing) == 1 else "differ"
             output.words(f"{len(differing)} of {len(found)} objects {verb}. {_advice(differing, config)}".rstrip())
-            gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
-            for table, now in dict.fromkeys(gone):
-                if now is not None:
-                    output.words(f"{table} is now {now}. To go on recording it, name it so.")
-            for entry in differing:
-                if entry.is_foreign and entry.kind != "gap":
-                    how = f" To change it: {entry.sql}" if entry.sql else ""
-                    output.words(f"An install keeps {entry.kind} {entry.identity}.{how}")
-            if any(entry.kind == "gap" for entry in differing):
-                output.words(
-                    "Changes of incomplete tables may have no entry. To record what their rows are now:"
-                    " svc-pg install --backfill"
-                )
+            _tell_differing(differing)
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
-        without_actor.tell(attributed)
-        open_findings.tell(findings or ())
-        last_runs.tell(runs)
-        horizon_holders.tell(holders)
-        late_deliveries.tell(backlog)
-    if differing or findings:
+        facts.tell()
+    if not is_ok:
         raise typer.Exit(3)
 
 
@@ -206,13 +164,13 @@ def uninstall(
     drop_data: Annotated[
         bool, typer.Option("--drop-data", help="Also drop the audit log, the webhook queue and all endpoints.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Drop the data without asking.")] = False,
+    yes: Yes = False,
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Remove the triggers, views and functions of svc-pg. The data stays, unless you add --drop-data."""
-    if drop_data and not yes:
-        typer.confirm("Drop the audit log, the webhook queue and all endpoints?", abort=True, err=True)
+    if drop_data:
+        confirm("Drop the audit log, the webhook queue and all endpoints?", yes=yes)
     with open_database(database_url) as conn:
         steps = schema.uninstall(conn, drop_data=drop_data)
     if json:
@@ -229,6 +187,23 @@ def _advice(differing: list[Status], config: str | None) -> str:
     if not _is_configured(config):
         return _NO_CONFIGURATION
     return "To put them right, and to remove what the configuration does not name: svc-pg install --prune"
+
+
+def _tell_differing(differing: Sequence[Status]) -> None:
+    """Print what an install does not put right by itself: tables of another name, objects of others, and gaps."""
+    gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
+    for table, now in dict.fromkeys(gone):
+        if now is not None:
+            output.words(f"{table} is now {now}. To go on recording it, name it so.")
+    for entry in differing:
+        if entry.is_foreign and entry.kind != "gap":
+            how = f" To change it: {entry.sql}" if entry.sql else ""
+            output.words(f"An install keeps {entry.kind} {entry.identity}.{how}")
+    if any(entry.kind == "gap" for entry in differing):
+        output.words(
+            "Changes of incomplete tables may have no entry. To record what their rows are now:"
+            " svc-pg install --backfill"
+        )
 
 
 def _is_configured(config: str | None) -> bool:

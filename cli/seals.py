@@ -1,7 +1,6 @@
 """The commands ``seal``, ``verify``, ``prove`` and ``check``."""
 
 import logging
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -30,10 +29,11 @@ from svc_pg.status.seal_destinations import OF_A_COMMAND
 
 from . import output, products, records
 from .database import connect
+from .files.input_file import opened_input
+from .files.output_file import STANDARD_OUTPUT
 from .json_text import printable
 from .operator import reading
 from .options import DatabaseUrl, Json, duration
-from .output_file import STANDARD_OUTPUT
 from .progress import progress
 from .seal_timestamps import seal_timestamps
 from .stamp_words import delay_json, stamp_words
@@ -221,10 +221,8 @@ def check(
 ) -> None:
     """Check a proof, without a database. SVC_SEAL_PUBLIC_KEYS verifies."""
     public_keys = PublicKeys.of(Settings.load())
-    try:
-        text = sys.stdin.buffer.read() if proof == STANDARD_OUTPUT else proof.read_bytes()
-    except OSError as error:
-        raise SvcError(f"{proof} cannot be read: {error.strerror}") from error
+    with opened_input(proof) as file:
+        text = file.read()
     with naming(seals):
         copies = None if seals is None else patiently(str(seals), read_copies(seals))
         proven = audit.check_proof(text, public_keys=public_keys, copies=copies)

@@ -26,7 +26,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .client_connections import ANSWERED, BoundedProtocol
-from .console_address import HOST_VARIABLE, PORT, PORT_VARIABLE, PORTS
+from .console.address import HOST_VARIABLE, PORT, PORT_VARIABLE, PORTS
 from .database import conninfo
 from .installation import require_svc
 from .listening import base_url, listening

@@ -16,17 +16,9 @@ from .format_difference import ERASED, NOT_KNOWN, actor_text, differences, value
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records, warn_of_silences
 from .operator import reading
-from .options import After, Json, Limit, PostgresUrl, readable_time
+from .options import After, Json, Key, Limit, PostgresUrl, Table, readable_time
 
 app = typer.Typer()
-
-Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")]
-Key = Annotated[
-    str,
-    typer.Argument(
-        metavar="KEY", help="The record's key; several columns are a JSON array, spaced as in the log: '[3, 7]'."
-    ),
-]
 
 
 @app.command()
@@ -48,12 +40,14 @@ def history(
         return
     for state in page:
         end = "" if state.moved_to is None else f"now {printable(state.moved_to)}"
-        _line(
-            human_times.second(state.valid_from),
-            who_text(state),
-            state.operation.ljust(8),
-            end or (ERASED if state.is_erased else differences(state)),
-            f"[entry {state.entry_id}]",
+        output.data(
+            output.spaced(
+                human_times.second(state.valid_from),
+                who_text(state),
+                state.operation.ljust(8),
+                end or (ERASED if state.is_erased else differences(state)),
+                f"[entry {state.entry_id}]",
+            )
         )
         if not state.is_in_order:
             output.words(f"entry {state.entry_id}: what came before it, or the order in its transaction, is not known")
@@ -105,7 +99,7 @@ def as_of(
         return
     for row in page:
         fields = ", ".join(f"{printable(name)}: {value_text(v)}" for name, v in row.values.items())
-        _line(printable(row.record_id), ERASED if row.is_erased else fields)
+        output.data(output.spaced(printable(row.record_id), ERASED if row.is_erased else fields))
     if any(row.unknown_fields and not row.is_erased for row in page):
         output.words("Some columns are null because their value then is not known: --json names them.")
     output.more(page.next_cursor)
@@ -133,7 +127,7 @@ def blame(table: Table, key: Key, *, after: After = None, database_url: Postgres
             if origin.is_found:
                 told = [f"found changed {human_times.second(origin.changed_at)}", NOT_KNOWN]
             who = [*told, str(origin.operation), f"[entry {origin.entry_id}]"]
-        _line(printable(origin.field).ljust(width), value, *who)
+        output.data(output.spaced(printable(origin.field).ljust(width), value, *who))
     if origins.next_cursor is not None:
         output.words(f"Older entries may tell of fields not changed since then: --after {origins.next_cursor}")
 
@@ -178,7 +172,3 @@ def _row_json(row: audit.PastRow) -> Mapping[str, object]:
         "otherData": row.other_data,
         "values": row.values,
     }
-
-
-def _line(*parts: str) -> None:
-    output.data("  ".join(part for part in parts if part))

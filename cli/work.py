@@ -74,12 +74,12 @@ class Work:
         """Deliver nothing, because the database has no webhooks. Call it before ``run``."""
         self._worker = None
         if self._maintenance is not None:
-            self._maintenance.is_without_webhooks = True
+            self._maintenance.has_webhooks = False
 
     def leave_out_audit(self) -> None:
         """Say nothing of the audit trail, because the database has none. Call it before ``run``."""
         if self._maintenance is not None:
-            self._maintenance.is_without_audit = True
+            self._maintenance.has_audit = False
 
     def stop(self) -> None:
         """Finish the current work."""

@@ -5,7 +5,7 @@ import sys
 from http.client import HTTPConnection, HTTPException
 
 WORKER = int(os.environ["SVC_WORKER_METRICS_PORT"]), "/healthz"
-CONSOLE = 8000, "/.well-known/svc/console/health"
+CONSOLE = int(os.environ["SVC_SERVE_PORT"]), "/.well-known/svc/console/health"
 
 
 def is_well(port: int, path: str) -> bool:

@@ -7,7 +7,8 @@ from typing import Any, Final, Literal
 
 from svc_pg.config import Config
 from svc_pg.config.model import validated
-from svc_pg.config.products import PRODUCTS, ProductId
+from svc_pg.config.products import PRODUCTS
+from svc_pg.database.sql_products import ProductId
 from svc_pg.errors import ConfigError
 from svc_pg.formats import durations
 from svc_pg.formats.plurals import counted

@@ -5,9 +5,8 @@ from typing import Annotated, Final, get_args
 
 from pydantic import AfterValidator
 
-from svc_pg.database.sql_products import Product
+from svc_pg.database.sql_products import ProductId
 
-ProductId = Product
 PRODUCTS: Final[tuple[ProductId, ...]] = get_args(ProductId)
 
 

@@ -1,6 +1,6 @@
 """The filters of a list, declared once: keywords of Python, parameters of the API, options and pages come from it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -85,11 +85,6 @@ class ListFilter:
 def filters_of(declaration: type) -> Mapping[str, ListFilter]:
     """The filters that a TypedDict declares, by their names."""
     return {name: _filter(name, hint) for name, hint in get_type_hints(declaration, include_extras=True).items()}
-
-
-def some_filters(declaration: type, *, without: Collection[str] = ()) -> list[ListFilter]:
-    """The filters of a list, without some of them."""
-    return [each for name, each in filters_of(declaration).items() if name not in without]
 
 
 def applied(query: Builder, declaration: type, given: Mapping[str, Any]) -> Builder:

@@ -11,16 +11,16 @@ from typing import Final, Literal
 
 from svc_pg.database import sql_access
 
-Product = Literal["audit", "webhooks"]
+ProductId = Literal["audit", "webhooks"]
 
-_FILES: Final[Mapping[Product, tuple[str, ...]]] = {
+_FILES: Final[Mapping[ProductId, tuple[str, ...]]] = {
     "audit": ("audit/", "views/audit_"),
     "webhooks": ("webhooks/", "views/webhook_"),
 }
 _OF_EVERY_LOG: Final = "audit_seal_lock"
 
 
-def product_of(name: str) -> Product | None:
+def product_of(name: str) -> ProductId | None:
     """The product of the function or view of this name, of this svc-pg; None if every database has it."""
     return _products().get(name)
 
@@ -31,7 +31,7 @@ def is_table_of_webhooks(name: str) -> bool:
 
 
 @cache
-def _products() -> Mapping[str, Product]:
+def _products() -> Mapping[str, ProductId]:
     return {
         each.pattern: product
         for each in sql_access.headers()

@@ -60,18 +60,17 @@ def seen_json(text: str) -> str:
     return _UNSEEN.sub(lambda found: found[0] if _joins(text, found.start()) else json.dumps(found[0])[1:-1], text)
 
 
-def blanks(text: str, *, is_start: bool = True, is_end: bool = True) -> Iterator[tuple[bool, str]]:
-    """The text in pieces; those that are true have marks in place of blanks whose number is not visible.
+def blanks(text: str) -> Iterator[tuple[bool, str]]:
+    """The pieces of ``split_blanks``, with marks in place of blanks."""
+    return ((is_blank, piece.translate(_BLANK_MARKS) if is_blank else piece) for is_blank, piece in split_blanks(text))
+
+
+def split_blanks(text: str, *, is_start: bool = True, is_end: bool = True) -> Iterator[tuple[bool, str]]:
+    """The text in pieces; those that are true are blanks whose number is not visible.
 
     Such blanks are tabs, line breaks, repeated spaces, and spaces at the start and the end of a value, if the text has
     them.
     """
-    pieces = split_blanks(text, is_start=is_start, is_end=is_end)
-    return ((is_mark, piece.translate(_BLANK_MARKS) if is_mark else piece) for is_mark, piece in pieces)
-
-
-def split_blanks(text: str, *, is_start: bool = True, is_end: bool = True) -> Iterator[tuple[bool, str]]:
-    """The same pieces, without marks."""
     start = _AT_START.match(text) if is_start else None
     end = _AT_END.search(text, start.end() if start else 0) if is_end else None
     begins, ends = start.end() if start else 0, end.start() if end else len(text)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from psycopg import Connection
@@ -20,6 +20,7 @@ from svc_pg.database.statements import statement
 from svc_pg.errors import SvcError
 from svc_pg.formats.plurals import counted
 from svc_pg.maintenance.batches import added, check_autocommit, in_batches, in_stretches, removed
+from svc_pg.maintenance.bounded_calls import never
 from svc_pg.maintenance.payload_search import fill_search
 from svc_pg.maintenance.reconciling import reconcile_log
 from svc_pg.maintenance.repeating import Repeating
@@ -40,21 +41,32 @@ _MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order 
 _PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
 _PRUNE_MESSAGES: Final = "select svc.webhook_prune_messages(%s, %s, %s, %s)"
 
-Step = Callable[[Connection[Any], Config], str | None]
+
+class _Step(NamedTuple):
+    """A step of maintenance: its name, and its work, which returns what it did, in words, if it did anything.
+
+    ``task`` is the task as which ``status`` tells of it. Without webhooks one that ``needs_webhooks`` is left out.
+    """
+
+    name: str
+    run: Callable[[Connection[Any], Config], str | None]
+    task: Task | None = None
+    needs_webhooks: bool = False
 
 
 class Maintenance:
     """Maintains a database about every hour until ``stop`` is called, the first time within a minute.
 
     Run as many as you like, beside any number of workers: one maintains at a time. An error is logged, and the next run
-    tries again. ``statistics`` counts the runs. ``is_without_webhooks`` if the database has none, so that its program
-    delivers nothing: once they are added, each run warns of it. ``is_without_audit`` if it has no audit trail.
+    tries again. ``statistics`` counts the runs. Set ``has_webhooks`` to False if the database has none, so that its
+    program delivers nothing: once they are added, each run warns of it. ``has_audit`` is the same for the audit trail,
+    of which no run warns.
     """
 
     def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
         self.statistics = Statistics()
-        self.is_without_webhooks = False
-        self.is_without_audit = False
+        self.has_webhooks = True
+        self.has_audit = True
         self._config = config
         self._repeating = Repeating(Conninfo.parse(conninfo), self._maintain, name="maintenance", every=every)
 
@@ -72,21 +84,21 @@ class Maintenance:
         )
         _log.info(
             "maintenance started; %sthe %s %s%s%s",
-            "" if self.is_without_webhooks else of_webhooks,
-            "log of changes of svc-pg's own tables" if self.is_without_audit else "audit log",
-            "is kept " if self.is_without_webhooks else "",
+            of_webhooks if self.has_webhooks else "",
+            "audit log" if self.has_audit else "log of changes of svc-pg's own tables",
+            "" if self.has_webhooks else "is kept ",
             "forever" if days is None else f"for {days} days",
             ", and some of its tables for their own time" if own else "",
         )
         await self._repeating.run(self.statistics.maintenance)
 
     def _maintain(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
-        if self.is_without_webhooks and scalar(conn, IS_INSTALLED):
+        if not self.has_webhooks and scalar(conn, IS_INSTALLED):
             _log.warning("webhooks have been added to the database, and this worker only maintains it: start it again")
         return maintain(conn, self._config, is_stopping=is_stopping)
 
 
-def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = never) -> bool:
     """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
     Makes the log's partitions and its chosen indexes; removes entries older than ``retention_days``, deliveries older
@@ -102,25 +114,25 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     problems: list[str] = []
-    for name, task, step in _steps(conn, is_stopping):
+    for step in _steps(conn, is_stopping):
         if is_stopping():
             return not problems
         try:
-            done = step(conn, config)
-            if task is not None:
-                note_success(conn, task)
+            done = step.run(conn, config)
+            if step.task is not None:
+                note_success(conn, step.task)
         except (psycopg.Error, SvcError) as error:
             if is_stopping():
                 return not problems
             if conn.closed:
                 raise
-            _log.error("maintenance of %s failed, the next run tries again: %s", name, error)
-            problems.append(f"{name}: {error}")
-            if task is not None:
-                note_failure(conn, task, str(error))
+            _log.error("maintenance of %s failed, the next run tries again: %s", step.name, error)
+            problems.append(f"{step.name}: {error}")
+            if step.task is not None:
+                note_failure(conn, step.task, str(error))
         else:
             if done:
-                _log.info("maintenance of %s: %s", name, done)
+                _log.info("maintenance of %s: %s", step.name, done)
     if problems:
         note_failure(conn, "maintenance", "; ".join(problems))
     else:
@@ -128,12 +140,12 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
     return not problems
 
 
-def _steps(conn: Connection[Any], is_stopping: Callable[[], bool]) -> Sequence[tuple[str, Task | None, Step]]:
+def _steps(conn: Connection[Any], is_stopping: Callable[[], bool]) -> Sequence[_Step]:
     if scalar(conn, "select svc.audit_is_copy()"):
         return _STEPS_OF_COPY
     has_webhooks = scalar(conn, IS_INSTALLED)
-    steps = [each for each in _STEPS if has_webhooks or each[2] not in (_follow_clock, _prune_webhooks, _fill_search)]
-    return [*steps, ("the log's completeness", None, partial(reconcile_log, is_stopping=is_stopping))]
+    steps = [each for each in _STEPS if has_webhooks or not each.needs_webhooks]
+    return [*steps, _Step("the log's completeness", partial(reconcile_log, is_stopping=is_stopping))]
 
 
 _IS_MAINTAINED: Final = statement("queries/maintenance/is_maintained.sql")
@@ -224,22 +236,22 @@ def _prune_console(conn: Connection[Any], _: Config) -> str | None:
     return removed(in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
 
 
-_STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
-    ("the log's partitions", None, _make_partitions),
-    ("the log's epoch", None, _begin_epoch),
-    ("the log's retention", "purge", _purge_log),
-    ("the leaves of removed entries", None, _prune_leaves),
-    ("deliveries that wait", None, _follow_clock),
-    ("deliveries", None, _prune_webhooks),
-    ("the console", None, _prune_console),
-    ("the search of payloads", None, _fill_search),
-    ("the log's indexes", None, _build_indexes),  # which may wait for long
-    ("the log's triggers", None, watch_capture),  # before the comparison that it may ask for
+_STEPS: Final = (
+    _Step("the log's partitions", _make_partitions),
+    _Step("the log's epoch", _begin_epoch),
+    _Step("the log's retention", _purge_log, task="purge"),
+    _Step("the leaves of removed entries", _prune_leaves),
+    _Step("deliveries that wait", _follow_clock, needs_webhooks=True),
+    _Step("deliveries", _prune_webhooks, needs_webhooks=True),
+    _Step("the console", _prune_console),
+    _Step("the search of payloads", _fill_search, needs_webhooks=True),
+    _Step("the log's indexes", _build_indexes),  # which may wait for long
+    _Step("the log's triggers", watch_capture),  # before the comparison that it may ask for
 )
-_STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
-    ("the log's partitions", None, _make_partitions),
-    ("the log's epoch", None, _begin_epoch),
-    ("the log's retention", "purge", _follow_purges),
-    ("the log's indexes", None, _build_indexes),
-    ("the log's triggers", None, forget_capture),
+_STEPS_OF_COPY: Final = (
+    _Step("the log's partitions", _make_partitions),
+    _Step("the log's epoch", _begin_epoch),
+    _Step("the log's retention", _follow_purges, task="purge"),
+    _Step("the log's indexes", _build_indexes),
+    _Step("the log's triggers", forget_capture),
 )

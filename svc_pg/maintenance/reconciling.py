@@ -16,6 +16,7 @@ from svc_pg.config import Config
 from svc_pg.database.query import Query, fetch
 from svc_pg.errors import ConflictError, QueryError, SvcError
 from svc_pg.formats.plurals import counted
+from svc_pg.maintenance.bounded_calls import never
 from svc_pg.status.last_runs import LONGEST_PROBLEM, note_failure
 
 _log = logging.getLogger(__name__)
@@ -63,9 +64,7 @@ class _State:
         self.findings = "; ".join(filter(None, [self.findings, finding]))[:LONGEST_PROBLEM]
 
 
-def reconcile_log(
-    conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False
-) -> str | None:
+def reconcile_log(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = never) -> str | None:
     """Go on with the comparison that is under way, or begin one if the last is older than ``config.audit.reconcile``.
 
     Tables that differ or cannot be compared are logged and noted for ``status``, and nothing is repaired. After each

@@ -55,7 +55,6 @@ _ADDRESSES: Final = frozenset(
 """Words before an address that is a postal one; an IP address is none."""
 _OF_ADDRESSES: Final = frozenset(["line", "postcode", "postal code", "zip", "zip code", "zipcode"])
 """Columns that are a part of a postal address in a table of such addresses."""
-_LAST: Final = frozenset(["name", "names"])
 
 
 def is_personal(column: str, *, table: str = "") -> bool:

@@ -6,8 +6,8 @@ from typing import Final, assert_never
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.config.installed_parts import Parts, products_of
-from svc_pg.config.products import NAMES, ProductId
-from svc_pg.database.sql_products import is_table_of_webhooks
+from svc_pg.config.products import NAMES
+from svc_pg.database.sql_products import ProductId, is_table_of_webhooks
 from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.rendering.schema_objects import sends_changes
 from svc_pg.schema.status import Status

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from svc_pg.database.sql_products import Product, is_table_of_webhooks, product_of
+from svc_pg.database.sql_products import ProductId, is_table_of_webhooks, product_of
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import ObjectKind, SchemaObject, Trigger, is_overload, name_of
 
@@ -75,7 +75,7 @@ class Status:
         return is_removed and not self.is_left_out
 
     @property
-    def product(self) -> Product | None:
+    def product(self) -> ProductId | None:
         """The product of a function, a view, or a trigger of a table of ours that records nothing.
 
         None if every database has it, or if it is another object.

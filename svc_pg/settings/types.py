@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -68,14 +68,14 @@ def _database_url(value: SecretStr) -> SecretStr:
     return SecretStr(libpq(value.get_secret_value()))
 
 
-def _encryption_keys(value: SecretStr) -> SecretStr:
-    encryption_keys.parse(value.get_secret_value())
-    return value
+def _read_by(read: Callable[[str], object]) -> AfterValidator:
+    """A check that a secret can be read by a function; it stays as it is written."""
 
+    def check(value: SecretStr) -> SecretStr:
+        read(value.get_secret_value())
+        return value
 
-def _seal_key(value: SecretStr) -> SecretStr:
-    seal_keys.parse_private(value.get_secret_value())
-    return value
+    return AfterValidator(check)
 
 
 def _seal_public_keys(value: str) -> str:
@@ -147,16 +147,6 @@ def _logo(value: object) -> Image:
     return image
 
 
-def _smtp_url(value: SecretStr) -> SecretStr:
-    addresses.SmtpServer.parse(value.get_secret_value())
-    return value
-
-
-def _timestamp_url(value: SecretStr) -> SecretStr:
-    addresses.service_url(value.get_secret_value())
-    return value
-
-
 def _email(value: str) -> str:
     if not addresses.is_email(value):
         raise ValueError("write one e-mail address, without a display name")
@@ -167,15 +157,15 @@ Colour = Annotated[str, AfterValidator(_colour)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 Email = Annotated[str, AfterValidator(_email)]
 EmailOrPattern = Annotated[str, AfterValidator(addresses.email_or_pattern)]
-EncryptionKeys = Annotated[SecretStr, AfterValidator(_encryption_keys)]
+EncryptionKeys = Annotated[SecretStr, _read_by(encryption_keys.parse)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]
 Lifetime = Annotated[timedelta, BeforeValidator(_lifetime)]
 Logo = Annotated[Image, BeforeValidator(_logo)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 Origin = Annotated[str, AfterValidator(_origin)]
 PageUrl = Annotated[str, AfterValidator(addresses.page_url)]
-SealKey = Annotated[SecretStr, AfterValidator(_seal_key)]
+SealKey = Annotated[SecretStr, _read_by(seal_keys.parse_private)]
 SealPublicKeys = Annotated[str, AfterValidator(_seal_public_keys)]
-SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
-TimestampUrl = Annotated[SecretStr, AfterValidator(_timestamp_url)]
+SmtpUrl = Annotated[SecretStr, _read_by(addresses.SmtpServer.parse)]
+TimestampUrl = Annotated[SecretStr, _read_by(addresses.service_url)]
 TokenHash = Annotated[SecretStr, AfterValidator(_token_hash)]

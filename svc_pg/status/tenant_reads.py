@@ -8,6 +8,6 @@ from svc_pg.database.statements import statement
 _READ: Final = statement("queries/status/some_tenant.sql")
 
 
-def a_tenant() -> Query[str]:
+def some_tenant() -> Query[str]:
     """A tenant that is known, has a token or a session, or is on one of the newest entries, if there is one."""
     return Query(_READ, (), lambda tenant: tenant)

@@ -13,7 +13,7 @@ import pytest
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-from cli import horizon_holders as command
+from cli.status import horizon_holders as command
 from svc_pg import audit
 from svc_pg.console import Console
 from svc_pg.database.query import fetch, fetch_one, scalar

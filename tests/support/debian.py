@@ -12,6 +12,8 @@ from typing import Final
 
 import pytest
 
+from tests.support.packages import cannot
+
 ALL_LANGUAGES: Final = "SVC_TEST_ALL_LANGUAGES"
 
 
@@ -40,7 +42,4 @@ def _program(name: str) -> str | None:
 
 
 def _found(path: str | None, name: str, package: str) -> str:
-    if path is None:
-        complain = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        complain(f"{name} is not installed; install the package {package}")
-    return path
+    return path or cannot(f"{name} is not installed; install the package {package}")

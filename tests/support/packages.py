@@ -8,6 +8,7 @@ from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 from shutil import rmtree, which
+from typing import NoReturn
 
 import pytest
 
@@ -40,8 +41,8 @@ def node_modules(*packages: str) -> Path:
     return kept("-".join(packages), install) / "node_modules"
 
 
-def cannot(reason: str) -> None:
-    """Skip the test; in CI, fail it."""
+def cannot(reason: str) -> NoReturn:
+    """Skip the test for lack of a program or a package; in CI, fail it."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
-from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
-import pytest
 import standardwebhooks
 import svix.webhooks
 
-_JAVASCRIPT: Final = {"standardwebhooks": "1.1.1", "svix": "1.99.1", "pg": "8.16.3"}
+from tests.support.packages import cannot, node_modules
+
+_JAVASCRIPT: Final = ("standardwebhooks@1.1.1", "svix@1.99.1", "pg@8.16.3")
 _PEERS: Final = Path(__file__).with_name("peers.cjs")
 _PYTHON: Final = {"standardwebhooks": standardwebhooks.Webhook, "svix": svix.webhooks.Webhook}
 
@@ -74,7 +74,7 @@ def node_run(program: str, question: object) -> Any:
     Without node the test is skipped, but in CI it fails.
     """
     if which("node") is None:
-        _cannot("node is not installed")
+        cannot("node is not installed")
     command = ["node", "--input-type=module", "--eval", program]
     done = subprocess.run(command, input=json.dumps(question), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -87,26 +87,8 @@ def node(program: Path = _PEERS) -> Iterator["subprocess.Popen[str]"]:
 
     Without node, npm or a network the test is skipped, but in CI it fails.
     """
-    with TemporaryDirectory(prefix="svc-pg-peers-") as folder:
-        _fetch(folder)
-        variables = {**os.environ, "NODE_PATH": str(Path(folder, "node_modules"))}
-        with subprocess.Popen(
-            ["node", program], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            yield process  # leaving closes its input, and that ends it
-
-
-def _fetch(folder: str) -> None:
-    if which("node") is None or which("npm") is None:
-        _cannot("node and npm are not installed")
-    packages = [f"{name}@{version}" for name, version in _JAVASCRIPT.items()]
-    command = ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *packages]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        _cannot(f"npm could not fetch {' and '.join(packages)}:\n{done.stderr.strip()}")
-
-
-def _cannot(reason: str) -> None:
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    variables = {**os.environ, "NODE_PATH": str(node_modules(*_JAVASCRIPT))}
+    with subprocess.Popen(
+        ["node", program], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process  # leaving closes its input, and that ends it

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from cli.seal_status import SealStatus, as_json
+from cli.status.seal_status import SealStatus, as_json
 from svc_pg import audit
 from svc_pg.database.query import RawJson
 from svc_pg.formats.json_errors import NotJsonError

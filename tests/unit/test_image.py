@@ -135,6 +135,13 @@ def test_the_health_check_runs_a_file_of_the_image_and_asks_ports_that_it_serves
     assert found["CONSOLE"][1] == f"/.well-known/svc{HEALTH_GET.path}"
 
 
+def test_the_health_check_asks_the_ports_that_variables_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_WORKER_METRICS_PORT", "9000")
+    monkeypatch.setenv("SVC_SERVE_PORT", "9001")
+    found = runpy.run_path(str(ROOT / "docker" / "health.py"))
+    assert (found["WORKER"][0], found["CONSOLE"][0]) == (9000, 9001)
+
+
 def test_the_labels_are_those_of_the_package() -> None:
     labels = {name.removeprefix("org.opencontainers.image."): text for name, text in IMAGE.pairs("LABEL").items()}
     assert labels == {

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from cli import main
 from cli.app import COMMANDS, app, load
-from cli.webhooks import PANELS
+from cli.webhooks.endpoint_commands import PANELS
 
 
 def all_below(command: Any, *path: str) -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from svc_pg.errors import SvcError
 
-from ...output_file import explained
+from ...files.output_file import explained
 
 
 @contextmanager

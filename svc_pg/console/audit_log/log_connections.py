@@ -12,7 +12,7 @@ from svc_pg.database.addresses import MySqlServer, SqliteFile
 from svc_pg.database.dbapi import error_number
 from svc_pg.database.mysql_tls import unverified
 from svc_pg.errors import AccessError, NotInstalledError, UnsupportedQueryError
-from svc_pg.other_databases.log.driver_errors import is_busy
+from svc_pg.other_databases.log.driver_errors import is_busy, is_too_long
 
 Address = SqliteFile | MySqlServer
 
@@ -23,7 +23,6 @@ _TIMEOUTS: Final[Mapping[bool, str]] = {
     True: "set session max_statement_time = %s, innodb_lock_wait_timeout = %s",
     False: "set session max_execution_time = %s * 1000, innodb_lock_wait_timeout = %s",
 }
-_LATE: Final = frozenset({1969, 3024})
 _UNREACHABLE: Final = frozenset({1040, 1044, 1045, 1049, 1203, 2002, 2003, 2006, 2013, 2026})
 
 
@@ -86,7 +85,7 @@ def problem_of(error: Exception) -> Problem | None:
         case UnsupportedQueryError():
             return Problem(422, "not_supported", _sentence(error.message))
     is_interrupted = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
-    if is_interrupted or code in _LATE:
+    if is_interrupted or is_too_long(error):
         return unavailable("database_timeout", "The database took too long; ask for less.")
     if is_busy(error):
         return unavailable("database_busy", "Other transactions are in the way; try again.")

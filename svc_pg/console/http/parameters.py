@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.http.documentation import TEXT, JsonSchema, Parameter, one_of, text
 from svc_pg.console.http.requests import Problem
-from svc_pg.database.filters import MAX_VALUES, ListFilter, applied, some_filters
+from svc_pg.database.filters import MAX_VALUES, ListFilter, applied, filters_of
 from svc_pg.database.pagination import DEFAULT_SIZE, MAX_SIZE
 from svc_pg.errors import SvcError
 from svc_pg.formats import durations
@@ -73,7 +73,9 @@ def documented(filters: Mapping[str, FilterParameter[Any]]) -> list[Parameter]:
 
 def declared(declaration: type, *, without: Collection[str] = ()) -> dict[str, FilterParameter[Any]]:
     """The parameters of the filters that a TypedDict declares, by their names in the API."""
-    return {each.api: _declared(declaration, each) for each in some_filters(declaration, without=without)}
+    return {
+        each.api: _declared(declaration, each) for name, each in filters_of(declaration).items() if name not in without
+    }
 
 
 def _declared(declaration: type, wanted: ListFilter) -> FilterParameter[Any]:

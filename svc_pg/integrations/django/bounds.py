@@ -10,12 +10,11 @@ from typing import Any, Final
 from django.db import OperationalError, connections, transaction
 
 from svc_pg.database.dbapi import error_number
+from svc_pg.database.mysql_errors import TOO_LONG
 from svc_pg.database.sqlstates import sqlstate
 
 STATEMENT_TIMEOUT = timedelta(seconds=5)
 _QUERY_CANCELED: Final = "57014"
-_LATE: Final = frozenset({1969, 3024})
-"""The error numbers of MariaDB and MySQL."""
 _STEPS: Final = 20_000
 """Instructions of SQLite's virtual machine between two looks at the clock: some milliseconds."""
 
@@ -43,7 +42,7 @@ def bounded(using: str) -> Iterator[None]:
 
 def _is_late(error: OperationalError) -> bool:
     code = getattr(error.__cause__, "sqlite_errorcode", None)
-    return sqlstate(error)[0] == _QUERY_CANCELED or code == sqlite3.SQLITE_INTERRUPT or error_number(error) in _LATE
+    return sqlstate(error)[0] == _QUERY_CANCELED or code == sqlite3.SQLITE_INTERRUPT or error_number(error) in TOO_LONG
 
 
 @contextmanager

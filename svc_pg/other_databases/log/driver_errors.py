@@ -6,18 +6,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from svc_pg.database.dbapi import error_number
+from svc_pg.database.mysql_errors import BUSY, LOST, NO_RIGHT_TO_TABLE, TOO_LONG
 from svc_pg.errors import AccessError, AppendOnlyError, ConflictError, SvcError, not_installed
-
-BUSY: Final = frozenset({1205, 1213, 3572})
-"""MySQL's error numbers for locks: the wait was too long, a deadlock, or NOWAIT."""
 
 _NO_TABLE: Final = re.compile("no such table: (main.)?(svc_|sqlite_sequence)")
 _MISSING: Final = frozenset({1049, 1146})
-_DENIED: Final = frozenset({1044, 1142, 1143})
 _PROCESS: Final = 1227
 _READ_ONLY: Final = frozenset({1290, 1792, 1836, 1142, 1143})
-_LOST: Final = frozenset({0, 2006, 2013, 2055})
-_TOO_LONG: Final = frozenset({1969, 3024})
 
 
 @contextmanager
@@ -42,7 +37,7 @@ def is_busy(error: BaseException) -> bool:
 
 def is_denied(error: BaseException) -> bool:
     """True if the user lacks the right to a table or a database."""
-    return error_number(error) in _DENIED
+    return error_number(error) in NO_RIGHT_TO_TABLE
 
 
 def cannot_write(error: BaseException) -> bool:
@@ -55,7 +50,7 @@ def cannot_write(error: BaseException) -> bool:
 
 def is_too_long(error: BaseException) -> bool:
     """True if a statement took longer than it may."""
-    return error_number(error) in _TOO_LONG
+    return error_number(error) in TOO_LONG
 
 
 def problem_of(error: BaseException) -> str | None:
@@ -63,7 +58,7 @@ def problem_of(error: BaseException) -> str | None:
     if isinstance(error, AccessError | ConflictError):
         return f"{error.message}; {error.hint}" if error.hint else error.message
     number = error_number(error)
-    if number is not None and not isinstance(error, OSError) and number not in _LOST:
+    if number is not None and not isinstance(error, OSError) and number not in LOST:
         return f"the database says: {error.args[-1] if error.args else error}"
     name = getattr(error, "sqlite_errorname", None)
     return f"SQLite says: {error}" if name == "SQLITE_ERROR" or is_busy(error) else None
@@ -75,7 +70,7 @@ def _translated(error: Exception) -> SvcError | None:
         return AppendOnlyError("the audit log is append-only", hint="Entries leave it by svc-pg purge alone.")
     if _NO_TABLE.search(text) or (code in _MISSING and "svc" in text):
         return not_installed()
-    if code in _DENIED and "svc" in text.replace("audit_logs", "svc"):
+    if code in NO_RIGHT_TO_TABLE and "svc" in text.replace("audit_logs", "svc"):
         return AccessError(
             "the database's user may not read or write the audit log", hint="Grant it: grant select on svc.* to ...;"
         )

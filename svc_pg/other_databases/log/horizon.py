@@ -13,14 +13,13 @@ from typing import Any, Final
 from svc_pg.database.dbapi import error_number
 from svc_pg.database.dialects import dialect_of, driver_connection
 from svc_pg.database.effects import Effects, Statement
+from svc_pg.database.mysql_errors import IN_TRANSACTION
 from svc_pg.database.pagination import Filter
 from svc_pg.errors import ConflictError, QueryError, TransactionError
 from svc_pg.other_databases.log.keys import time_of
 from svc_pg.other_databases.log.log_dialects import SQLITE, LogDialect
 
 _POSITION: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
-_IN_TRANSACTION: Final = 1568
-"""MySQL's error for changing the characteristics of a running transaction."""
 
 _HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where name = 'svc_audit_logs'"
 _NOW: Final = "select cast(utc_timestamp(6) as char), @@global.read_only, @@global.innodb_read_only"
@@ -142,7 +141,7 @@ def outside_transaction(conn: object) -> Effects[None]:
         try:
             yield Statement("set transaction read write")  # as the next one is anyway
         except Exception as error:
-            if error_number(error) != _IN_TRANSACTION:
+            if error_number(error) != IN_TRANSACTION:
                 raise
             is_inside = True
     if is_inside:

@@ -16,8 +16,9 @@ from typing import Any, Final, Literal, LiteralString
 from psycopg import Connection
 
 from svc_pg.config import Grants
-from svc_pg.config.products import PRODUCTS, ProductId
+from svc_pg.config.products import PRODUCTS
 from svc_pg.database import sql_access
+from svc_pg.database.sql_products import ProductId
 from svc_pg.errors import ConfigError
 from svc_pg.rendering.templates import render
 from svc_pg.schema.postgres import scope

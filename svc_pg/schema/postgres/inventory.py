@@ -6,9 +6,8 @@ from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
 
-from svc_pg.config.products import ProductId
 from svc_pg.database.query import Query, fetch
-from svc_pg.database.sql_products import is_table_of_webhooks
+from svc_pg.database.sql_products import ProductId, is_table_of_webhooks
 from svc_pg.database.statements import statement
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.migrations import OF_WEBHOOKS

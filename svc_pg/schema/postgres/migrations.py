@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg.config.products import ProductId
+from svc_pg.database.sql_products import ProductId
 from svc_pg.errors import InstallError
 from svc_pg.schema import migration_files
 from svc_pg.schema.migration_files import Migration

@@ -23,8 +23,8 @@ from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.erasure import references
 from svc_pg.config.installed_parts import Parts, parts_of, products_of
-from svc_pg.config.products import PRODUCTS, ProductId
-from svc_pg.database.sql_products import is_table_of_webhooks, product_of
+from svc_pg.config.products import PRODUCTS
+from svc_pg.database.sql_products import ProductId, is_table_of_webhooks, product_of
 from svc_pg.database.table_names import TableName
 from svc_pg.rendering.schema_objects import OVERLOADED, ObjectKind, SchemaObject, name_of, signature
 from svc_pg.rendering.templates import render

@@ -180,11 +180,15 @@ def test_plan_prints_sql_and_changes_nothing(run: Run, empty_database: str) -> N
         assert scalar(conn, "select to_regnamespace('svc') is null")
 
 
-def test_uninstall_keeps_data_and_drop_data_needs_a_yes(run: Run, empty_database: str) -> None:
+def test_uninstall_keeps_data_and_drop_data_needs_a_yes(run: Run, empty_database: str, tmp_path: Path) -> None:
     run("install")
     assert run("uninstall").returncode == 0
     refused = run("uninstall", "--drop-data")
-    assert refused.returncode == 1
+    assert (refused.returncode, refused.stderr.endswith("hint: Add --yes.\n")) == (1, True)
+    denied = svc_pg(
+        *("uninstall", "--drop-data"), folder=tmp_path, variables={"DATABASE_URL": empty_database}, read=b"n\n"
+    )
+    assert (denied.returncode, denied.stderr.endswith("Aborted.\n")) == (1, True)
     with psycopg.connect(empty_database) as conn:
         assert scalar(conn, "select to_regclass('svc.audit_logs') is not null")
     assert run("uninstall", "--drop-data", "--yes").returncode == 0

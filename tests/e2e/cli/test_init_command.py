@@ -86,7 +86,7 @@ def test_it_asks_before_it_writes(shop: Shop) -> None:
     assert (refused.returncode, shop.file.exists()) == (1, False)
     silent = shop.run("init")
     assert silent.returncode == 1
-    assert "error: nothing is written, because nobody can say yes\nhint: Add --yes, or --dry-run.\n" in silent.stderr
+    assert "error: nothing is done, because nobody can say yes\nhint: Add --yes, or --dry-run.\n" in silent.stderr
     assert not shop.file.exists()
     assert shop.run("init", read=b"y\n").returncode == 0
     assert shop.file.exists()

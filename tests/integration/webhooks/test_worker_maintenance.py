@@ -83,7 +83,7 @@ def test_maintenance_of_a_database_without_webhooks_tells_when_they_are_added(
 ) -> None:
     caplog.set_level(logging.INFO)
     maintenance = Maintenance(empty_database, config=CONFIG, every=SOON)
-    maintenance.is_without_webhooks = True
+    maintenance.has_webhooks = False
     runs = maintenance.statistics.maintenance
     with psycopg.connect(empty_database, autocommit=True) as conn:
         schema.install(conn, Config(products=["audit"]))

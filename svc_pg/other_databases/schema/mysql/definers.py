@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from svc_pg.database.dbapi import DbApiConnection, error_number, rows
+from svc_pg.database.mysql_errors import DENIED
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.errors import InstallError
 from svc_pg.other_databases.capture.mysql.catalog import holes
-from svc_pg.other_databases.schema.mysql.diagnosis import DENIED, RIGHTS_HINT
+from svc_pg.other_databases.schema.mysql.diagnosis import RIGHTS_HINT
 from svc_pg.other_databases.schema.mysql.session import Server
 from svc_pg.rendering.schema_objects import Trigger
 

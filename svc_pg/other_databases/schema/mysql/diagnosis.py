@@ -3,11 +3,9 @@
 from typing import Final
 
 from svc_pg.database.dbapi import error_number
+from svc_pg.database.mysql_errors import DENIED, LOCKED, LOST
 from svc_pg.errors import InstallError, SvcError
 
-LOCKED: Final = frozenset({1205, 1213})
-DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
-_LOST: Final = frozenset({0, 2006, 2013, 2055})
 _UNTRUSTED: Final = 1419
 UNTRUSTED_HINT: Final = (
     "The binary log is on. Set log_bin_trust_function_creators = 1 (on RDS: in the parameter group), or install as a"
@@ -35,7 +33,7 @@ def diagnose(error: Exception, *, table: str | None = None) -> SvcError:
         return InstallError("the server lets nobody make triggers who has not SUPER", hint=UNTRUSTED_HINT)
     if number in DENIED:
         return InstallError(reason, hint=RIGHTS_HINT)
-    if number in _LOST:
+    if number in LOST:
         return InstallError(
             f"the connection to the server was lost: {reason}", hint="Try again; it goes on with what is left."
         )

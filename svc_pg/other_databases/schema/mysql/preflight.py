@@ -3,8 +3,8 @@
 from typing import Final
 
 from svc_pg.database.dbapi import DbApiConnection, error_number, rows
+from svc_pg.database.mysql_errors import DENIED
 from svc_pg.errors import AccessError, InstallError
-from svc_pg.other_databases.schema.mysql import diagnosis
 from svc_pg.other_databases.schema.mysql.diagnosis import UNTRUSTED_HINT
 from svc_pg.other_databases.schema.mysql.session import Server
 
@@ -25,7 +25,7 @@ def check_sight(conn: DbApiConnection) -> None:
     try:
         rows(conn, "select 1 from svc.migrations limit 0")
     except Exception as error:
-        if error_number(error) in diagnosis.DENIED:
+        if error_number(error) in DENIED:
             raise AccessError(
                 "the user may not read schema svc, which tells what is installed",
                 hint="Connect as the one who installs, or: grant select on svc.* to ...;",

@@ -7,13 +7,12 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 from svc_pg.database.dbapi import DbApiConnection, error_number, execute, rows
+from svc_pg.database.mysql_errors import IN_TRANSACTION, LOCKED
 from svc_pg.errors import ConfigError, InstallError, TransactionError
-from svc_pg.other_databases.schema.mysql.diagnosis import LOCKED
 from svc_pg.schema.install_waits import TRIES
 
 Result = TypeVar("Result")
 
-_IN_TRANSACTION: Final = 1568
 LOCK: Final = "svc-pg"
 """The name of the server-wide lock of installs, backfills and repairs."""
 _UTF8: Final = ("utf8mb4", "utf8mb3", "utf8")
@@ -42,7 +41,7 @@ def pinned(conn: DbApiConnection) -> Iterator[Server]:
     try:
         execute(conn, "set transaction isolation level read committed")
     except Exception as error:
-        if error_number(error) != _IN_TRANSACTION:
+        if error_number(error) != IN_TRANSACTION:
             raise
         raise TransactionError(
             "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."

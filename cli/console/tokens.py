@@ -11,14 +11,14 @@ from svc_pg.errors import NotFoundError
 from svc_pg.formats import durations
 from svc_pg.settings import Permission
 
-from . import new_tenant, output, records
-from .confirming import Yes, end_once, over
-from .database import connect
-from .json_text import printable
-from .lists import show_list
-from .named_ids import tenant_id
-from .operator import operator
-from .options import Json, PostgresUrl, duration
+from .. import new_tenant, output, records
+from ..confirming import Yes, end_once, over
+from ..database import connect
+from ..json_text import printable
+from ..lists import show_list
+from ..named_ids import tenant_id
+from ..operator import operator
+from ..options import Json, PostgresUrl, duration
 
 tokens = typer.Typer(help="Manage the tokens of programs that call the console.", no_args_is_help=True)
 

@@ -13,13 +13,13 @@ from svc_pg.webhooks.deliveries import replay_queries
 from svc_pg.webhooks.deliveries.delivery_filters import ReplayFilter
 from svc_pg.webhooks.deliveries.replay_queries import REPLAY_BY, ReplayResult
 
-from . import output, records
-from .completion import one_of
-from .database import connect
-from .filter_options import filter_options
-from .named_ids import endpoint_id
-from .operator import acting_as_operator
-from .options import Json, PostgresUrl
+from .. import output, records
+from ..completion import one_of
+from ..database import connect
+from ..filter_options import filter_options
+from ..named_ids import endpoint_id
+from ..operator import acting_as_operator
+from ..options import Json, PostgresUrl
 
 app = typer.Typer()
 

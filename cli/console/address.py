@@ -8,7 +8,7 @@ import typer
 from svc_pg.settings import Settings
 from svc_pg.settings.addresses import origin, page_url, unreachable
 
-from . import output
+from .. import output
 
 HOST_VARIABLE: Final = "SVC_SERVE_HOST"
 PORT_VARIABLE: Final = "SVC_SERVE_PORT"

@@ -16,12 +16,12 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import new_tenant, output, records
-from .completion import events, one_of
-from .database import connect
-from .named_ids import EndpointName, endpoint_id, tenant_id
-from .operator import change, operator
-from .options import ConfigReference, Json, PostgresUrl, duration
+from .. import new_tenant, output, records
+from ..completion import events, one_of
+from ..database import connect
+from ..named_ids import EndpointName, endpoint_id, tenant_id
+from ..operator import change, operator
+from ..options import ConfigReference, Json, PostgresUrl, duration
 
 app = typer.Typer()
 

@@ -7,8 +7,8 @@ from svc_pg.database.query import fetch
 from svc_pg.formats.plurals import counted
 from svc_pg.status.attribution import Attribution, attribution
 
-from . import output
-from .optional_read import quick_read
+from .. import output
+from ..optional_read import quick_read
 
 _MOST_TABLES: Final = 5
 

@@ -13,15 +13,15 @@ from svc_pg.webhooks.messages.message_queries import MessageFilter
 from svc_pg.webhooks.traffic import traffic_queries
 from svc_pg.webhooks.traffic.traffic_queries import STEPS, TimedTrafficBucket
 
-from . import output, records
-from .completion import one_of
-from .database import connect
-from .filter_options import filter_options
-from .json_text import printable
-from .lists import show_list
-from .named_ids import endpoint_id
-from .options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
-from .searched import tell_of_unsearched
+from .. import output, records
+from ..completion import one_of
+from ..database import connect
+from ..filter_options import filter_options
+from ..json_text import printable
+from ..lists import show_list
+from ..named_ids import endpoint_id
+from ..options import After, Between, Json, Limit, PostgresUrl, period_of, point_in_time
+from .unsearched import tell_of_unsearched
 
 app = typer.Typer()
 

@@ -7,8 +7,8 @@ from svc_pg.database.query import fetch
 from svc_pg.formats import durations
 from svc_pg.status.horizon_holders import HorizonHolder, horizon_holders
 
-from . import output
-from .optional_read import optional_read
+from .. import output
+from ..optional_read import optional_read
 
 
 def read_holders(conn: Any) -> list[HorizonHolder]:

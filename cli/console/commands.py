@@ -18,18 +18,18 @@ from svc_pg.errors import NotFoundError
 from svc_pg.formats.plurals import counted
 from svc_pg.settings import Settings
 
-from . import output, records
-from .confirming import Yes, confirm, end_once, over
-from .console_address import Url, base_of, warn_of
-from .console_tokens import tokens
-from .console_views import views
-from .database import connect
-from .json_text import printable
-from .lists import show_list
-from .named_ids import tenant_id
-from .operator import operator
-from .options import Json, PostgresUrl
-from .output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
+from .. import output, records
+from ..confirming import Yes, confirm, end_once, over
+from ..database import connect
+from ..files.output_file import STANDARD_OUTPUT, opened_output, until_the_reader_leaves
+from ..json_text import printable
+from ..lists import show_list
+from ..named_ids import tenant_id
+from ..operator import operator
+from ..options import Json, PostgresUrl
+from .address import Url, base_of, warn_of
+from .tokens import tokens
+from .views import views
 
 app = typer.Typer()
 _console = typer.Typer(help="Set the console up, and manage its sessions.", no_args_is_help=True)

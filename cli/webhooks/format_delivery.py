@@ -10,9 +10,9 @@ from svc_pg.webhooks.deliveries.delivery_rows import Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import stats
 
-from . import output, records
-from .database import connect
-from .json_text import printable
+from .. import output, records
+from ..database import connect
+from ..json_text import printable
 
 _RESUME: Final = "To send to the endpoint again: svc-pg webhooks resume {endpoint}"
 _CLOSED: Final[frozenset[Reason]] = frozenset({"paused", "disabled", "broken", "throttled"})
@@ -34,18 +34,11 @@ _ADVICES: Final[Mapping[Reason, str]] = {
 
 def show_delivery(delivery: Delivery, endpoint: Endpoint | None = None) -> None:
     """Print its state and attempts; in a second line its endpoint, the time of its end or next try, and its error."""
-    attempts = _attempts(delivery)
-    words = [
-        delivery.id,
-        human_times.second(delivery.created_at),
-        printable(delivery.event_name),
-        delivery.status,
-        attempts,
-    ]
-    output.data("  ".join(words))
+    created, event = human_times.second(delivery.created_at), printable(delivery.event_name)
+    output.data(output.spaced(delivery.id, created, event, delivery.status, _attempts(delivery)))
     name = "" if endpoint is None else f" {printable(endpoint.description or endpoint.url)}"
-    words = [f"to {delivery.endpoint_id}{name}", _when(delivery), printable(delivery.last_error or "")]
-    output.data("    " + "  ".join(filter(None, words)))
+    error = printable(delivery.last_error or "")
+    output.data("    " + output.spaced(f"to {delivery.endpoint_id}{name}", _when(delivery), error))
 
 
 def result_of(delivery: Delivery, endpoint: Endpoint | None) -> str:

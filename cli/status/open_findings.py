@@ -7,9 +7,9 @@ from svc_pg.database.query import fetch
 from svc_pg.formats.plurals import counted
 from svc_pg.status.open_findings import MOST, OpenFinding, open_findings
 
-from . import output, records
-from .json_text import printable
-from .optional_read import quick_read
+from .. import output, records
+from ..json_text import printable
+from ..optional_read import quick_read
 
 _MOST_TOLD: Final = 10
 _SLOW: Final = "The results of reconciliations could not be read in time."

@@ -6,8 +6,8 @@ from svc_pg import Config
 from svc_pg.database.query import fetch_one
 from svc_pg.status.ddl_recorded import ddl_recorded
 
-from . import output
-from .optional_read import optional_read
+from .. import output
+from ..optional_read import optional_read
 
 _WORDS: Final = "DDL is not recorded, for lack of the event triggers. svc-pg status says why."
 

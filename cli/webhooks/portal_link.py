@@ -7,12 +7,12 @@ import typer
 
 from svc_pg.database.query import fetch_one
 
-from . import new_tenant, output, records
-from .console_address import Url, base_of, warn_of
-from .database import connect
-from .named_ids import tenant_id
-from .operator import operator
-from .options import PostgresUrl, duration
+from .. import new_tenant, output, records
+from ..console.address import Url, base_of, warn_of
+from ..database import connect
+from ..named_ids import tenant_id
+from ..operator import operator
+from ..options import PostgresUrl, duration
 
 app = typer.Typer()
 

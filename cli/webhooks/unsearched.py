@@ -3,8 +3,8 @@
 from svc_pg.database.query import fetch
 from svc_pg.webhooks.payload_search import search_keys, unsearched
 
-from . import output
-from .database import connect
+from .. import output
+from ..database import connect
 
 
 def tell_of_unsearched(searched: str | None, database_url: str | None) -> None:

@@ -8,10 +8,10 @@ from typing import Final
 from svc_pg.errors import SvcError
 
 MADE: Final = os.O_RDWR | os.O_CREAT
-"""Flags for ``opened``: create the file if it is missing."""
+"""Flags for ``open_locked``: create the file if it is missing."""
 
 
-def lock(descriptor: int, path: Path) -> None:
+def _lock(descriptor: int, path: Path) -> None:
     """Lock an open file for this process. Raises SvcError if another export has locked it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -27,7 +27,7 @@ def open_locked(path: Path, flags: int, *, name: Path | None = None) -> int:
     while True:
         descriptor = os.open(path, flags, 0o666)
         try:
-            lock(descriptor, name or path)
+            _lock(descriptor, name or path)
             if is_at(path, descriptor):
                 return descriptor
         except BaseException:

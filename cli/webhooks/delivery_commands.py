@@ -21,16 +21,16 @@ from svc_pg.webhooks.endpoints import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import output, records
-from .database import connect
-from .filter_options import filter_options, names
+from .. import output, records
+from ..database import connect
+from ..filter_options import filter_options, names
+from ..json_text import printable
+from ..lists import filled, tell_none
+from ..named_ids import EndpointName, endpoint_id
+from ..operator import acting_as_operator, change
+from ..options import After, ConfigReference, Json, Limit, PostgresUrl, duration
 from .format_delivery import advices, show_delivery, tell_of_breaker
-from .json_text import printable
-from .lists import filled, tell_none
-from .named_ids import EndpointName, endpoint_id
-from .operator import acting_as_operator, change
-from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration
-from .searched import tell_of_unsearched
+from .unsearched import tell_of_unsearched
 
 app = typer.Typer()
 

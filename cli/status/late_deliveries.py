@@ -9,8 +9,8 @@ from svc_pg.formats import durations
 from svc_pg.webhooks.traffic import backlog
 from svc_pg.webhooks.traffic.backlog import Backlog
 
-from . import output, records
-from .optional_read import optional_read
+from .. import output, records
+from ..optional_read import optional_read
 
 
 def read_backlog(conn: Any) -> Backlog | None:

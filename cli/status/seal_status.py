@@ -15,8 +15,8 @@ from svc_pg.formats.plurals import counted
 from svc_pg.status.seal_destinations import SealDestination, seal_destinations
 from svc_pg.status.webhooks_installed import webhooks_installed
 
-from . import output, records
-from .optional_read import optional_read
+from .. import output, records
+from ..optional_read import optional_read
 
 
 @dataclass(frozen=True, slots=True)

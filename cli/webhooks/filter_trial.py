@@ -7,12 +7,12 @@ import typer
 
 from svc_pg.webhooks.endpoints.tried_filters import TriedMessage, try_filter
 
-from . import output, records
-from .completion import events
-from .database import connect
-from .json_text import printable
-from .named_ids import tenant_id
-from .options import Json, PostgresUrl
+from .. import output, records
+from ..completion import events
+from ..database import connect
+from ..json_text import printable
+from ..named_ids import tenant_id
+from ..options import Json, PostgresUrl
 
 app = typer.Typer()
 

@@ -10,13 +10,13 @@ from svc_pg.console.views import named_views
 from svc_pg.console.views.named_views import NamedView, ViewedList
 from svc_pg.errors import NotFoundError
 
-from . import output
-from .confirming import Yes, confirm
-from .database import connect
-from .json_text import printable
-from .lists import show_list
-from .operator import operator
-from .options import Json, PostgresUrl
+from .. import output
+from ..confirming import Yes, confirm
+from ..database import connect
+from ..json_text import printable
+from ..lists import show_list
+from ..operator import operator
+from ..options import Json, PostgresUrl
 
 views = typer.Typer(help="List and delete the views that are kept in the console.", no_args_is_help=True)
 

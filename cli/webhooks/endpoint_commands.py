@@ -20,27 +20,19 @@ from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
 from svc_pg.webhooks.endpoints.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import (
-    late_deliveries,
-    output,
-    records,
-    webhook_deliveries,
-    webhook_endpoints,
-    webhook_filter_trial,
-    webhook_messages,
-    webhook_portal,
-    webhook_replay,
-)
-from .database import connect
-from .filter_options import filter_options
+from .. import output, records
+from ..database import connect
+from ..filter_options import filter_options
+from ..json_text import printable
+from ..lists import show_list
+from ..named_ids import EndpointName, endpoint_id
+from ..operator import change, operator
+from ..options import After, Json, Limit, PostgresUrl, duration
+from ..panels import paneled
+from ..status import late_deliveries
+from . import delivery_commands, endpoint_editing, filter_trial, message_commands, portal_link, replay
+from .endpoint_editing import show_secret
 from .format_delivery import show_delivery
-from .json_text import printable
-from .lists import show_list
-from .named_ids import EndpointName, endpoint_id
-from .operator import change, operator
-from .options import After, Json, Limit, PostgresUrl, duration
-from .panels import paneled
-from .webhook_endpoints import show_secret
 
 PANELS: Final = {
     "Endpoints": "list show add update try-filter ping pause resume disable delete rotate-secret portal-link",
@@ -56,12 +48,8 @@ _webhooks = typer.Typer(
     help="Manage webhook endpoints and their deliveries.", cls=paneled(PANELS), no_args_is_help=True
 )
 app.add_typer(_webhooks, name="webhooks")
-_webhooks.add_typer(webhook_endpoints.app)
-_webhooks.add_typer(webhook_filter_trial.app)
-_webhooks.add_typer(webhook_deliveries.app)
-_webhooks.add_typer(webhook_replay.app)
-_webhooks.add_typer(webhook_messages.app)
-_webhooks.add_typer(webhook_portal.app)
+for each in (endpoint_editing, filter_trial, delivery_commands, replay, message_commands, portal_link):
+    _webhooks.add_typer(each.app)
 
 
 @_webhooks.command("list")

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ..signals import ending_tidily
 from .disk import sync_folder
 from .file_lock import MADE, is_at, open_locked
-from .signals import ending_tidily
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Facts of a database that ``status`` shows beside its objects, each read and printed by a module."""

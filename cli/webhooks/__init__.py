@@ -1,0 +1,1 @@
+"""The commands ``webhooks ...``, a module for each subject."""
