@@ -46,7 +46,7 @@ def test_a_command_goes_on_if_its_reader_leaves(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(output, "is_read", True)
     with os.fdopen(writer, "w") as out:
         monkeypatch.setattr("sys.stdout", out)
-        output.data("x" * 100_000)
+        output.data("x" * 1_000_000)  # more than is buffered
         assert not output.is_read
         tables.show("", ["what"], [["more"]])
         output.end()
