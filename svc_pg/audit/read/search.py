@@ -28,6 +28,7 @@ Found = TypeVar("Found")
 
 _SHARES: Final = (1, 10, 100, 1000, 10_000)
 _TIMEOUT: Final = "1200"  # milliseconds
+_BEGIN: Final = "select set_config('statement_timeout', '{timeout}', true); savepoint svc_search"
 _FEW: Final = 20  # entries, for each row of a page
 
 _INDEXED: Final = """
@@ -137,8 +138,7 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
     """
     wanted = await _of_tables(conn, wanted)
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
-    await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
-    await conn.execute("savepoint svc_search")
+    await conn.execute(_BEGIN.replace("{timeout}", _TIMEOUT), prepare=False)
     if len(indexed) == len(wanted.searches) and wanted.record is None:
         few = await _in_time(conn, _stretch(conn, wanted, min(MAX_ENTRIES, _FEW * wanted.size), max_bytes=max_bytes))
         if few is not None and few.is_full:
@@ -188,17 +188,23 @@ async def _stretch(
     if wanted.record is not None:
         few = replace(wanted, record=replace(wanted.record, most=entries))
         return _Stretch(await few.alist(conn, max_bytes=max_bytes), is_full=True)
+    async with aby_indexes(conn):
+        return await _among_next(conn, wanted, entries, max_bytes=max_bytes)
+
+
+async def _among_next(
+    conn: AsyncConnection[Any], wanted: EntryListing[Row], entries: int, *, max_bytes: int
+) -> _Stretch[Row]:
     reach = wanted.reach or Reach(ALL)
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
     beyond = ALL if wanted.position is None else ALL.where(keyset.beyond, *wanted.position)
     found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
     reads_snapshots = wanted.searches != {"context"}
-    async with aby_indexes(conn):
-        if reads_snapshots and (await afetch(conn, _size_of(found)))[0].bytes <= MAX_BYTES:
-            page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
-            is_last = (page.prev_cursor if wanted.is_backward else page.next_cursor) is None
-            return _Stretch(page, is_full=is_last or len(page.data) == wanted.size)
-        ends = await afetch(conn, _end_of(found, entries, reads_snapshots=reads_snapshots))
+    if reads_snapshots and (await afetch(conn, _size_of(found)))[0].bytes <= MAX_BYTES:
+        page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
+        is_last = (page.prev_cursor if wanted.is_backward else page.next_cursor) is None
+        return _Stretch(page, is_full=is_last or len(page.data) == wanted.size)
+    ends = await afetch(conn, _end_of(found, entries, reads_snapshots=reads_snapshots))
     if not ends:
         page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)
