@@ -188,23 +188,17 @@ async def _stretch(
     if wanted.record is not None:
         few = replace(wanted, record=replace(wanted.record, most=entries))
         return _Stretch(await few.alist(conn, max_bytes=max_bytes), is_full=True)
-    async with aby_indexes(conn):
-        return await _among_next(conn, wanted, entries, max_bytes=max_bytes)
-
-
-async def _among_next(
-    conn: AsyncConnection[Any], wanted: EntryListing[Row], entries: int, *, max_bytes: int
-) -> _Stretch[Row]:
     reach = wanted.reach or Reach(ALL)
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
     beyond = ALL if wanted.position is None else ALL.where(keyset.beyond, *wanted.position)
     found = await arun(conn, stretch(reach, keyset.order, beyond=beyond, most=entries))
     reads_snapshots = wanted.searches != {"context"}
-    if reads_snapshots and (await afetch(conn, _size_of(found)))[0].bytes <= MAX_BYTES:
-        page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
-        is_last = (page.prev_cursor if wanted.is_backward else page.next_cursor) is None
-        return _Stretch(page, is_full=is_last or len(page.data) == wanted.size)
-    ends = await afetch(conn, _end_of(found, entries, reads_snapshots=reads_snapshots))
+    async with aby_indexes(conn):
+        if reads_snapshots and (await afetch(conn, _size_of(found)))[0].bytes <= MAX_BYTES:
+            page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
+            is_last = (page.prev_cursor if wanted.is_backward else page.next_cursor) is None
+            return _Stretch(page, is_full=is_last or len(page.data) == wanted.size)
+        ends = await afetch(conn, _end_of(found, entries, reads_snapshots=reads_snapshots))
     if not ends:
         page = await replace(wanted, most=entries).alist(conn, max_bytes=max_bytes)
         return _Stretch(page, is_full=True)
