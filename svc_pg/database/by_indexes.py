@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, LiteralString
+from weakref import WeakKeyDictionary
 
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
@@ -58,6 +59,8 @@ class _Choice:
 
 _BY_INDEXES: Final = _Choice(_INDEXES)
 _BY_RANGES: Final = _Choice(_RANGES)
+_innermost: Final[WeakKeyDictionary[Any, _Choice]] = WeakKeyDictionary()
+"""The choice of the innermost block that a connection is in. A block within it with the same choice does nothing."""
 
 
 def by_indexes(conn: Any) -> AbstractContextManager[None]:
@@ -81,16 +84,32 @@ def aby_ranges(conn: Any) -> AbstractAsyncContextManager[None]:
 
 
 @contextmanager
+def _noted(conn: Any, choice: _Choice) -> Iterator[None]:
+    around = _innermost.get(conn)
+    _innermost[conn] = choice
+    try:
+        yield
+    finally:
+        if around is None:
+            del _innermost[conn]
+        else:
+            _innermost[conn] = around
+
+
+@contextmanager
 def _choosing(conn: Any, choice: _Choice) -> Iterator[None]:
     conn = psycopg_connection(conn)
-    if conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
-        with conn.transaction():
+    if _innermost.get(conn) is choice:
+        yield
+    elif conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
+        with conn.transaction(), _noted(conn, choice):
             conn.execute(choice.choose)
             yield
     else:
         [others] = conn.cursor(row_factory=tuple_row).execute(choice.choose_and_tell).fetchall()
         try:
-            yield
+            with _noted(conn, choice):
+                yield
         finally:
             if conn.info.transaction_status == TransactionStatus.INTRANS:  # otherwise it ended in an error
                 conn.execute(choice.restore, others[: len(choice.settings)])
@@ -99,14 +118,18 @@ def _choosing(conn: Any, choice: _Choice) -> Iterator[None]:
 @asynccontextmanager
 async def _achoosing(conn: Any, choice: _Choice) -> AsyncIterator[None]:
     conn = await apsycopg_connection(conn)
-    if conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
+    if _innermost.get(conn) is choice:
+        yield
+    elif conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
         async with conn.transaction():
-            await conn.execute(choice.choose)
-            yield
+            with _noted(conn, choice):
+                await conn.execute(choice.choose)
+                yield
     else:
         [others] = await (await conn.cursor(row_factory=tuple_row).execute(choice.choose_and_tell)).fetchall()
         try:
-            yield
+            with _noted(conn, choice):
+                yield
         finally:
             if conn.info.transaction_status == TransactionStatus.INTRANS:  # as above
                 await conn.execute(choice.restore, others[: len(choice.settings)])

@@ -13,13 +13,14 @@ MAX_TENANT_CHARACTERS: Final = 400
 
 # an escape in JSON: a pair of surrogates, else in group 1 one that jsonb refuses, else any other
 _ESCAPE: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u(0000|[dD][89a-fA-F]..)|.)")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MAX_CHARACTERS: Final = 10_000
 """The limit of a text in a query."""
 
 
 def is_storable(text: str) -> bool:
     """True if PostgreSQL can store the text."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    return "\0" not in text and (text.isascii() or _SURROGATE.search(text) is None)
 
 
 def is_storable_json(text: str) -> bool:

@@ -946,7 +946,8 @@ create function svc.audit_add_entry(table_name text, operation text, record_id t
 
 create function svc.audit_add_reads(p_reads jsonb, p_actor text, p_tenant text, p_context text)
     returns integer language plpgsql security definer
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_add_reconciliation(p_table text, p_facts jsonb, p_description text, p_has_differences boolean)
     returns bigint language plpgsql security definer
@@ -1484,9 +1485,12 @@ create function svc.audit_purged_earlier(p_facts jsonb[])
     set TimeZone=UTC
     set DateStyle=ISO, YMD;
 
-create function svc.audit_read_key(p_key text)
+create function svc.audit_read_hash(p_key text)
     returns text language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_read_key(p_key text)
+    returns text language sql stable;
 
 create function svc.audit_read_tables(p_tables text[] DEFAULT NULL::text[])
     returns TABLE(table_name text, of_table text, is_required boolean) language sql stable
@@ -1529,6 +1533,10 @@ create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[
 
 create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid, p_printed text[] DEFAULT '{}'::text[])
     returns void language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_refuse_way(p_way text)
+    returns jsonb language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_removed_digest(p_removal bigint)
@@ -2564,6 +2572,8 @@ grant execute on function svc.audit_purge_tables to svc_writer;
 grant execute on function svc.audit_purge_whole to svc_admin;
 grant execute on function svc.audit_purge_whole to svc_writer;
 grant execute on function svc.audit_purged_earlier to svc_admin;
+grant execute on function svc.audit_read_hash to svc_admin;
+grant execute on function svc.audit_read_hash to svc_reader;
 grant execute on function svc.audit_read_key to svc_admin;
 grant execute on function svc.audit_read_key to svc_reader;
 grant execute on function svc.audit_read_tables to svc_admin;
@@ -2577,6 +2587,7 @@ grant execute on function svc.audit_refuse_held to svc_admin;
 grant execute on function svc.audit_refuse_held to svc_writer;
 grant execute on function svc.audit_refuse_superuser to svc_admin;
 grant execute on function svc.audit_refuse_superuser to svc_writer;
+grant execute on function svc.audit_refuse_way to svc_admin;
 grant select on table svc.audit_relations to svc_admin;
 grant select on table svc.audit_removals to svc_admin;
 grant select on table svc.audit_removals to svc_reader;

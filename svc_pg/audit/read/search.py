@@ -28,6 +28,7 @@ Found = TypeVar("Found")
 
 _SHARES: Final = (1, 10, 100, 1000, 10_000)
 _TIMEOUT: Final = "1200"  # milliseconds
+_BEGIN: Final = "select set_config('statement_timeout', '{timeout}', true); savepoint svc_search"
 _FEW: Final = 20  # entries, for each row of a page
 
 _INDEXED: Final = """
@@ -137,8 +138,7 @@ async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_b
     """
     wanted = await _of_tables(conn, wanted)
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
-    await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
-    await conn.execute("savepoint svc_search")
+    await conn.execute(_BEGIN.replace("{timeout}", _TIMEOUT), prepare=False)
     if len(indexed) == len(wanted.searches) and wanted.record is None:
         few = await _in_time(conn, _stretch(conn, wanted, min(MAX_ENTRIES, _FEW * wanted.size), max_bytes=max_bytes))
         if few is not None and few.is_full:

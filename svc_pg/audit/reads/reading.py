@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
+from json.encoder import encode_basestring_ascii
 from typing import Any, Final, Literal
 
 from svc_pg.audit.log.conditions import Among, Contains, HasFact, HasWords, Is
@@ -73,7 +74,7 @@ class Reading:
                 records = len(self.tables[table]) + self.keyless.get(table, 0)
                 keys: list[str] = []
                 for key in islice(self.tables[table], MOST_KEYS):
-                    left -= len(write_ascii(key))
+                    left -= len(encode_basestring_ascii(key))
                     if left < 0:
                         break
                     keys.append(key)

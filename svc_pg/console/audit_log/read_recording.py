@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from psycopg import AsyncConnection
+from psycopg.rows import tuple_row
 
 from svc_pg.audit.reads.reading import collected, collecting, of_entries
 from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
 from svc_pg.console.audit_log import ConsoleLog
-from svc_pg.console.database.pool import actor_of
+from svc_pg.console.database.pool import actor_of, execute_last
 from svc_pg.console.http.calling import call
 from svc_pg.console.http.products import Product, ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences, unavailable
@@ -47,7 +48,7 @@ class KnownMarks:
         """The marks, at most 15 seconds old, read by a connection that is free for the caller."""
         if time.monotonic() >= self._until:
             async with connect() as conn:
-                self._marks = marks_of(await (await conn.execute(MARKED)).fetchall())
+                self._marks = marks_of(await (await conn.cursor(row_factory=tuple_row).execute(MARKED)).fetchall())
             self._until = time.monotonic() + MARKS_SECONDS
         return self._marks
 
@@ -73,8 +74,7 @@ async def write_reads(
             tell_unrecorded(documents, marks)
             return
         async with connect() as conn:
-            wanted = adding(documents, actor_of(request))
-            [entries] = await (await conn.execute(wanted.text, wanted.params)).fetchone() or [None]
+            entries = await execute_last(conn, adding(documents, actor_of(request)))
         if entries is None:
             tell_unrecorded(documents, marks)
     except ReadNotRecordedError as error:

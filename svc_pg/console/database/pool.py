@@ -4,12 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any, Final, LiteralString
 
 import psycopg
-from psycopg import AsyncConnection, errors
+from psycopg import AsyncClientCursor, AsyncConnection, errors
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
@@ -21,6 +22,7 @@ from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleRequest, P
 from svc_pg.database import datestyle
 from svc_pg.database.application_names import CONSOLE
 from svc_pg.database.conninfo import NEVER_PREPARE, Conninfo
+from svc_pg.database.effects import Statement
 from svc_pg.database.sqlstates import translate
 from svc_pg.errors import AccessError, NotInstalledError, SvcError
 
@@ -50,6 +52,21 @@ logger = logging.getLogger("svc_pg.console")
 def actor_of(request: AuthenticatedRequest) -> Actor:
     """The session of a request as an actor; its context names the session, the request and the address."""
     return Actor(request.session.email, request.session.tenant, request.audit_context(request.session.session_id))
+
+
+async def execute_last(conn: AsyncConnection[Any], last: Statement) -> Any:
+    """Execute the last statement in a transaction of ``Database.connection``, with the commit in the same round trip.
+
+    The result is the first column of its first row.
+    """
+    commit: LiteralString = "" if conn.autocommit else "; commit"
+    cursor = AsyncClientCursor(conn, row_factory=scalar_row)  # a message of two statements has no parameters
+    return await (await cursor.execute(last.text + commit, last.params)).fetchone()
+
+
+def _transaction(conn: AsyncConnection[Any]) -> AbstractAsyncContextManager[object]:
+    """The transaction of a connection of a pool, which itself ends that of one without autocommit, if it goes on."""
+    return conn.transaction() if conn.autocommit else nullcontext()
 
 
 class Database:
@@ -143,7 +160,7 @@ class Database:
             logger.error("the console has no pool: give it one, or run its lifespan")
             raise unavailable("database_unavailable", "The console is not connected to a database.")
         try:
-            async with self._pooled(self._pool) as conn, conn.transaction():
+            async with self._pooled(self._pool) as conn, _transaction(conn):
                 settings = _READ_ONLY if self.is_read_only else _SETTINGS
                 await conn.execute(settings, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
                 idle_checks.note_use(conn)

@@ -1,10 +1,9 @@
 """The page Overview: problems, and the last hour, day or week compared with the one before."""
 
-import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.facets import Facets
@@ -12,6 +11,7 @@ from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.at_once import both
 from svc_pg.console.pages.audit.changes import OPERATIONS, WITH_VALUES, short, twins, who
 from svc_pg.console.pages.audit.record_names import name_of
 from svc_pg.console.pages.charts import Bars, Lines
@@ -63,22 +63,12 @@ class Drawn:
 async def overview_page(request: PageRequest) -> Answer:
     """The page."""
     window = request.choice("window", PERIODS, "24h")
-    of_webhooks, of_log = await _both(_of_webhooks(request, window), _of_log(request, window))
+    of_webhooks, of_log = await both(_of_webhooks(request, window), _of_log(request, window))
     period = {"periods": PERIODS, "window": window, "period": PERIODS[window]}
     status = await system_status(request)
     facts = facts_of(request, status, await coverage_counts(request)) if request.has_audit else []
     of_integrity = {"integrity": integrity_of(status), "facts": facts}
     return Html("overview", {**of_integrity, **period, **of_webhooks, **of_log})
-
-
-async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, Values]) -> tuple[Values, Values]:
-    """The values of both halves, asked for at the same time. Raises the first error of either."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            halves = group.create_task(first), group.create_task(second)
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
-    return halves[0].result(), halves[1].result()
 
 
 async def _of_webhooks(request: PageRequest, window: str) -> Values:

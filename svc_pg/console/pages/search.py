@@ -7,7 +7,8 @@ from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import palette
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.asking import QUESTION
-from svc_pg.console.pages.audit.meant import meant
+from svc_pg.console.pages.at_once import both
+from svc_pg.console.pages.audit.meant import Meant, meant
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.search_findings import Finding, More, Reading
 from svc_pg.console.pages.search_readings import NUMBER, READINGS, WITHOUT_AUDIT, contents, facts
@@ -40,21 +41,23 @@ async def search_page(request: PageRequest) -> Answer:
     if not request.has_audit:
         pass  # nothing else has words or numbers
     elif not _findings(read):
-        read += await _read(request, text, (contents, facts))
+        of_contents, of_facts = await both(_read(request, text, [contents]), _read(request, text, [facts]))
+        read += of_contents + of_facts
     elif NUMBER.fullmatch(text):  # a number that a record has as its key may be meant as a value of another
         read += await _read(request, text, (contents,))
     found = _findings(read)
     if len({each.address for each in found}) == 1 and command(text) is None:
         return SeeOther(found[0].address)
     more = [each for each in read if isinstance(each, More)]
+    actions, question = await both(_actions(request, text), _meant(request, text, is_found=bool(found)))
     return Html(
         "search",
         {
             "text": text,
             "found": found,
             "more": list(dict.fromkeys(more)),
-            "actions": await _actions(request, text),
-            "meant": None if found or not request.has_audit else await meant(request, text),
+            "actions": actions,
+            "meant": question,
             "is_asked": True,
         },
     )
@@ -73,6 +76,11 @@ async def _actions(request: PageRequest, text: str) -> Sequence[palette.Hit]:
         return await palette.actions(request, text)
     except Problem:  # the page has its readings without them
         return []
+
+
+async def _meant(request: PageRequest, text: str, *, is_found: bool) -> Meant | None:
+    """The question that the text may be, if nothing was found."""
+    return None if is_found or not request.has_audit else await meant(request, text)
 
 
 async def _read(request: PageRequest, text: str, readings: Sequence[Reading]) -> list[Finding | More]:

@@ -19,6 +19,7 @@ from svc_pg.audit.read.search import MAX_ENTRIES
 from svc_pg.console.built_in.webhook_messages import MessageWithDeliveries
 from svc_pg.console.http.parameters import MOST_CHARACTERS
 from svc_pg.console.http.requests import Problem
+from svc_pg.console.pages.at_once import both
 from svc_pg.console.pages.audit.known_tables import FACETS, known_tables
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import PageRequest
@@ -122,13 +123,14 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
 
 async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The actor with this id, and actors, labels and tags with these letters; a severity."""
-    known = {name: await _known_values(request, name, text) for name in _OF_WHOLE_LOG}
+    counts, known = await both(
+        _found(request.api.get(Facets, "audit", "facets", query={"facet": FACETS})), _all_known_values(request, text)
+    )
     if not _lacks(known["actor"], text, request) and (about := await _changed(request, actor=text)):
         yield Finding("Actor", "people", text, request.to.entries(actor=text), about)
     if text.casefold() in SEVERITIES and (about := await _changed(request, severity=text.casefold())):
         address = request.to.entries(severity=text.casefold())
         yield Finding("Severity", "warn", text.casefold(), address, about)
-    counts = await _found(request.api.get(Facets, "audit", "facets", query={"facet": FACETS}))
     listed = {("actor", text)}
     for facet in counts.facets if counts else ():
         if facet.name in _WORDS:
@@ -140,6 +142,10 @@ async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | Mo
     for name, some in known.items():
         async for each in _older_values(request, name, some, listed):
             yield each
+
+
+async def _all_known_values(request: PageRequest, text: str) -> dict[Named, KnownValues | None]:
+    return {name: await _known_values(request, name, text) for name in _OF_WHOLE_LOG}
 
 
 async def _known_values(request: PageRequest, name: Named, text: str) -> KnownValues | None:

@@ -1,18 +1,21 @@
 """The record of reads in the console: what a page, an answer or a file shows of a marked table is in the log first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 
 from svc_pg import Config, audit
 from svc_pg.console import Console
 from svc_pg.console.sign_in import api_tokens
+from svc_pg.integrations.psycopg import with_audit
 from tests.integration.console.browsing import HOSTILE, Browser, signed_in
-from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
+from tests.integration.console.serving import assert_problem, bearer, serving_installed, serving_with_pool, settings
 from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database, replicated
 from tests.support.tables import create_and_audit
@@ -273,6 +276,48 @@ def test_a_read_is_no_change_of_its_record(client: httpx.Client, conn: psycopg.C
     assert conn.execute("select count(*) from svc.audit_changes where table_name = 'svc.audit_reads'").fetchone() == (
         0,
     )
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"autocommit": True}, {"row_factory": dict_row}], ids=["as psycopg's", "autocommit", "of dicts"]
+)
+@pytest.mark.parametrize("audited", [with_audit, lambda pool: pool], ids=["with_audit", "plain"])
+def test_a_read_through_a_pool_of_the_application_is_recorded(
+    installed: str,
+    conn: psycopg.Connection[Any],
+    kwargs: dict[str, Any],
+    audited: Callable[[AsyncConnectionPool[Any]], AsyncConnectionPool[Any]],
+) -> None:
+    pool = audited(AsyncConnectionPool(installed, open=False, min_size=0, max_size=4, kwargs=kwargs))
+    with serving_with_pool(Console(settings(database_url=installed), config=CONFIG, pool=pool), pool) as client:
+        own = bearer("admin")
+        for path in ("/audit/records/patient/1", "/ui/audit/records/public.patient/1"):
+            headers = {**own, "Cookie": "svc_console=" + own["Authorization"].removeprefix("Bearer ")}
+            [read] = news(conn, lambda path=path, headers=headers: client.get(path, headers=headers).raise_for_status())
+            assert read["keys"] == ["1"]
+            assert read["actor"]
+
+
+def test_a_read_whose_record_cannot_be_committed_is_refused(
+    client: httpx.Client, conn: psycopg.Connection[Any]
+) -> None:
+    conn.execute(
+        """
+        create function refuse_read() returns trigger language plpgsql as $$ begin
+            raise exception 'not now' using errcode = 'serialization_failure';
+        end $$;
+        create constraint trigger refuse_read after insert on svc.audit_logs deferrable initially deferred
+            for each row when (new.operation = 'READ') execute function refuse_read()
+        """
+    )
+    try:
+        answers: list[httpx.Response] = []
+        assert news(conn, lambda: answers.append(client.get("/audit/records/patient/1"))) == []
+        assert_problem(answers[0], 503, "database_busy")
+        assert "Inez" not in answers[0].text
+    finally:
+        conn.execute("drop function refuse_read cascade")
+    assert len(news(conn, lambda: client.get("/audit/records/patient/1").raise_for_status())) == 1
 
 
 def primary_of(primary: str, config: Config) -> None:

@@ -14,6 +14,7 @@ from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.api import Query
 from svc_pg.console.pages.asking import FROM_START
+from svc_pg.console.pages.at_once import both
 from svc_pg.console.pages.audit import changes, meant, record_names, related, selection, sentences
 from svc_pg.console.pages.audit.histogram import Histogram, histogram
 from svc_pg.console.pages.audit.sentences import Sentence, sentence
@@ -59,10 +60,12 @@ async def log_page(request: PageRequest) -> Answer:
     try:
         if (leads_to := asking.answered(request, words, asked)) is not None:
             return leads_to
-        shown = await (_rows if has_rows else _sentences)(request, {**position, **filters})
         which = selection.without_search(filters)
-        facets = await request.api.get(Facets, "audit", "facets", query=which)
-        by_time = histogram(request, facets, which)
+        shown, counted = await both(
+            (_rows if has_rows else _sentences)(request, {**position, **filters}),
+            request.api.get(Facets, "audit", "facets", query=which),
+        )
+        facets, by_time = counted, histogram(request, counted, which)
     except Problem as error:
         if error.code not in (*asking.SAID, "unknown_entry", "not_supported"):
             raise
