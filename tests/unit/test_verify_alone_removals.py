@@ -171,6 +171,26 @@ def test_the_list_of_an_erasure_explains_no_entry_that_is_gone(tmp_path: Path) -
     assert said(result_of(tmp_path, [line(1), told], [told], items)) == [("deleted", 1)]
 
 
+def test_an_entry_that_is_no_deletion_tells_of_no_purge(tmp_path: Path) -> None:
+    told = purge(3, digest=digest_of_list([line(1)], is_erased=False)).replace('"DELETE"', '"INSERT"')
+    items = [kept(told), {"removal": 3, **listed(line(1), is_erased=False)}]
+    assert said(result_of(tmp_path, [line(1), told], [told], items)) == [("deleted", 1)]
+
+
+def test_newer_entries_that_tell_of_no_removal_prove_enough(tmp_path: Path) -> None:
+    others = [line(5, **LOG, label='"audit log held"'), line(6, label='"audit log purged"')]
+    newer = [each.replace('"xactId":"10"', '"xactId":"20"') for each in others]
+    found = result_of(tmp_path, [line(1)], [line(1), *newer])
+    assert (said(found), found.unsealed, found.unproven, found.is_proven) == ([], 2, 0, True)
+
+
+def test_one_entry_of_the_period_without_a_seal_is_enough_to_doubt(tmp_path: Path) -> None:
+    newer = line(2, xactId='"20"')
+    found = result_of(tmp_path, [line(1)], [line(1), newer], until=alone.microseconds(TIME) + 1)
+    assert (said(found), found.is_behind, found.is_proven) == ([], True, False)
+    assert "because 1 entries of that time have no seal" in found.notes[-1]
+
+
 def test_the_list_of_a_purge_may_be_gone_and_that_of_an_erasure_not(tmp_path: Path) -> None:
     told = purge(3, digest=digest_of_list([line(1)], is_erased=False))
     assert said(result_of(tmp_path, [told], [told], [kept(told)])) == []
