@@ -462,6 +462,10 @@ def test_exchanged_seals_are_told_from_changed_ones_as_far_as_twenty_back() -> N
         chain.take(seal_of(51, signed_as=50))
         kinds.append(Counter(each["kind"] for each in chain.result.findings))
     assert [(each["seals_swapped"], each["seal_changed"]) for each in kinds] == [(1, 19), (0, 22)]
+    chain = new_chain()
+    chain.take(seal_of(1, signed_as=2))
+    chain.take(seal_of(2, signed_as=3))
+    assert [each["kind"] for each in chain.result.findings] == ["seal_changed", "seal_changed"]
 
 
 def test_forged_copies_are_named_up_to_a_bound_and_prove_no_seal() -> None:

@@ -224,6 +224,14 @@ def test_the_seal_of_a_purge_that_was_purged_too_proves_it(tmp_path: Path) -> No
     assert said(result_of(tmp_path, [line(1), later], [later], [forged])) == [("removal_claimed", 5)]
 
 
+def test_a_purge_that_was_purged_too_explains_none_but_older_entries(tmp_path: Path) -> None:
+    told = purge(3, **{"from": "2026-01-01T00:00:00Z", "before": "2026-02-01T00:00:00Z"})
+    newer = line(4, timestamp='"2026-01-06T09:30:00.000000Z"')
+    later = purge(5, **{"from": "2026-01-05T00:00:00Z", "before": "2026-01-06T00:00:00Z"})
+    found = result_of(tmp_path, [line(1), told, newer, later], [later], [kept(told)])
+    assert (said(found), found.purged) == ([("deleted", 4)], 2)
+
+
 def test_leaves_without_the_root_of_their_seal_prove_no_purge(tmp_path: Path) -> None:
     told = purge(3, **{"from": "2026-01-01T00:00:00Z", "before": "2026-02-01T00:00:00Z"})
     added = alone.read_entry(told).leaf
