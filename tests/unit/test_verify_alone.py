@@ -468,6 +468,12 @@ def test_exchanged_seals_are_told_from_changed_ones_as_far_as_twenty_back() -> N
     assert [each["kind"] for each in chain.result.findings] == ["seal_changed", "seal_changed"]
 
 
+def test_a_seal_that_is_not_its_copy_is_of_another_log_only_if_that_has_another_name() -> None:
+    chain = new_chain()
+    chain.take(seal_of(1), seal_of(1, began="2026-01-02T00:00:00.000000Z"))
+    assert [each["message"] for each in chain.result.findings] == ["seal 1 is not the one of the copies"]
+
+
 def test_forged_copies_are_named_up_to_a_bound_and_prove_no_seal() -> None:
     chain = new_chain()
     chain.take(seal_of(1))

@@ -259,6 +259,12 @@ def test_a_changed_entry_is_named_as_such_in_a_period_that_it_left(tmp_path: Pat
     assert said(result_of(tmp_path, sealed, [line(2)], since=first, until=last)) == []
 
 
+def test_the_transaction_of_a_changed_entry_is_told_if_it_left_its_seal(tmp_path: Path) -> None:
+    for forged, told in ((line(1, xactId='"30"'), "; its transaction is 30 now"), (line(1, xactId='"11"'), "")):
+        [finding] = result_of(tmp_path, [line(1), line(2)], [forged, line(2)]).findings
+        assert (finding["kind"], finding["message"].partition(" and is ")[2][16:]) == ("changed", told)
+
+
 def test_each_of_several_entries_of_one_id_is_named(tmp_path: Path) -> None:
     forged = [line(1, afterData=f'{{"a": {number}}}') for number in (2, 3, 3)]
     found = result_of(tmp_path, [line(1), line(2)], [*forged, line(2)])
