@@ -8,6 +8,7 @@ import pytest
 
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http import pool
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from tests.support.raw_receiver import OK, read_request, receiver, request, saying, saying_and_closing, silence
@@ -66,6 +67,24 @@ async def test_a_connection_is_used_again(transport: Transport) -> None:
         results = [await send(transport, request(address)) for _ in range(3)]
     assert {(result.outcome, result.remote_ip) for result in results} == {("success", "127.0.0.1")}
     assert len(connections) == 1
+
+
+async def test_connections_that_have_rested_too_long_are_closed_one_after_the_other(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_LONGEST_REST", 0.2)
+    are_closed: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(OK)
+        are_closed.put_nowait(await reader.read())
+
+    async with receiver(answer) as first, receiver(answer) as second:
+        for address in (first, second):
+            assert (await send(transport, request(address))).outcome == "success"
+        for _ in range(2):
+            assert await asyncio.wait_for(are_closed.get(), 30) == b""
 
 
 async def test_a_connection_that_the_receiver_closed_meanwhile_is_replaced(transport: Transport) -> None:
