@@ -194,6 +194,23 @@ def test_the_copies_name_the_newest_seals_that_are_gone(seal: Seal, kept: int, w
     assert [each.message for each in chain.findings] == [f"{words} missing: the copies have them"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"key_id": 7}, {"epoch": None}, {"number": True}, {"number": "1"}, {"entries": None}, {"version": 3}],
+    ids=str,
+)
+def test_a_seal_whose_member_has_another_type_is_damaged(change: dict[str, Any], seal: Seal) -> None:
+    text = json.dumps(json.loads(seal.text) | change, separators=(",", ":"), sort_keys=True)
+    with pytest.raises(ProofError, match="damaged"):
+        Seal.of_copy({"text": text, "signature": b64encode(KEY.sign(text)).decode()})
+
+
+def test_a_seal_has_one_order_of_its_members(seal: Seal) -> None:
+    text = json.dumps(dict(reversed(json.loads(seal.text).items())), separators=(",", ":"))
+    with pytest.raises(ProofError, match="damaged"):
+        Seal.of_copy({"text": text, "signature": b64encode(KEY.sign(text)).decode()})
+
+
 @pytest.mark.parametrize(("steps", "is_damaged"), [(64, False), (65, True)])
 def test_a_proof_leads_through_a_tree_of_at_most_64_levels(
     example: dict[str, Any], seal: Seal, steps: int, *, is_damaged: bool
