@@ -268,6 +268,14 @@ def inserts_of_one_record(count: int) -> list[dict[str, Any]]:
     return made + [entry(count + n, "DELETE", "1", {"id": 1, "a": n}, None) for n in range(1, count)]
 
 
+def test_a_truncate_of_a_partition_empties_that_one_alone() -> None:
+    before = [insert(1, 1, partition="a"), insert(2, 2, partition="b")]
+    for partition, kept in (("b", [1, 3]), ("a", [2, 3]), (None, [3])):
+        emptied = entry(3, "TRUNCATE", None, None, None, partition=partition)
+        text, _ = run(file_of(*before, emptied, insert(4, 3, partition="b")))
+        assert rows(text) == [{"id": key} for key in kept]
+
+
 def rows_without_a_key(count: int) -> list[dict[str, Any]]:
     gone = [entry(n, "DELETE", None, {"a": 1}, None) for n in range(1, count)]
     return gone + [entry(count + n, "INSERT", None, None, {"a": 1}) for n in range(1, count)]

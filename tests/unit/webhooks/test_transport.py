@@ -11,6 +11,7 @@ from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http import http1_transport, pool
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
+from tests.support.name_server import name_server
 from tests.support.raw_receiver import OK, read_request, receiver, request, saying, saying_and_closing, silence
 from tests.support.transports import post, send
 from tests.unit.webhooks.conftest import Making
@@ -185,6 +186,19 @@ async def test_more_requests_than_fit_wait_and_their_clocks_with_them(making: Ma
         quick = await send(transport, request(prompt, timeout=SHORT))
         assert slow.done()
     assert (slow.result().outcome, quick.outcome) == ("timeout", "success")
+
+
+async def test_closing_breaks_off_lookups(making: Making, loopback: Guard) -> None:
+    is_asked, results = asyncio.Event(), list[Result]()
+
+    async with name_server(lambda _: is_asked.set()) as names:
+        transport, before = making(loopback, names=names), asyncio.all_tasks()
+        transport.start(post("http://shop.test/"), results.append)
+        await asyncio.wait_for(is_asked.wait(), 30)
+        assert asyncio.all_tasks() > before
+        await transport.close()
+        assert asyncio.all_tasks() == before
+    assert results == []
 
 
 async def test_requests_beyond_those_that_may_wait_fail_at_once_and_the_others_go_on(
