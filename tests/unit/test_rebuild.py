@@ -19,7 +19,7 @@ from svc_pg.audit.rebuild.file_entry import file_entry
 from svc_pg.audit.rebuild.findings import Findings
 from svc_pg.audit.rebuild.rebuilding import rebuild
 from svc_pg.audit.rebuild.record_key import RecordKey
-from svc_pg.errors import QueryError, SvcError
+from svc_pg.errors import NotFoundError, QueryError, SvcError
 from svc_pg.formats.json_writer import write_ascii
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -247,7 +247,11 @@ def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> N
 
 def test_the_name_of_a_table_behind_many_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebuilding, "_MOST_TABLES", 1)
-    assert rows(run(file_of(insert(1, 1), insert(2, 2, tableName="public.u")), table="u")[0]) == [{"id": 2}]
+    text = file_of(insert(1, 1), insert(2, 2, tableName="public.u"))
+    assert rows(run(text, table="u")[0]) == [{"id": 2}]
+    with pytest.raises(NotFoundError) as caught:
+        run(text, table="v")
+    assert caught.value.hint == "It has 'public.t'."
 
 
 def test_entries_are_written_by_the_size_of_all_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
