@@ -181,7 +181,14 @@ class Reach:
         )
         by_name = sorted(direct, key=lambda name: (not name.startswith(_TRACED), -direct[name], name))
         first = [test for name in by_name for test in named_tests(_key(file), name, self._texts[name])]
-        return list(dict.fromkeys([*first, *by_name, *self._ordered(reached), *self._by_words(file)]))
+        kin = self._with_words_of(file, {*by_name, *map(_file, reached)})
+        return list(dict.fromkeys([*first, *kin, *by_name, *self._ordered(reached), *self._by_words(file)]))
+
+    def _with_words_of(self, file: str, test_files: Iterable[str]) -> list[str]:
+        """Those of the test files whose names share words with that of a file of SQL, beside the name of its room."""
+        words = _words(file) - {room_of(file).rpartition("/")[2].removesuffix("s")}
+        shared = {name: len(words & _words(name)) for name in test_files}
+        return sorted(filter(shared.get, shared), key=lambda name: (-shared[name], self._seconds_of(name), name))
 
     def _of_users(self, module: str, key: str) -> Collection[Sequence[str]]:
         """The tests of each line of a module that uses a file of SQL; of all its lines, if it does so elsewhere."""
@@ -251,6 +258,10 @@ def _test(name: str) -> str:
 
 def _file(test: str) -> str:
     return test.partition("::")[0]
+
+
+def _words(file: str) -> set[str]:
+    return {*Path(file).name.partition(".")[0].split("_")}
 
 
 def _key(file: str) -> str:
