@@ -148,6 +148,19 @@ def test_capture_by_statement_of_logical_replication_is_refused_because_it_would
         Config().audit.table("public.customer", level="statement", replica=True)
 
 
+def test_tables_are_excluded_from_patterns_alone() -> None:
+    with pytest.raises(ConfigError, match=r"exclude is for patterns such as public\.\*"):
+        Config().audit.table("public.customer", exclude=["public.old"])
+    Config().audit.table("public.*", exclude=["public.old"])
+
+
+def test_an_operation_has_one_enrichment_rule_for_a_condition() -> None:
+    rules = [{"operation": "UPDATE", "label": label} for label in ("first", "second")]
+    with pytest.raises(ConfigError, match="two enrichment rules for UPDATE with the same condition"):
+        Config().audit.table("public.customer", enrich=rules)
+    Config().audit.table("public.customer", enrich=[rules[0], rules[1] | {"operation": "DELETE"}])
+
+
 def test_python_refuses_a_second_event_of_that_name() -> None:
     config = Config()
     config.webhooks.event("order.created", description="first")
