@@ -80,6 +80,14 @@ def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
         ("[audit]\nretention_days = 1.5", "audit.retention_days: write a whole number"),
         ('[webhooks]\nallow_cidrs = ["10.0.0.1/8"]', "webhooks.allow_cidrs[0]: 10.0.0.1/8 has host bits set; write "),
         ("[webhooks]\nallow_http = 3", "webhooks.allow_http: write true or false"),
+        (
+            '[[audit.tables]]\nname = "a"\nrecord_when = { after = { n = {} } }',
+            "audit.tables[0].record_when.after.n: an empty test; write a value, a list, or a table with eq, ne, ",
+        ),
+        (
+            '[[audit.tables]]\nname = "a"\nrecord_when = {}',
+            "audit.tables[0].record_when: an empty condition; write changed, before, after, all, any, not or sql",
+        ),
         *(
             (
                 f'[[audit.tables]]\nname = "a"\nrecord_when = {{ after = {{ n = {test} }} }}',
