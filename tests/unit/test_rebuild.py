@@ -16,7 +16,7 @@ from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding
 from svc_pg.audit.rebuild.export_lines import Line
 from svc_pg.audit.rebuild.file_entry import file_entry
-from svc_pg.audit.rebuild.findings import Findings
+from svc_pg.audit.rebuild.findings import MOST_NAMES, Findings, Names
 from svc_pg.audit.rebuild.rebuilding import rebuild
 from svc_pg.audit.rebuild.record_key import RecordKey
 from svc_pg.errors import NotFoundError, QueryError, SvcError
@@ -278,6 +278,14 @@ def test_a_truncate_of_a_partition_empties_that_one_alone() -> None:
         emptied = entry(3, "TRUNCATE", None, None, None, partition=partition)
         text, _ = run(file_of(*before, emptied, insert(4, 3, partition="b")))
         assert rows(text) == [{"id": key} for key in kept]
+
+
+@pytest.mark.parametrize(("added", "end"), [(MOST_NAMES, "'x'"), (MOST_NAMES + 1, "'x', ...")])
+def test_names_that_are_not_shown_are_told_by_dots(added: int, end: str) -> None:
+    names = Names()
+    for _ in range(added):
+        names.add("x")
+    assert names.text == ", ".join(["'x'"] * (MOST_NAMES - 1) + [end])
 
 
 def rows_without_a_key(count: int) -> list[dict[str, Any]]:

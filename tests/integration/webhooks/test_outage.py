@@ -96,6 +96,16 @@ def test_an_endpoint_that_was_never_used_has_no_outage(db: Connection) -> None:
     assert last(db).waiting_since == scalar(db, "select min(created_at) from svc.webhook_deliveries")
 
 
+def test_the_breaker_opens_with_the_tenth_failure_in_a_row(db: Connection) -> None:
+    acknowledge(db, claim(db, 1), "retry")
+    acknowledge(db, claim(db, 1), "delivered")
+    acknowledge(db, claim(db, 9), "retry")
+    assert (last(db).breaker_until, last(db).steps) == (None, [])
+    acknowledge(db, claim(db, 1), "retry")
+    [step] = last(db).steps
+    assert (last(db).breaker_until, step.until - step.since) == (step.until, timedelta(seconds=30))
+
+
 def test_an_outage_has_its_first_and_its_last_answer_and_ends_with_a_success(db: Connection) -> None:
     acknowledge(db, claim(db, 2), "delivered")
     acknowledge(db, claim(db, 1), "retry", body="the first", server="one")
