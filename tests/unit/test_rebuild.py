@@ -280,6 +280,14 @@ def test_a_truncate_of_a_partition_empties_that_one_alone() -> None:
         assert rows(text) == [{"id": key} for key in kept]
 
 
+@pytest.mark.parametrize("name", ["tableName", "timestamp", "recordId", "xactId"])
+def test_an_entry_without_what_each_has_is_none(name: str) -> None:
+    lacking = insert(1, 1)
+    del lacking[name]
+    with pytest.raises(SvcError, match=f"line 1 is no entry of an export: it has no {name}"):
+        run(file_of(lacking))
+
+
 @pytest.mark.parametrize(("added", "end"), [(MOST_NAMES, "'x'"), (MOST_NAMES + 1, "'x', ...")])
 def test_names_that_are_not_shown_are_told_by_dots(added: int, end: str) -> None:
     names = Names()
