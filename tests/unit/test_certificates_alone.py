@@ -124,6 +124,7 @@ def edited(change: Callable[[Any], object]) -> Any:
         (lambda c: c.update(subject="erasure"), "entry 0 tells of no erasure"),
         (lambda c: c.update(subject="entry"), "The certificate is about entry 0."),
         (lambda c: c["entries"][1].update(state="not_sealed"), 'has the state "not_sealed"'),
+        (lambda c: c["entries"][1].update(state="changed"), "digest of the certificate is not that of its entries"),
         (lambda c: c.update(digest="00" * 32), "digest of the certificate is not that of its entries"),
         (lambda c: c.update(entries=[], digest=None), "The digest of the certificate is None"),
     ],

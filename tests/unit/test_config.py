@@ -80,6 +80,14 @@ def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
         ("[audit]\nretention_days = 1.5", "audit.retention_days: write a whole number"),
         ('[webhooks]\nallow_cidrs = ["10.0.0.1/8"]', "webhooks.allow_cidrs[0]: 10.0.0.1/8 has host bits set; write "),
         ("[webhooks]\nallow_http = 3", "webhooks.allow_http: write true or false"),
+        (
+            '[[audit.tables]]\nname = "a"\nrecord_when = { after = { n = {} } }',
+            "audit.tables[0].record_when.after.n: an empty test; write a value, a list, or a table with eq, ne, ",
+        ),
+        (
+            '[[audit.tables]]\nname = "a"\nrecord_when = {}',
+            "audit.tables[0].record_when: an empty condition; write changed, before, after, all, any, not or sql",
+        ),
         *(
             (
                 f'[[audit.tables]]\nname = "a"\nrecord_when = {{ after = {{ n = {test} }} }}',
@@ -146,6 +154,19 @@ def test_python_refuses_a_second_table_of_that_name() -> None:
 def test_capture_by_statement_of_logical_replication_is_refused_because_it_would_record_nothing() -> None:
     with pytest.raises(ConfigError, match='replica = true needs level = "row"'):
         Config().audit.table("public.customer", level="statement", replica=True)
+
+
+def test_tables_are_excluded_from_patterns_alone() -> None:
+    with pytest.raises(ConfigError, match=r"exclude is for patterns such as public\.\*"):
+        Config().audit.table("public.customer", exclude=["public.old"])
+    Config().audit.table("public.*", exclude=["public.old"])
+
+
+def test_an_operation_has_one_enrichment_rule_for_a_condition() -> None:
+    rules = [{"operation": "UPDATE", "label": label} for label in ("first", "second")]
+    with pytest.raises(ConfigError, match="two enrichment rules for UPDATE with the same condition"):
+        Config().audit.table("public.customer", enrich=rules)
+    Config().audit.table("public.customer", enrich=[rules[0], rules[1] | {"operation": "DELETE"}])
 
 
 def test_python_refuses_a_second_event_of_that_name() -> None:

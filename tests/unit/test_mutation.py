@@ -1,6 +1,10 @@
 """Faults are put where a test should notice them, and what becomes of them is told apart."""
 
 import ast
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +12,8 @@ import pytest
 from tests.proof.mutation.copies import Copy
 from tests.proof.mutation.mutants import Mutant, is_broken, room_of, sample
 from tests.proof.mutation.outcomes import Outcomes
+from tests.proof.mutation.processor import wait_for
+from tests.proof.mutation.syntax import lines_using, module_name, named_tests
 from tests.proof.mutation.trials import equivalent, mutants_of
 from tests.support.documents import ROOT
 
@@ -128,6 +134,53 @@ def test_a_fault_is_noticed_or_survives_and_the_copy_is_whole_again(tmp_path: Pa
     assert copy.try_out(noticed, tests, 0.01)[0] == "unfinished"
     assert copy.try_out(noticed, [], 60)[0] == "survived"
     assert (tmp_path / "svc_pg/bounds.py").read_text(encoding="utf-8") == PROJECT["svc_pg/bounds.py"]
+
+
+def test_the_time_of_a_run_is_that_of_its_programs_on_the_processor() -> None:
+    endless = [sys.executable, "-I", "-S", "-c", "while True: pass"]
+    idle = [sys.executable, "-I", "-S", "-c", f"import subprocess; subprocess.run({endless})"]
+    with subprocess.Popen(idle, start_new_session=True) as process:
+        try:
+            assert wait_for(process, 0.5) > 0.2  # of which the first program needs a tenth
+            assert process.returncode is None
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", "raise SystemExit(3)"]) as process:
+        assert wait_for(process, 60) < 60
+        assert process.returncode == 3
+
+
+USER = """\
+_PART: Final = statement("queries/seals/part.sql")
+_WHOLE: Final = statement("queries/seals/whole.sql").replace("{part}", _PART)
+_OTHER: Final = statement("queries/seals/other.sql")
+
+
+def first():
+    return Query(
+        _WHOLE,
+    )
+
+
+def second():
+    return Query(_OTHER)
+
+
+def test_first():
+    assert first() == "select svc.whole_log()"
+"""
+
+
+def test_a_statement_is_used_in_the_lines_that_name_what_is_made_of_it() -> None:
+    assert lines_using("queries/seals/part.sql", USER) == {1, 2, 8}
+    assert lines_using("queries/seals/other.sql", USER) == {3, 13}
+    assert named_tests("whole_log", "tests/test_user.py", USER) == ["tests/test_user.py::test_first"]
+    assert named_tests("whole", "tests/test_user.py", USER) == []
+
+
+def test_commands_are_imported_from_svc_pg() -> None:
+    assert module_name("cli/webhooks.py") == "svc_pg.cli.webhooks"
+    assert module_name("svc_pg/audit/log/__init__.py") == "svc_pg.audit.log"
 
 
 def test_the_share_is_of_all_faults_also_of_those_that_took_too_long() -> None:

@@ -55,6 +55,7 @@ MARA = {"actor": ["mara@corp.example"]}
         ("december", {"since": ["2025-12-01"], "until": ["2026-01-01"]}, ""),
         ("mara before yesterday", {**MARA, "until": ["2026-11-28"]}, ""),
         ("mara after 2026-03-01", {**MARA, "since": ["2026-03-02"]}, ""),
+        ("between 2026-11-01 and monday", {"since": ["2026-11-01"], "until": ["2026-11-02"]}, "between monday"),
         ("mara between 2026-03-01 and 2026-03-05", {**MARA, "since": ["2026-03-01"], "until": ["2026-03-06"]}, ""),
         ("chekout", {"actor": ["checkout"]}, ""),
         ("order 5 order 6", {"resource": ["public.orders"], "record": ["5"]}, "order 6"),

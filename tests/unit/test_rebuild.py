@@ -16,10 +16,10 @@ from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding
 from svc_pg.audit.rebuild.export_lines import Line
 from svc_pg.audit.rebuild.file_entry import file_entry
-from svc_pg.audit.rebuild.findings import Findings
+from svc_pg.audit.rebuild.findings import MOST_NAMES, Findings, Names
 from svc_pg.audit.rebuild.rebuilding import rebuild
 from svc_pg.audit.rebuild.record_key import RecordKey
-from svc_pg.errors import QueryError, SvcError
+from svc_pg.errors import NotFoundError, QueryError, SvcError
 from svc_pg.formats.json_writer import write_ascii
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -247,7 +247,11 @@ def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> N
 
 def test_the_name_of_a_table_behind_many_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rebuilding, "_MOST_TABLES", 1)
-    assert rows(run(file_of(insert(1, 1), insert(2, 2, tableName="public.u")), table="u")[0]) == [{"id": 2}]
+    text = file_of(insert(1, 1), insert(2, 2, tableName="public.u"))
+    assert rows(run(text, table="u")[0]) == [{"id": 2}]
+    with pytest.raises(NotFoundError) as caught:
+        run(text, table="v")
+    assert caught.value.hint == "It has 'public.t'."
 
 
 def test_entries_are_written_by_the_size_of_all_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,6 +270,30 @@ def updates_of_one_record(count: int) -> list[dict[str, Any]]:
 def inserts_of_one_record(count: int) -> list[dict[str, Any]]:
     made = [insert(n, 1) for n in range(1, count)]
     return made + [entry(count + n, "DELETE", "1", {"id": 1, "a": n}, None) for n in range(1, count)]
+
+
+def test_a_truncate_of_a_partition_empties_that_one_alone() -> None:
+    before = [insert(1, 1, partition="a"), insert(2, 2, partition="b")]
+    for partition, kept in (("b", [1, 3]), ("a", [2, 3]), (None, [3])):
+        emptied = entry(3, "TRUNCATE", None, None, None, partition=partition)
+        text, _ = run(file_of(*before, emptied, insert(4, 3, partition="b")))
+        assert rows(text) == [{"id": key} for key in kept]
+
+
+@pytest.mark.parametrize("name", ["tableName", "timestamp", "recordId", "xactId"])
+def test_an_entry_without_what_each_has_is_none(name: str) -> None:
+    lacking = insert(1, 1)
+    del lacking[name]
+    with pytest.raises(SvcError, match=f"line 1 is no entry of an export: it has no {name}"):
+        run(file_of(lacking))
+
+
+@pytest.mark.parametrize(("added", "end"), [(MOST_NAMES, "'x'"), (MOST_NAMES + 1, "'x', ...")])
+def test_names_that_are_not_shown_are_told_by_dots(added: int, end: str) -> None:
+    names = Names()
+    for _ in range(added):
+        names.add("x")
+    assert names.text == ", ".join(["'x'"] * (MOST_NAMES - 1) + [end])
 
 
 def rows_without_a_key(count: int) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from svc_pg.audit import SealKey
 from svc_pg.errors import ProofError
+from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.comparison import compare
 from svc_pg.seals.verification.leaf import Leaf, digest_of, sha256_of, split
 from svc_pg.seals.verification.proof import Proof, check
@@ -166,6 +167,67 @@ def test_a_proof_whose_number_is_a_truth_value_is_damaged(name: str, example: di
     check(proof, KEY.public.keys)
     written = json.loads(proof.text)
     written["entry"][name] = True
+    with pytest.raises(ProofError, match="damaged"):
+        Proof.parse(json.dumps(written))
+
+
+def test_a_proof_of_parts_with_more_members_than_are_known_is_refused(example: dict[str, Any], seal: Seal) -> None:
+    proof = proof_of(example, seal, 0)
+    for who, content in ((f"{proof.who[:-1]}, 1]", None), (proof.who.replace("2", "3", 1), None)):
+        digest = proof.digest
+        bare = replace(seal, entries=1, root=root_of([bytes(Leaf(proof.id, proof.time, digest_of(who, digest)))]))
+        signed = replace(bare, signature=KEY.sign(bare.text))
+        with pytest.raises(ProofError, match="another version"):
+            check(replace(proof, who=who, content=content, path=[], seal=signed), KEY.public.keys)
+
+
+@pytest.mark.parametrize(("kept", "words"), [(0, "seals 1 to 3 are"), (1, "seals 2 to 3 are"), (2, "seal 3 is")])
+def test_the_copies_name_the_newest_seals_that_are_gone(seal: Seal, kept: int, words: str) -> None:
+    seals = [seal]
+    for number in (2, 3):
+        unsigned = replace(seal, number=number, previous=seals[-1].digest)
+        seals.append(replace(unsigned, signature=KEY.sign(unsigned.text)))
+    chain = Chain(KEY.public.keys, seals)
+    for each in seals[:kept]:
+        assert chain.take(each)
+    chain.end()
+    assert [each.message for each in chain.findings] == [f"{words} missing: the copies have them"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"key_id": 7}, {"epoch": None}, {"number": True}, {"number": "1"}, {"entries": None}, {"version": 3}],
+    ids=str,
+)
+def test_a_seal_whose_member_has_another_type_is_damaged(change: dict[str, Any], seal: Seal) -> None:
+    text = json.dumps(json.loads(seal.text) | change, separators=(",", ":"), sort_keys=True)
+    with pytest.raises(ProofError, match="damaged"):
+        Seal.of_copy({"text": text, "signature": b64encode(KEY.sign(text)).decode()})
+
+
+def test_a_seal_has_one_order_of_its_members(seal: Seal) -> None:
+    text = json.dumps(dict(reversed(json.loads(seal.text).items())), separators=(",", ":"))
+    with pytest.raises(ProofError, match="damaged"):
+        Seal.of_copy({"text": text, "signature": b64encode(KEY.sign(text)).decode()})
+
+
+@pytest.mark.parametrize(("steps", "is_damaged"), [(64, False), (65, True)])
+def test_a_proof_leads_through_a_tree_of_at_most_64_levels(
+    example: dict[str, Any], seal: Seal, steps: int, *, is_damaged: bool
+) -> None:
+    proof = proof_of(example, seal, 0)
+    text = replace(proof, path=[*proof.path, *proof.path[:1] * (steps - len(proof.path))]).text
+    if is_damaged:
+        with pytest.raises(ProofError, match="damaged"):
+            Proof.parse(text)
+    else:
+        assert len(Proof.parse(text).path) == steps
+
+
+@pytest.mark.parametrize("name", ["who", "content"])
+def test_a_proof_whose_part_is_no_text_is_damaged(name: str, example: dict[str, Any], seal: Seal) -> None:
+    written = json.loads(proof_of(example, seal, 0).text)
+    written["entry"][name] = 7
     with pytest.raises(ProofError, match="damaged"):
         Proof.parse(json.dumps(written))
 

@@ -37,6 +37,7 @@ def test_what_nobody_sees_has_a_mark_with_its_number(text: str, shown: str) -> N
         "👩\u200d👩\u200d👧",
         "❤\ufe0f",
         "1\ufe0f\u20e3",
+        "1\ufe0f\u20e3 of 2",
         "line\none\ttab",
     ],
 )

@@ -172,6 +172,9 @@ def cut(text: str) -> str:
         ("export.ndjson", lambda text: text.replace('"label"', '"actorId"', 1), "line 1 is no entry"),
         ("export.ndjson", lambda text: text.replace('{"id":"', '{"id":"0', 1), "line 1 is no entry"),
         ("export.ndjson", lambda text: text.replace('}\n', ',"label":1}\n', 1), "line 1 is no entry"),
+        ("export.ndjson", lambda text: text.replace("}\n", "}x\n", 1), "line 1 is no entry"),
+        ("export.ndjson", lambda text: text.replace("}\n", "]\n", 1), "line 1 is no entry"),
+        ("export.ndjson", lambda text: text.replace("{", "[", 1), "line 1 is no entry"),
         ("export.ndjson", lambda _: '{"id":' + '"\\"' * 10 + "\n", "line 1 is no entry"),
         ("export.ndjson", lambda text: re.sub('(mp":)"(.*?)"', r'\1[\2]', text, count=1), "is no entry"),
         ("export.ndjson", lambda text: re.sub('(mp":)"(.*?)"', r'\g<1>1\g<2>1', text, count=1), "is no entry"),
@@ -429,6 +432,13 @@ def seal_of(number: int, *, signed_as: int | None = None, began: str | None = No
     return alone.Seal.of(text, OWNER.sign(other))
 
 
+def test_a_seal_has_one_order_of_its_members() -> None:
+    facts = json.loads(seal_of(1).text)
+    text = json.dumps(dict(reversed(facts.items())), separators=(",", ":"))
+    with pytest.raises(ValueError, match="text"):
+        alone.Seal.of(text, OWNER.sign(text))
+
+
 def new_chain() -> alone.Chain:
     return alone.Chain([("s1", OWNER.public.keys["s1"])], alone.Verification())
 
@@ -453,6 +463,16 @@ def test_exchanged_seals_are_told_from_changed_ones_as_far_as_twenty_back() -> N
         chain.take(seal_of(51, signed_as=50))
         kinds.append(Counter(each["kind"] for each in chain.result.findings))
     assert [(each["seals_swapped"], each["seal_changed"]) for each in kinds] == [(1, 19), (0, 22)]
+    chain = new_chain()
+    chain.take(seal_of(1, signed_as=2))
+    chain.take(seal_of(2, signed_as=3))
+    assert [each["kind"] for each in chain.result.findings] == ["seal_changed", "seal_changed"]
+
+
+def test_a_seal_that_is_not_its_copy_is_of_another_log_only_if_that_has_another_name() -> None:
+    chain = new_chain()
+    chain.take(seal_of(1), seal_of(1, began="2026-01-02T00:00:00.000000Z"))
+    assert [each["message"] for each in chain.result.findings] == ["seal 1 is not the one of the copies"]
 
 
 def test_forged_copies_are_named_up_to_a_bound_and_prove_no_seal() -> None:
@@ -460,6 +480,16 @@ def test_forged_copies_are_named_up_to_a_bound_and_prove_no_seal() -> None:
     chain.take(seal_of(1))
     chain.end(seal_of(number, signed_as=1) for number in range(2, 1200))
     assert Counter(each["kind"] for each in chain.result.findings) == {"copy_changed": alone.MOST_FINDINGS + 1}
+
+
+@pytest.mark.parametrize(("kept", "words"), [(0, "seals 1 to 3 are"), (1, "seals 2 to 3 are"), (2, "seal 3 is")])
+def test_the_copies_name_the_newest_seals_that_are_gone(copied: Path, kept: int, words: str) -> None:
+    seals = [line for line in SEALS.splitlines(keepends=True) if not line.startswith('{"removal":')]
+    (copied / "seals.ndjson").write_text("".join(seals[:kept]), encoding="utf-8")
+    copies = VECTORS / "intact-with-copies" / "copies"
+    found = verify(copied / "export.ndjson", copied / "seals.ndjson", VECTORS / "key", copies=copies)
+    messages = [each["message"] for each in found.findings if each["kind"] == "seal_missing"]
+    assert messages == [f"{words} missing: the copies have them"]
 
 
 def line_with(record: str) -> str:

@@ -171,11 +171,39 @@ def test_the_list_of_an_erasure_explains_no_entry_that_is_gone(tmp_path: Path) -
     assert said(result_of(tmp_path, [line(1), told], [told], items)) == [("deleted", 1)]
 
 
+def test_an_entry_that_is_no_deletion_tells_of_no_purge(tmp_path: Path) -> None:
+    told = purge(3, digest=digest_of_list([line(1)], is_erased=False)).replace('"DELETE"', '"INSERT"')
+    items = [kept(told), {"removal": 3, **listed(line(1), is_erased=False)}]
+    assert said(result_of(tmp_path, [line(1), told], [told], items)) == [("deleted", 1)]
+
+
+def test_newer_entries_that_tell_of_no_removal_prove_enough(tmp_path: Path) -> None:
+    others = [line(5, **LOG, label='"audit log held"'), line(6, label='"audit log purged"')]
+    newer = [each.replace('"xactId":"10"', '"xactId":"20"') for each in others]
+    found = result_of(tmp_path, [line(1)], [line(1), *newer])
+    assert (said(found), found.unsealed, found.unproven, found.is_proven) == ([], 2, 0, True)
+
+
+def test_up_to_twenty_entries_without_a_seal_are_all_named(tmp_path: Path) -> None:
+    newer = [line(key, xactId='"20"') for key in range(2, 23)]
+    for count_of_newer, end in ((20, ", 21 (line 21); from"), (21, ", 21 (line 21) and 1 more; from")):
+        found = result_of(tmp_path, [line(1)], [line(1), *newer[:count_of_newer]])
+        assert end in found.notes[1]
+
+
+def test_one_entry_of_the_period_without_a_seal_is_enough_to_doubt(tmp_path: Path) -> None:
+    newer = line(2, xactId='"20"')
+    found = result_of(tmp_path, [line(1)], [line(1), newer], until=alone.microseconds(TIME) + 1)
+    assert (said(found), found.is_behind, found.is_proven) == ([], True, False)
+    assert "because 1 entries of that time have no seal" in found.notes[-1]
+
+
 def test_the_list_of_a_purge_may_be_gone_and_that_of_an_erasure_not(tmp_path: Path) -> None:
     told = purge(3, digest=digest_of_list([line(1)], is_erased=False))
     assert said(result_of(tmp_path, [told], [told], [kept(told)])) == []
     told = erasure(3, line(1))
-    assert said(result_of(tmp_path, [told], [told], [kept(told)])) == [("removal_claimed", 3)]
+    found = result_of(tmp_path, [told], [told], [kept(told)])
+    assert [(each["kind"], each["seal"], each["entry"]) for each in found.findings] == [("removal_claimed", 1, 3)]
 
 
 def test_a_dropped_partition_explains_older_entries_of_its_time(tmp_path: Path) -> None:
@@ -194,6 +222,14 @@ def test_the_seal_of_a_purge_that_was_purged_too_proves_it(tmp_path: Path) -> No
     assert said(found) == [("removal_claimed", 3)]
     forged = kept(later) | {"time": 1}
     assert said(result_of(tmp_path, [line(1), later], [later], [forged])) == [("removal_claimed", 5)]
+
+
+def test_a_purge_that_was_purged_too_explains_none_but_older_entries(tmp_path: Path) -> None:
+    told = purge(3, **{"from": "2026-01-01T00:00:00Z", "before": "2026-02-01T00:00:00Z"})
+    newer = line(4, timestamp='"2026-01-06T09:30:00.000000Z"')
+    later = purge(5, **{"from": "2026-01-05T00:00:00Z", "before": "2026-01-06T00:00:00Z"})
+    found = result_of(tmp_path, [line(1), told, newer, later], [later], [kept(told)])
+    assert (said(found), found.purged) == ([("deleted", 4)], 2)
 
 
 def test_leaves_without_the_root_of_their_seal_prove_no_purge(tmp_path: Path) -> None:
@@ -221,6 +257,12 @@ def test_a_changed_entry_is_named_as_such_in_a_period_that_it_left(tmp_path: Pat
     sealed = [line(1, timestamp='"2026-01-04T09:30:00.000000Z"'), line(2)]
     assert said(result_of(tmp_path, sealed, [redated, line(2)], since=first, until=last)) == [("redated", 1)]
     assert said(result_of(tmp_path, sealed, [line(2)], since=first, until=last)) == []
+
+
+def test_the_transaction_of_a_changed_entry_is_told_if_it_left_its_seal(tmp_path: Path) -> None:
+    for forged, told in ((line(1, xactId='"30"'), "; its transaction is 30 now"), (line(1, xactId='"11"'), "")):
+        [finding] = result_of(tmp_path, [line(1), line(2)], [forged, line(2)]).findings
+        assert (finding["kind"], finding["message"].partition(" and is ")[2][16:]) == ("changed", told)
 
 
 def test_each_of_several_entries_of_one_id_is_named(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class _Reading:
 
     def take(self, entry: FileEntry) -> None:
         """One more entry. Raises SvcError if it is of another table, and none was named."""
-        if entry.table not in self.tables and len(self.tables) < _MOST_TABLES:
+        if len(self.tables) < _MOST_TABLES:
             self.tables[entry.table] = None
         self.last = entry.at if self.last is None else max(self.last, entry.at)
         self._findings.has_purges |= entry.table == _PURGES

@@ -181,7 +181,6 @@ def _fitted(rules: TableRules, types: Mapping[str, str]) -> TableRules:
     table = replace(
         rules.table,
         types=types,
-        printed=[name for name in rules.table.printed if types.get(name) not in (None, "text")],
         printed_lists=[],
         domains=[],
         generated={},

@@ -456,9 +456,14 @@ class Chain:
             self.epochs.add(seal.epoch_began_at)
         return is_signed
 
+    @property
+    def length(self) -> int:
+        """The number of the last seal; 0 before the first."""
+        return self.last.number if self.last else 0
+
     def end(self, copies: Iterable[Seal]) -> None:
         """Report unknown keys, and what these copies have behind the last seal."""
-        last = newest = self.last.number if self.last else 0
+        last = newest = self.length
         for copy in copies:
             newest = newest if self._is_forged(copy) else copy.number
         if newest > last:
@@ -660,8 +665,7 @@ class _Log:
                 self.result.is_complete = False
                 break
         rows = "select text, signature from copy where number > ? and ? order by number"
-        last = (chain.last.number if chain.last else 0, self.result.is_complete)
-        chain.end(Seal.of(*copy) for copy in store.execute(rows, last))
+        chain.end(Seal.of(*copy) for copy in store.execute(rows, (chain.length, self.result.is_complete)))
         store.executescript(_INDEXES)
 
     def _take_removal(self, values: dict[str, Any]) -> None:
@@ -694,7 +698,7 @@ class _Log:
         self._name()
         for key, removal in store.execute(_RETURNED):
             words = f"was changed: it has its contents, which erasure {removal} took away"
-            result.add("changed", chain.last.number if chain.last else 0, words, key)
+            result.add("changed", chain.length, words, key)
 
     def _explain(self) -> int:
         """Keep what the removals explain, and report those that explain nothing.
@@ -702,8 +706,7 @@ class _Log:
         An entry outside of the period that is newer than the last seal can be neither in the export nor in a seal. The
         number of such removals is returned.
         """
-        result, newest, later = self.result, self.chain.newest, 0
-        number = self.chain.last.number if self.chain.last else 0
+        result, newest, number, later = self.result, self.chain.newest, self.chain.length, 0
         for leaf, removal in self.gone.items():
             key, time, _ = LEAF.unpack(leaf)
             if newest is not None and newest.is_before(removal.xact, key, time) and time not in self.period:

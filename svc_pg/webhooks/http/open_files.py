@@ -26,5 +26,5 @@ else:
         """Allow as many files as this user may, 65,536 at most: the soft limit is 1,024 on many systems."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
-        if soft not in (resource.RLIM_INFINITY, hard) and soft < wanted:
+        if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -201,8 +201,9 @@ class Dispatcher:
         }
         if stale:
             found = {endpoint.id: endpoint for endpoint in await leases.endpoints(conn, list(stale))}
-            if len(self._endpoints) > _MOST_ENDPOINTS:
-                self._endpoints.clear()
+            if len(self._endpoints) > _MOST_ENDPOINTS:  # those of other leases are read again
+                needed = {lease.endpoint_id for lease in held}
+                self._endpoints = {key: known for key, known in self._endpoints.items() if key in needed}
             for endpoint_id in stale - found.keys():  # deleted
                 self._endpoints.pop(endpoint_id, None)
             self._endpoints |= found

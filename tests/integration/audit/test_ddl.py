@@ -432,6 +432,13 @@ def test_an_install_is_no_entry_and_what_a_migration_does_beside_it_is_one(db: p
     assert entry["after_data"] == {"column d": "integer"}
 
 
+def test_the_form_of_a_table_that_is_no_longer_audited_is_forgotten(db: psycopg.Connection[Any]) -> None:
+    forms = "select array_agg(distinct table_name::text order by table_name::text) from svc.audit_shapes"
+    assert scalar(db, forms) == ["public.g", "public.m", "public.p", "public.w"]
+    schema.install(db, with_ddl("w", "g", "p"), prune=True)
+    assert scalar(db, forms) == ["public.g", "public.p", "public.w"]
+
+
 def test_without_ddl_an_install_removes_the_event_triggers_only_with_prune(db: psycopg.Connection[Any]) -> None:
     without = audited("w", "g", "p", "m")
     with pytest.raises(RemovalRefusedError, match="svc_audit_ddl"):

@@ -91,8 +91,19 @@ def test_an_endpoint_that_was_never_used_has_no_outage(db: Connection) -> None:
     assert (found.since, found.until, found.is_lasting, found.health) == (None, None, False, "healthy")
     assert (found.attempts, found.steps, found.first_answer, found.last_answer) == ([], [], None, None)
     assert (found.waiting, found.is_waiting_complete, found.failed, found.is_failed_complete) == (18, True, 0, True)
-    oldest = scalar(db, "select min(created_at) from svc.webhook_deliveries")
-    assert found.waiting_since == oldest
+    first = "(select id from svc.webhook_deliveries order by id limit 1)"
+    db.execute(f"update svc.webhook_deliveries set created_at = created_at - interval '1 h' where id = {first}")
+    assert last(db).waiting_since == scalar(db, "select min(created_at) from svc.webhook_deliveries")
+
+
+def test_the_breaker_opens_with_the_tenth_failure_in_a_row(db: Connection) -> None:
+    acknowledge(db, claim(db, 1), "retry")
+    acknowledge(db, claim(db, 1), "delivered")
+    acknowledge(db, claim(db, 9), "retry")
+    assert (last(db).breaker_until, last(db).steps) == (None, [])
+    acknowledge(db, claim(db, 1), "retry")
+    [step] = last(db).steps
+    assert (last(db).breaker_until, step.until - step.since) == (step.until, timedelta(seconds=30))
 
 
 def test_an_outage_has_its_first_and_its_last_answer_and_ends_with_a_success(db: Connection) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
-from svc_pg.webhooks.worker import dispatcher
+from svc_pg.webhooks.worker import attempts, dispatcher
+from svc_pg.webhooks.worker.leases import EndpointSnapshot
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.certificates import authority
 from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
@@ -276,6 +278,51 @@ def test_what_was_claimed_too_long_ago_is_given_back_unsent(database: str, monke
             monkeypatch.undo()
             [delivery] = wait_for_status(database, "delivered")
     assert (delivery["attempts"], len(receiver.requests)) == (1, 1)
+
+
+def test_endpoints_of_no_lease_are_forgotten_and_no_lease_is_given_back_for_that(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "_MOST_ENDPOINTS", 1)
+
+    def known() -> set[str]:
+        gc.collect()
+        return {each.id for each in gc.get_objects() if isinstance(each, EndpointSnapshot)}
+
+    with receiving() as receiver:
+        made = [endpoint(database, CONFIG, receiver.url)[0] for _ in range(2)]
+        with working(database, CONFIG) as worker:
+            send(database, {})
+            receiver.wait_for(2)
+            made.append(endpoint(database, CONFIG, receiver.url)[0])
+            send(database, {})
+            receiver.wait_for(5)
+            wait_for_status(database, *["delivered"] * 5)
+            assert worker.statistics.deliveries["released"] == 0
+            with psycopg.connect(database) as conn:
+                for each in made:
+                    webhooks.endpoints.delete(conn, each)
+            newest, _ = endpoint(database, CONFIG, receiver.url)
+            send(database, {})
+            receiver.wait_for(6)
+            wait_until(lambda: known() == {newest}, "the others are forgotten")
+
+
+def test_an_attempt_that_fails_in_the_worker_itself_takes_no_slot(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "_judged", lambda *_: [][0])
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG, concurrency=1):
+            send(database, {})
+            receiver.wait_for(1)
+            send(database, {})
+            receiver.wait_for(2)
+            monkeypatch.undo()
+            send(database, {})
+            wait_until(lambda: [row["status"] for row in rows(database, "webhook_deliveries")][-1] == "delivered", "")
+    assert len(rows(database, "webhook_leases")) == 2
 
 
 STORED = {

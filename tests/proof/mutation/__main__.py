@@ -63,7 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the sample; default: a random one, which is printed")
     parser.add_argument("--room", action="append", metavar="FOLDER", help="such as svc_pg/webhooks; default: all")
     parser.add_argument("--most", type=int, metavar="N", help="mutants; the first of the sample are taken")
-    parser.add_argument("--seconds", type=float, default=180, help="of the tests of one mutant; default: 180")
+    parser.add_argument("--seconds", type=float, default=180, help="on the processor, of one mutant; default: 180")
     parser.add_argument("--kept", action="store_true", help="trace no tests before the first, not even changed ones")
     parser.add_argument("--processes", type=int, default=2, help="mutants at a time; default: 2")
     saved.add_option(parser)

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Final
 
 from tests.proof.mutation.mutants import Mutant
 from tests.proof.mutation.outcomes import Outcome
+from tests.proof.mutation.processor import wait_for
 from tests.proof.runs import ROOT
 
 _INSIDE: Final = Path(__file__).with_name("inside")
@@ -51,15 +51,18 @@ class Copy:
             return process.wait()
 
     def try_out(self, mutant: Mutant, tests: Sequence[str], seconds: float) -> tuple[Outcome, str]:
-        """Run the tests on a mutant, until one fails or the time is over, with a line that tells which one failed."""
+        """Run the tests on a mutant, until one fails or has no time, with a line that tells which one failed.
+
+        They have so many ``seconds`` of the processor, with their servers and programs, whatever else the machine does.
+        """
         if not tests:
             return "survived", "no test reaches it"
-        ends = time.monotonic() + seconds
         with self._broken(mutant):
             for part in _parts(tests):
-                outcome, reason = self._tried(part, ends - time.monotonic())
+                outcome, reason, used = self._tried(part, seconds)
                 if outcome != "survived":
                     return outcome, reason
+                seconds -= used
         return "survived", ""
 
     @contextmanager
@@ -76,17 +79,18 @@ class Copy:
             file.write_bytes(source)
             os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def _tried(self, tests: Sequence[str], seconds: float) -> tuple[Outcome, str]:
+    def _tried(self, tests: Sequence[str], seconds: float) -> tuple[Outcome, str, float]:
+        """The outcome, its reason, and the seconds that it took."""
         chosen, log = self.folder / ".chosen", self.folder / ".log"
         chosen.write_text("".join(f"{test}\n" for test in tests), encoding="utf-8")
         options = ("-x", "-n", "0", f"--timeout={_LONGEST_TEST}", "-p", "no:cacheprovider")
         environment = self.environment(MUTATION_TESTS=str(chosen))
         with self._started(_files(tests), options, environment, log) as process:
-            try:
-                code = process.wait(max(seconds, 0))
-            except subprocess.TimeoutExpired:
-                return "unfinished", ""
-        return ("survived" if code in (_PASSED, _NONE_CHOSEN) else "noticed"), _reason(log, code)
+            used = wait_for(process, seconds)
+            if process.returncode is None:
+                return "unfinished", "", used
+        code = process.returncode
+        return ("survived" if code in (_PASSED, _NONE_CHOSEN) else "noticed"), _reason(log, code), used
 
     @contextmanager
     def _started(

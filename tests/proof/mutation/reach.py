@@ -4,13 +4,12 @@ A test file is run again if it has changed. The lines of a file that has changed
 reached by all tests that reach the file.
 """
 
-import ast
 import json
 import re
 import sqlite3
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +21,7 @@ from coverage import CoverageData
 from tests.matrix import cache_folder
 from tests.proof.mutation.copies import Copy, copied, project_files
 from tests.proof.mutation.mutants import Mutant, room_of
+from tests.proof.mutation.syntax import is_in_a_function, lines_using, module_name, named_tests
 from tests.proof.runs import ROOT
 
 _TRACED: Final = ("tests/unit/", "tests/integration/")
@@ -36,6 +36,8 @@ _LINES_OF_TESTS: Final = "select c.context, l.numbits from line_bits l join cont
 _MORE_WORDS: Final = {"svc_pg/scaffold": ["init"]}
 """Words in the names of a room's tests, if they are not those of its modules."""
 _STARTING: Final = 5  # seconds for which a test runs beside its own
+_NEARER: Final = 10  # times as much counts a test of a file that imports the module
+_MOST_UNTRACED: Final = 3  # test files that import the module and are newer than what is kept
 _FARTHER: Final = 10  # times as much counts a test that names a file as one that names what includes or calls it
 _DEPTH: Final = 3  # files of SQL between a statement and what it calls
 
@@ -51,6 +53,7 @@ class Reach:
         self._test_files = [name for name in self._texts if _is_test(name)]
         self._lines_of: dict[str, dict[int, list[str]]] = {}
         self._size_of: Counter[str] = Counter()
+        self._seconds: dict[str, float] = defaultdict(float)
         self._names: dict[str, dict[str, int]] = defaultdict(dict)
         self._found: dict[str, list[str]] = {}
         if (folder / "lines").exists():
@@ -99,13 +102,22 @@ class Reach:
     def _of_python(self, mutant: Mutant) -> list[str]:
         lines = self._by_line(mutant.file)
         is_as_it_was = self._kept["sources"].get(mutant.file) == _digest(mutant.file)
-        is_called = is_as_it_was and _is_in_a_function(self._texts[mutant.file], mutant.line)
+        is_called = is_as_it_was and is_in_a_function(self._texts[mutant.file], mutant.line)
         direct = lines.get(mutant.line, []) if is_called else []  # other lines run in the test that imports the module
         anywhere = Counter(test for tests in lines.values() for test in tests)
+        near = self._importers(mutant.file)
+        untraced = [name for name in near if self._kept["tests"].get(name) != _digest(name)][:_MOST_UNTRACED]
         if direct:
-            found = self._ordered({test: anywhere[test] for test in direct})
-            return [*found, *list(dict.fromkeys(map(_file, found)))[:_WHOLE_FILES]]
-        return [*self._ordered(anywhere), *self._by_words(mutant.file)]
+            found = self._ordered({test: anywhere[test] for test in direct}, near)
+            return [*untraced, *found, *list(dict.fromkeys(map(_file, found)))[:_WHOLE_FILES]]
+        return [*untraced, *self._ordered(anywhere, near), *near, *self._by_words(mutant.file)]
+
+    def _importers(self, file: str) -> list[str]:
+        """The test files that import a module itself, unit tests first."""
+        package, _, name = module_name(file).rpartition(".")
+        imports = re.compile(rf"\b{re.escape(package)}(?:\.{name}\b(?!\.)| import [^\n]*\b{name}\b)")
+        found = (each for each in self._test_files if each.startswith(_TRACED) and imports.search(self._texts[each]))
+        return sorted(found, key=lambda each: (not each.startswith("tests/unit/"), each))
 
     def _by_line(self, file: str) -> dict[int, list[str]]:
         if file not in self._lines_of:
@@ -115,11 +127,13 @@ class Reach:
             }
         return self._lines_of[file]
 
-    def _ordered(self, scores: Mapping[str, int]) -> list[str]:
-        """The tests by file, those first that reach little beside the lines that have a score."""
+    def _ordered(self, scores: Mapping[str, int], near: Collection[str] = ()) -> list[str]:
+        """The tests by file, those first that reach little beside the lines that have a score, and those near by."""
         passed, sizes = self._kept["passed"], self._sizes()
         worth = {
-            test: score / sizes[test] / (_STARTING + passed[test]) for test, score in scores.items() if test in passed
+            test: score / sizes[test] / (_STARTING + passed[test]) * (_NEARER if _file(test) in near else 1)
+            for test, score in scores.items()
+            if test in passed
         }
         of_file: dict[str, float] = defaultdict(float)
         for test, value in worth.items():
@@ -150,23 +164,44 @@ class Reach:
         return sorted(scores, key=lambda name: (-scores[name], name))
 
     def _of_sql(self, file: str) -> list[str]:
-        """Tests that name the object, then those that reach Python that does, then those of the room."""
+        """Tests that name the object, their files, those that reach Python that does, then those of the room."""
         direct: dict[str, float] = defaultdict(float)
-        named, begun, callers = {file}, {file}, list[str]()
+        named, begun, callers = {file}, {file}, dict[str, str]()
         for depth in range(_DEPTH):
-            naming = [(name, hits) for each in sorted(begun) for name, hits in self._naming(each).items()]
-            begun = {name for name, _ in naming if name.startswith("sql/")} - named
+            naming = [(each, name, hits) for each in sorted(begun) for name, hits in self._naming(each).items()]
+            begun = {name for _, name, _ in naming if name.startswith("sql/")} - named
             named |= begun
-            for name, hits in naming:
+            for each, name, hits in naming:
                 if _is_test(name):
-                    direct[name] += hits / _FARTHER**depth
+                    direct[name] += hits / _FARTHER**depth / (_STARTING + self._seconds_of(name))
                 elif name.endswith(".py") and not name.startswith("tests/"):
-                    callers.append(name)
+                    callers.setdefault(name, _key(each))
         reached = Counter(
-            test for caller in dict.fromkeys(callers) for tests in self._by_line(caller).values() for test in tests
+            test for name, key in callers.items() for tests in self._of_users(name, key) for test in tests
         )
         by_name = sorted(direct, key=lambda name: (not name.startswith(_TRACED), -direct[name], name))
-        return list(dict.fromkeys([*by_name, *self._ordered(reached), *self._by_words(file)]))
+        first = [test for name in by_name for test in named_tests(_key(file), name, self._texts[name])]
+        kin = self._with_words_of(file, {*by_name, *map(_file, reached)})
+        return list(dict.fromkeys([*first, *kin, *by_name, *self._ordered(reached), *self._by_words(file)]))
+
+    def _with_words_of(self, file: str, test_files: Iterable[str]) -> list[str]:
+        """Those of the test files whose names share words with that of a file of SQL, beside the name of its room."""
+        words = _words(file) - {room_of(file).rpartition("/")[2].removesuffix("s")}
+        shared = {name: len(words & _words(name)) for name in test_files}
+        return sorted(filter(shared.get, shared), key=lambda name: (-shared[name], self._seconds_of(name), name))
+
+    def _of_users(self, module: str, key: str) -> Collection[Sequence[str]]:
+        """The tests of each line of a module that uses a file of SQL; of all its lines, if it does so elsewhere."""
+        lines = self._by_line(module)
+        found = [lines[line] for line in lines_using(key, self._texts[module]) if lines.get(line)]
+        return found or lines.values()
+
+    def _seconds_of(self, test_file: str) -> float:
+        """The seconds of all its tests together."""
+        if not self._seconds:
+            for test, seconds in self._kept["passed"].items():
+                self._seconds[_file(test)] += seconds
+        return self._seconds[test_file]
 
     def _naming(self, file: str) -> Mapping[str, int]:
         """The files that name a file of SQL, and how often."""
@@ -208,13 +243,6 @@ def _text(name: str) -> str | None:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def _is_in_a_function(source: str, line: int) -> bool:
-    functions = (
-        each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-    return any(each.body[0].lineno <= line <= (each.end_lineno or 0) for each in functions)
-
-
 def _digest(name: str) -> str:
     return sha256((ROOT / name).read_bytes()).hexdigest()[:16]
 
@@ -230,6 +258,10 @@ def _test(name: str) -> str:
 
 def _file(test: str) -> str:
     return test.partition("::")[0]
+
+
+def _words(file: str) -> set[str]:
+    return {*Path(file).name.partition(".")[0].split("_")}
 
 
 def _key(file: str) -> str:

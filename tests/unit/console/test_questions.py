@@ -251,4 +251,10 @@ def test_a_word_for_a_day_is_written_as_it_was_asked_until_the_day_is_over(text:
 
 def test_a_date_that_was_written_as_one_stays_one() -> None:
     assert written(asked("2026-11-27"), WORDS) == "2026-11-27"
+    assert written(asked("24h"), WORDS) == "24h"
+
+
+@pytest.mark.parametrize("text", ["mara tent", 'mara "today" tent', 'mara "24h" tent'])
+def test_words_are_quoted_only_if_they_would_be_times(text: str) -> None:
+    assert written(asked(text), WORDS) == text
     assert written(asked("2026-11-28"), WORDS, times.words_by_date(["today", "yesterday"], NOW)) == "2026-11-28"

@@ -12,7 +12,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from svc_pg.webhooks.http import open_files
+from svc_pg.webhooks.http import local_faults, open_files
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.local_faults import local_fault
 from tests.support.name_server import NXDOMAIN, REFUSED, SERVFAIL, name_server
@@ -257,10 +257,21 @@ async def test_a_machine_without_files_gives_up_its_idle_connections(
         await is_given_up.wait()
 
 
+@pytest.mark.parametrize("has_route", [True, False])
 @pytest.mark.parametrize("number", [errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ECONNRESET, errno.EPIPE])
-def test_what_a_receiver_does_is_not(number: int) -> None:
+def test_what_a_receiver_does_is_not(number: int, monkeypatch: pytest.MonkeyPatch, *, has_route: bool) -> None:
+    monkeypatch.setattr(local_faults, "has_route", lambda: has_route)
     assert local_fault(OSError(number, "words")) is None
     assert local_fault(TimeoutError()) is None
+
+
+@pytest.mark.parametrize("number", [errno.ENETUNREACH, errno.ENETDOWN])
+def test_a_network_that_cannot_be_reached_is_one_of_the_receiver_if_others_can(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for has_route, fault in ((True, None), (False, "no public address has a route")):
+        monkeypatch.setattr(local_faults, "has_route", lambda has_route=has_route: has_route)
+        assert local_fault(OSError(number, "words")) == fault
 
 
 def unshared(*command: str) -> list[str]:

@@ -8,8 +8,10 @@ import pytest
 
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http import http1_transport, pool
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
+from tests.support.name_server import name_server
 from tests.support.raw_receiver import OK, read_request, receiver, request, saying, saying_and_closing, silence
 from tests.support.transports import post, send
 from tests.unit.webhooks.conftest import Making
@@ -66,6 +68,24 @@ async def test_a_connection_is_used_again(transport: Transport) -> None:
         results = [await send(transport, request(address)) for _ in range(3)]
     assert {(result.outcome, result.remote_ip) for result in results} == {("success", "127.0.0.1")}
     assert len(connections) == 1
+
+
+async def test_connections_that_have_rested_too_long_are_closed_one_after_the_other(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_LONGEST_REST", 0.2)
+    are_closed: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(OK)
+        are_closed.put_nowait(await reader.read())
+
+    async with receiver(answer) as first, receiver(answer) as second:
+        for address in (first, second):
+            assert (await send(transport, request(address))).outcome == "success"
+        for _ in range(2):
+            assert await asyncio.wait_for(are_closed.get(), 30) == b""
 
 
 async def test_a_connection_that_the_receiver_closed_meanwhile_is_replaced(transport: Transport) -> None:
@@ -166,6 +186,50 @@ async def test_more_requests_than_fit_wait_and_their_clocks_with_them(making: Ma
         quick = await send(transport, request(prompt, timeout=SHORT))
         assert slow.done()
     assert (slow.result().outcome, quick.outcome) == ("timeout", "success")
+
+
+async def test_closing_breaks_off_lookups(making: Making, loopback: Guard) -> None:
+    is_asked, results = asyncio.Event(), list[Result]()
+
+    async with name_server(lambda _: is_asked.set()) as names:
+        transport, before = making(loopback, names=names), asyncio.all_tasks()
+        transport.start(post("http://shop.test/"), results.append)
+        await asyncio.wait_for(is_asked.wait(), 30)
+        assert asyncio.all_tasks() > before
+        await transport.close()
+        assert asyncio.all_tasks() == before
+    assert results == []
+
+
+async def test_requests_beyond_those_that_may_wait_fail_at_once_and_the_others_go_on(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http1_transport, "_MOST_WAITING", 1)
+    transport, may_answer = making(loopback, concurrency=1), asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await may_answer.wait()
+        await saying(OK)(reader, writer)
+
+    async with receiver(answer) as address:
+        first, waiting, full = (asyncio.create_task(send(transport, request(address))) for _ in range(3))
+        refused = await asyncio.wait_for(full, 30)
+        assert (refused.outcome, refused.error) == ("local_error", "1 requests wait already")
+        assert not first.done()
+        may_answer.set()
+        assert [(await each).outcome for each in (first, waiting)] == ["success", "success"]
+
+
+@pytest.mark.parametrize("broken", ["http1_transport.route", "dialer.Dialer.open"])
+async def test_a_fault_of_the_program_ends_the_request_and_not_the_transport(
+    transport: Transport, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver(saying(OK)) as address:
+        with monkeypatch.context() as patched:
+            patched.setattr(f"svc_pg.webhooks.http.{broken}", lambda *_: [][0])
+            failed = await asyncio.wait_for(send(transport, request(address)), 30)
+        assert failed.outcome == "connect_error"
+        assert (await send(transport, request(address))).outcome == "success"
 
 
 async def test_requests_that_closing_breaks_off_have_no_result(making: Making, loopback: Guard) -> None:

@@ -5,11 +5,12 @@ import socket
 from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_network
+from itertools import groupby
 from typing import ClassVar
 
 import pytest
 
-from svc_pg.webhooks.http import guard
+from svc_pg.webhooks.http import guard, resolver
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.transport import Transport
 from tests.support.name_server import name_server
@@ -137,6 +138,36 @@ async def test_a_name_is_asked_for_once_at_a_time(making: Making, loopback: Guar
         results = await asyncio.gather(*(send(transport, request(url)) for _ in range(50)))
     assert {result.outcome for result in results} == {"success"}
     assert len(asked) <= 2  # A and AAAA
+
+
+async def test_the_answers_of_few_names_are_kept_for_a_while(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def addresses(name: str) -> list[str]:
+        asked.append(name)
+        return ["127.0.0.1"]
+
+    async def asked_by_requests(*wanted: str) -> list[str]:
+        asked.clear()
+        for name in wanted:
+            await send(transport, request(f"{name}:{address.partition(':')[2]}"))
+        return [name for name, _ in groupby(asked)]  # A and AAAA
+
+    monkeypatch.setattr(resolver, "_MOST", 2)
+    async with name_server(addresses) as names, receiver(saying_and_closing(OK)) as address:
+        transport = making(loopback, names=names)
+        assert await asked_by_requests("a.test", "a.test", "b.test", "a.test", "b.test") == ["a.test", "b.test"]
+        assert await asked_by_requests("c.test", "b.test", "a.test") == ["c.test", "a.test"]
+        monkeypatch.setattr(resolver, "_KEPT", 0)
+        assert await asked_by_requests("d.test", "e.test", "d.test") == ["d.test", "e.test", "d.test"]
+
+
+async def test_a_name_without_an_address_is_a_dns_error(making: Making, loopback: Guard) -> None:
+    async with name_server(lambda _: []) as names:
+        result = await send(making(loopback, names=names), request("empty.test:9"))
+    assert (result.outcome, str(result.error).partition(":")[0]) == ("dns_error", "cannot resolve empty.test")
 
 
 async def test_a_name_that_does_not_exist_is_a_dns_error(transport: Transport) -> None:
