@@ -34,7 +34,7 @@ class TenantUse:
     id: Annotated[str, Doc("The id of the tenant.", "acme")]
     endpoints: Annotated[int, Doc("The number of its endpoints.", 3)]
     messages: Annotated[
-        int, Doc("The number of its messages that are kept, up to 1,000, and of several up to 10,000 together.", 120)
+        int, Doc("The number of its messages that are kept, up to 1,000; of several tenants up to 5,000 in all.", 120)
     ]
     sessions: Annotated[int, Doc("The number of its live sessions.", 1)]
     tokens: Annotated[int, Doc("The number of its live tokens.", 0)]
