@@ -25,7 +25,9 @@ from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Deliv
 
 _FILTERS: Final = declared(DeliveryFilter, without=["status"])  # each state is counted
 _MOST: Final = 2_000
-"""The deliveries that are counted in a state; if messages lead to them, those that are looked at for all states."""
+"""The deliveries that are counted in a state."""
+_MOST_LED: Final = 1_500
+"""Those that are looked at for all states if messages lead to them."""
 _MOST_OF_TENANT: Final = 500
 """Those in a state if each leads to its message, which tells the tenant."""
 _MOST_MILLISECONDS: Final = 250
@@ -118,7 +120,7 @@ def _own(request: AuthenticatedRequest, wanted: DeliveryQuery) -> DeliveryQuery:
 async def counts(conn: AsyncConnection[Any], wanted: DeliveryQuery) -> Sequence[StatusCount]:
     """The number of deliveries in each state: each within a quarter of a second, or all together."""
     if wanted.is_led:  # by messages, of which each is looked up once for all states
-        found = await _in_time(conn, wanted.counts(looked_at=_MOST)) or {}
+        found = await _in_time(conn, wanted.counts(looked_at=_MOST_LED)) or {}
         return [_count(status, found.get(status)) for status in STATUSES]
     most, looked_at = (_MOST, _MOST * 5 // 4) if wanted.of_tenant is None else (_MOST_OF_TENANT, _MOST_OF_TENANT)
     if wanted.of_own_endpoints is not None:  # whose messages are looked up after all other conditions
