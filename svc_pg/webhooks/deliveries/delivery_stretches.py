@@ -28,7 +28,7 @@ _OF_ENDPOINTS: Final[LiteralString] = """
       ) d
      where "svc is within"{order} limit {most}"""
 _SHARE: Final[LiteralString] = """(
-    select greatest({most} / greatest(count(*), 1), 1) from svc.webhook_endpoints e where e.tenant = %s
+    select greatest({most} / (2 * greatest(count(*), 1)), 1) from svc.webhook_endpoints e where e.tenant = %s
 )"""
 # sorted before they are looked up, so that a page looks up its own alone
 _WAITING: Final[LiteralString] = """
@@ -78,9 +78,9 @@ def by_id(ids: Ids, *, status: str | None, endpoint: UUID | None, own: str | Non
 
 @dataclass(frozen=True, slots=True)
 class OfEndpoints:
-    """The deliveries to all endpoints of a tenant, merged: each endpoint has an equal share of what is looked at.
+    """The deliveries to all endpoints of a tenant, merged: each has an equal share of half of what is looked at.
 
-    The stretch ends with the first delivery that is the last of a share.
+    All shares are read before the first delivery is shown. The stretch ends with the first that is the last of a share.
     """
 
     tenant: str
