@@ -4,7 +4,7 @@ The conditions stand outside of the stretch, so neither their statistics nor the
 is what one index has between two of its entries, compared as rows, so that no other index fits and both ends bound it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, LiteralString, Protocol
@@ -25,6 +25,11 @@ _TEXT: Final[LiteralString] = """select {columns}, "svc is selected", "svc is en
 _COUNT: Final[LiteralString] = """
 select count(*) filter (where "svc is selected")::integer as count, coalesce(bool_or("svc is end"), false) as is_cut
   from ({selected}) c
+"""
+_COUNT_BY: Final[LiteralString] = """
+select value, count(*) filter (where "svc is selected")::integer as count, bool_or("svc is end") as is_cut
+  from ({selected}) c
+ group by value
 """
 _FEW: Final[LiteralString] = "(select * from {table} {name}{reach} offset 0)"
 _FROM: Final[LiteralString] = "select * from {table} {name}{reach}{order} limit {most}"
@@ -182,6 +187,21 @@ class Counted:
     is_cut: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CountedBy:
+    """The numbers of the rows of a stretch by a value, and if others may follow."""
+
+    counts: Mapping[str, int]
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    value: str
+    count: int
+    is_cut: bool
+
+
 def stretched_page(wanted: Listing[Row], of: Stretched, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
     """The next page of a list, of its next 10,000 rows: it may be short, or empty, and have a next one all the same."""
     text, params = _statement(of, of.columns, position=wanted.position, is_backward=wanted.is_backward, most=MOST_ROWS)
@@ -193,12 +213,20 @@ def stretched_page(wanted: Listing[Row], of: Stretched, *, max_bytes: int | None
     return wanted.page_of_seen(found, is_cut=not is_all)
 
 
-def stretched_count(of: Stretched, *, most: int) -> Effects[Counted]:
-    """The number of the rows of a list, up to ``most``, among the first 10,000, or twice as many as are counted."""
-    text, params = _statement(of, "1", position=None, is_backward=False, most=max(MOST_ROWS, 2 * most))
+def stretched_count(of: Stretched, *, most: int, looked_at: int) -> Effects[Counted]:
+    """The number of the rows of a list, up to ``most``, among the first so many that are ``looked_at``."""
+    text, params = _statement(of, "1", position=None, is_backward=False, most=looked_at)
     query = Query(_COUNT.replace("{selected}", text), (*params, most + 1), Counted)
     [counted] = yield ByIndexes(query) if of.is_in_order else query
     return Counted(min(counted.count, most), counted.is_cut or counted.count > most)
+
+
+def stretched_counts(of: Stretched, by: LiteralString, *, looked_at: int) -> Effects[CountedBy]:
+    """The numbers of the rows of a list by their values of a column, among the first that are ``looked_at``."""
+    text, params = _statement(of, by + " as value", position=None, is_backward=False, most=looked_at)
+    query = Query(_COUNT_BY.replace("{selected}", text), (*params, looked_at), _Value)
+    values: Sequence[_Value] = yield ByIndexes(query) if of.is_in_order else query
+    return CountedBy({each.value: each.count for each in values}, any(each.is_cut for each in values))
 
 
 def _statement(

@@ -625,6 +625,7 @@ create table svc.webhook_endpoints (
 );
 CREATE INDEX webhook_endpoints_events ON svc.webhook_endpoints USING gin (events) WITH (fastupdate=off) WHERE (status <> 'disabled'::text);
 CREATE INDEX webhook_endpoints_filtered ON svc.webhook_endpoints USING btree (id) WHERE (filter IS NOT NULL);
+CREATE INDEX webhook_endpoints_tenant ON svc.webhook_endpoints USING btree (tenant, id) WHERE (tenant IS NOT NULL);
 CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.webhook_endpoints FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
 CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.webhook_endpoints FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
 CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();

@@ -1,20 +1,17 @@
 -- The newest, in the order of the one index that has it, and of these the window: its bound in the same condition
--- could lead to an index of all deliveries. The attempts of each are looked up, not joined, which would read them all.
+-- could lead to an index of all deliveries. The attempts of each are looked up by an array, not joined, which would read
+-- them all; since PostgreSQL 17 those of neighbours are read together.
 with newest as materialized (
     select d.id, d.status from svc.webhook_deliveries d
      where d.endpoint_id = any (array[%(endpoint)s::uuid])
      order by d.endpoint_id, d.id desc limit %(most)s
 ),
 recent as materialized (
-    select n.id, n.status from newest n where n.id >= svc.uuid7_at(now() - %(window)s)
+    select n.id, n.status from newest n where n.id >= (select svc.uuid7_at(now() - %(window)s))
 ),
 attempt as materialized (
-    select a.outcome, a.duration_ms
-      from recent r
-     cross join lateral (
-        select each.outcome, each.duration_ms from svc.webhook_delivery_attempts each
-         where each.delivery_id = r.id offset 0
-     ) a
+    select a.outcome, a.duration_ms from svc.webhook_delivery_attempts a
+     where a.delivery_id = any (array(select r.id from recent r))
 )
 select e.id::text as endpoint_id, %(window)s as "window",
        (select coalesce(pg_catalog.json_object_agg(status, n), '{}')

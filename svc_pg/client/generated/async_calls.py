@@ -1011,7 +1011,7 @@ class AsyncDeliveries:
         return await self._api.answer(ops.DELIVERIES_CANCEL, Arguments(path=[id]))
 
     async def counts(self, **query: Unpack[requests.DeliveriesCountsQuery]) -> Sequence[models.StatusCount]:
-        """The number of deliveries in each state, counted up to 10,000; with conditions 2,000.
+        """The number of deliveries in each state, counted up to 2,000, of one tenant to 500.
 
         Needs the permission read. A session of one tenant gets what is that tenant's.
         """

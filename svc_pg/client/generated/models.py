@@ -2481,7 +2481,7 @@ class TenantUse(Answer):
     endpoints: int
     """The number of its endpoints."""
     messages: int
-    """The number of its messages that are kept, up to 1,000."""
+    """The number of its messages that are kept, up to 1,000; of several tenants up to 5,000 in all."""
     sessions: int
     """The number of its live sessions."""
     tokens: int

@@ -8,13 +8,18 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL
 
 from svc_pg.console.sign_in.tenant_table import Tenants
+from svc_pg.database.effects import Effects
+from svc_pg.database.performing import ByIndexes, arun
 from svc_pg.database.query import Query, afetch
 from svc_pg.database.statements import statement
 from svc_pg.formats.doc import Doc
 from svc_pg.status.webhooks_installed import with_webhooks
 
 MOST_ASKED: Final = 100
-MOST_COUNTED: Final = 1000  # in the statement too
+MOST_COUNTED: Final = 1_000
+"""The messages that are counted of each tenant."""
+MOST_COUNTED_TOGETHER: Final = 5_000
+"""Those of all tenants for which is asked."""
 MOST_UNLISTED: Final = 50
 _MOST_MESSAGES: Final = 10_000
 
@@ -28,7 +33,9 @@ class TenantUse:
 
     id: Annotated[str, Doc("The id of the tenant.", "acme")]
     endpoints: Annotated[int, Doc("The number of its endpoints.", 3)]
-    messages: Annotated[int, Doc("The number of its messages that are kept, up to 1,000.", 120)]
+    messages: Annotated[
+        int, Doc("The number of its messages that are kept, up to 1,000; of several tenants up to 5,000 in all.", 120)
+    ]
     sessions: Annotated[int, Doc("The number of its live sessions.", 1)]
     tokens: Annotated[int, Doc("The number of its live tokens.", 0)]
 
@@ -50,7 +57,18 @@ class UnlistedTenants(TenantUses):
 async def use_of(conn: AsyncConnection[Any], ids: Sequence[str], *, has_webhooks: bool) -> TenantUses:
     """Count the use of these tenants, up to 100."""
     text = with_webhooks(_USE, has_webhooks=has_webhooks)
-    return TenantUses(await afetch(conn, Query(text, {"ids": list(ids)}, TenantUse)))
+    return TenantUses(await arun(conn, _use(text, ids)))
+
+
+def most_counted(asked: int) -> int:
+    """The messages that are counted of each of so many tenants."""
+    return min(MOST_COUNTED, MOST_COUNTED_TOGETHER // max(asked, 1))
+
+
+def _use(text: LiteralString, ids: Sequence[str]) -> Effects[Sequence[TenantUse]]:
+    wanted = {"ids": list(ids), "most": most_counted(len(ids))}
+    found: Sequence[TenantUse] = yield ByIndexes(Query(text, wanted, TenantUse))
+    return found
 
 
 async def unlisted(conn: AsyncConnection[Any], tenants: Tenants, *, has_webhooks: bool) -> UnlistedTenants:

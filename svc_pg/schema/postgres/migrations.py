@@ -13,7 +13,7 @@ from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.status import Status
 
 _FOLDER: Final = "migrations"
-OF_WEBHOOKS: Final = frozenset({3, 4, 8, 10, 13, 17, 19, 27, 29, 33})
+OF_WEBHOOKS: Final = frozenset({3, 4, 8, 10, 13, 17, 19, 27, 29, 33, 34})
 """The migrations of tables of webhooks alone. Named here, because a file is not edited after a release."""
 
 

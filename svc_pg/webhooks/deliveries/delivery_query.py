@@ -1,6 +1,6 @@
 """A query of deliveries, whose conditions bound what it reads, with their bulk changes and their number."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, LiteralString, Self
 from uuid import UUID
@@ -10,14 +10,12 @@ from svc_pg.database.effects import Effects
 from svc_pg.database.pagination import ALL, Filter, Listing, Page, PointInTime
 from svc_pg.database.stretches import (
     ANY,
-    Expression,
     Ids,
-    Lead,
     OfIndex,
     Span,
-    Stretch,
     Stretched,
     stretched_count,
+    stretched_counts,
     stretched_page,
 )
 from svc_pg.errors import QueryError
@@ -37,15 +35,18 @@ from svc_pg.webhooks.deliveries.delivery_keysets import (
     NEWEST_FOUND,
 )
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Delivery, DeliveryCount, Status
-from svc_pg.webhooks.deliveries.delivery_stretches import OfEndpoints, Waiting, few_waiting, of_endpoint
+from svc_pg.webhooks.deliveries.delivery_stretches import (
+    TABLE,
+    Waiting,
+    by_id,
+    few_waiting,
+    of_messages,
+)
 from svc_pg.webhooks.found_messages import ByMessages
 from svc_pg.webhooks.ids import filter_key, least_id
 from svc_pg.webhooks.payload_search import SearchedValue
 
 BULK: Final = 10_000  # as in the texts below
-
-_TABLE: Final = "svc.webhook_deliveries"
-_IF_OWN: Final = "(select e.id from svc.webhook_endpoints e where e.id = %s and e.tenant = %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +98,15 @@ class DeliveryQuery(Listing[Delivery]):
 
     def to_endpoints_of(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant to its endpoints; ``tenant`` includes those to other endpoints."""
-        own = replace(self, of_own_endpoints=tenant, of_tenant=tenant)
+        own = replace(self, rest=self._wanted, of_own_endpoints=tenant, of_tenant=tenant)
         return own._where(MESSAGE_IS_OF, tenant)._where(TO_ENDPOINTS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
         added = self._with(self.filter.where(OF_MESSAGE_OF_TENANT, tenant))
-        of_tenant = replace(added, rest=self.rest.where(MESSAGE_IS_OF, tenant))
-        return self._alone(of_tenant)._of_tenant(tenant)
+        if self.of_tenant is not None:  # the first tenant is a condition by itself
+            added = replace(added, rest=self.rest.where(MESSAGE_IS_OF, tenant))
+        return self._alone(added)._of_tenant(tenant)
 
     def payload(self, wanted: str) -> Self:
         """Deliveries of the messages whose payload has a value at a key that is searched, for example ``number=1045``.
@@ -143,6 +145,11 @@ class DeliveryQuery(Listing[Delivery]):
         """Deliveries that were delivered, failed or canceled before then; otherwise as ``finished_since``."""
         return replace(self._looked_at(ALL.compare("finished_at <", point_in_time)), is_by_end=True)
 
+    @property
+    def is_led(self) -> bool:
+        """True if messages, ids or a transaction lead to the deliveries, whatever the state."""
+        return bool(self.few.conditions) or self.searched is not None or self.keyset is not NEWEST
+
     def _refuse_to_read_all(self) -> None:
         if self.is_by_end and not self.is_narrow:
             raise QueryError(
@@ -161,50 +168,36 @@ class DeliveryQuery(Listing[Delivery]):
     def _stretched(self) -> Effects[Stretched]:
         """The stretches by the condition that leads to fewest deliveries."""
         if self.few.conditions:
-            wanted = self.rest
+            wanted = self._wanted
             if self.searched is not None:
                 wanted = wanted.where(*self.searched.condition).where(*self.searched.of("d.message_id"))
-            named = OfIndex(_TABLE, "d", Span("d.id", self.times), wanted, few=self.few)
+            named = OfIndex(TABLE, "d", Span("d.id", self.times), wanted, few=self.few)
             return Stretched(COLUMNS, "d", named, is_in_order=False)
         if self.searched is not None:
             # of any time: a message may have a delivery of later, and of before, if the clock was set back
-            found = self.searched.stretch(ANY, table=_TABLE, key="message_id", name="d")
+            found = self.searched.stretch(ANY, table=TABLE, key="message_id", name="d")
             if self.of_own_endpoints is not None:  # another's delivery must not end a page: its cursor would tell it
                 found = replace(found, each=ALL.where(TO_ENDPOINTS_OF, self.of_own_endpoints))
-            return self._by_messages(found)
+            return self._by_messages(found, self._wanted)
         if self.keyset is not NEWEST:  # of an event or a tenant alone
-            return self._by_messages(self._of_messages)
+            return self._by_messages(of_messages(tenant=self.of_tenant, event=self.of_event), self.rest)
+        endpoint, own = self.of_endpoint, self.of_own_endpoints
         if self.of_status == "pending":
             [waiting] = yield few_waiting(stretches.MOST_ROWS)
             if waiting.are_few:
-                return Stretched(COLUMNS, "d", Waiting(self.times, self.rest))
-        return Stretched(COLUMNS, "d", self._by_id, self.rest)
+                return Stretched(COLUMNS, "d", Waiting(self.times, endpoint, own), self._wanted)
+        stretch = by_id(self.times, status=self.of_status, endpoint=endpoint, own=own)
+        return Stretched(COLUMNS, "d", stretch, self._wanted)
 
-    def _by_messages(self, stretch: ByMessages) -> Stretched:
-        rest = self.rest.joined(self.times.condition("d.id")).where("d.id is not null")
+    @property
+    def _wanted(self) -> Filter:
+        """The conditions that are looked at row by row; that of a tenant last, because it looks a message up."""
+        is_there = self.of_tenant is None or self.of_own_endpoints is not None
+        return self.rest if is_there else self.rest.where(MESSAGE_IS_OF, self.of_tenant)
+
+    def _by_messages(self, stretch: ByMessages, wanted: Filter) -> Stretched:
+        rest = wanted.joined(self.times.condition("d.id")).where("d.id is not null")
         return Stretched(COLUMNS_OF_FOUND, "d", stretch, rest)
-
-    @property
-    def _of_messages(self) -> ByMessages:
-        """The deliveries of the messages of an event, or of a tenant."""
-        column: LiteralString = "m.tenant" if self.of_event is None else "m.event_name"
-        lead: Lead = (column, "%s", (self.of_tenant if self.of_event is None else self.of_event,))
-        span = Span("m.id", ANY, (lead,))
-        is_indexed = ALL.where(column + " is not null")  # which the index of tenants has
-        return ByMessages("svc.webhook_messages m", span, _TABLE, "message_id", "d", is_indexed)
-
-    @property
-    def _by_id(self) -> Stretch:
-        """The deliveries in the order of their ids: of an endpoint, of own ones, of a state with an index, or all."""
-        is_failure = self.of_status in ("failed", "canceled")
-        own, endpoint = self.of_own_endpoints, self.of_endpoint
-        if endpoint is not None:
-            key: Expression = ("%s", (endpoint,)) if own is None else (_IF_OWN, (endpoint, own))
-            return of_endpoint(self.times, key, is_failure=is_failure)
-        if own is not None:
-            return OfEndpoints(own, self.times, is_failure)
-        leads: tuple[Lead, ...] = (("d.failure", "%s", (self.of_status,)),) if is_failure else ()
-        return OfIndex(_TABLE, "d", Span("d.id", self.times, leads))
 
     def _few(self, condition: LiteralString, *params: object) -> Self:
         few = self.few.where(condition, *params)
@@ -252,17 +245,25 @@ class DeliveryQuery(Listing[Delivery]):
         """
         return (yield from self._change(self._canceled(), bulk_changes.COUNT if dry_run else bulk_changes.CANCEL_MANY))
 
-    def count(self, *, status: Status | None = None, most: int = BULK) -> Effects[DeliveryCount]:
-        """The number of deliveries, or of those in one state, up to ``most``, among the first that a page looks at.
+    def count(
+        self, *, status: Status | None = None, most: int = BULK, looked_at: int = 2 * BULK
+    ) -> Effects[DeliveryCount]:
+        """The number of deliveries, or of those in one state, up to ``most``, among the first that are ``looked_at``.
 
-        These are 10,000, or twice ``most``. The page's size and cursor are ignored.
+        The page's size and cursor are ignored.
         """
         self._refuse_to_read_all()
         wanted = self if status is None else self.status(status)
         if status == "delivered":  # as most are: in the order of the list
             wanted = replace(wanted, keyset=self.keyset)
-        counted = yield from stretched_count((yield from wanted._stretched()), most=most)
+        counted = yield from stretched_count((yield from wanted._stretched()), most=most, looked_at=looked_at)
         return DeliveryCount(counted.count, not counted.is_cut)
+
+    def counts(self, *, looked_at: int) -> Effects[Mapping[Status, DeliveryCount]]:
+        """The number of deliveries in each state, among the first that are ``looked_at``."""
+        self._refuse_to_read_all()
+        found = yield from stretched_counts((yield from self._stretched()), "d.status", looked_at=looked_at)
+        return {each: DeliveryCount(found.counts.get(each, 0), not found.is_cut) for each in STATUSES}
 
     def _retried(self) -> Sequence[Candidates]:
         if named := self._named(bulk_changes.IS_RETRIED):
@@ -295,5 +296,5 @@ class DeliveryQuery(Listing[Delivery]):
         if self.filter == ALL and self.searched is None:
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
         self._refuse_to_read_all()
-        rest = self.rest.joined(self.times.condition("d.id"))
+        rest = self._wanted.joined(self.times.condition("d.id"))
         return (yield from bulk_changes.changed(candidates, rest, change, most=BULK))

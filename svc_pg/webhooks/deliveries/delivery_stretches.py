@@ -2,10 +2,17 @@
 
 from dataclasses import dataclass
 from typing import Final, LiteralString
+from uuid import UUID
 
-from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.pagination import ALL
 from svc_pg.database.query import Query
-from svc_pg.database.stretches import Expression, Ids, Lead, OfIndex, Rows, Span, beyond, filled
+from svc_pg.database.stretches import ANY, Expression, Ids, Lead, OfIndex, Rows, Span, Stretch, beyond, filled
+from svc_pg.webhooks.deliveries.delivery_conditions import TO_ENDPOINTS_OF
+from svc_pg.webhooks.found_messages import ByMessages
+
+TABLE: Final = "svc.webhook_deliveries"
+
+_IF_OWN: Final = "(select e.id from svc.webhook_endpoints e where e.id = %s and e.tenant = %s)"
 
 _OF_ENDPOINTS: Final[LiteralString] = """
     select *
@@ -21,15 +28,20 @@ _OF_ENDPOINTS: Final[LiteralString] = """
       ) d
      where "svc is within"{order} limit {most}"""
 _SHARE: Final[LiteralString] = """(
-    select greatest({most} / greatest(count(*), 1), 1) from svc.webhook_endpoints e where e.tenant = %s
+    select greatest({most} / (2 * greatest(count(*), 1)), 1) from svc.webhook_endpoints e where e.tenant = %s
 )"""
+# sorted before they are looked up, so that a page looks up its own alone
 _WAITING: Final[LiteralString] = """
-    select d.*
+    select w.delivery_id as found, d.*
       from (
-        select q.delivery_id from svc.webhook_queue q union all select l.delivery_id from svc.webhook_leases l
+        select w.delivery_id
+          from (
+            select q.endpoint_id, q.delivery_id from svc.webhook_queue q
+            union all select l.endpoint_id, l.delivery_id from svc.webhook_leases l
+          ) w{reach}{order} limit {most}
       ) w
      cross join lateral (select * from svc.webhook_deliveries each where each.id = w.delivery_id offset 0) d
-    {reach}{order} limit {most}"""
+    {order} limit {most}"""
 _ARE_FEW: Final[LiteralString] = """
 select (select count(*) from (select from svc.webhook_queue limit {more}) q)
        + (select count(*) from (select from svc.webhook_leases limit {more}) l) <= {most} as are_few
@@ -40,15 +52,35 @@ def of_endpoint(ids: Ids, endpoint: Expression, *, is_failure: bool) -> OfIndex:
     """The deliveries to an endpoint, or those that are failed or canceled, which have an index of their own."""
     lead: Lead = ("d.endpoint_id", *endpoint)
     if is_failure:
-        return OfIndex("svc.webhook_deliveries", "d", Span("d.id", ids, (lead,)), ALL.where("d.failure is not null"))
-    return OfIndex("svc.webhook_deliveries", "d", Span("d.id", ids, (lead,), is_mixed=True))
+        return OfIndex(TABLE, "d", Span("d.id", ids, (lead,)), ALL.where("d.failure is not null"))
+    return OfIndex(TABLE, "d", Span("d.id", ids, (lead,), is_mixed=True))
+
+
+def of_messages(*, tenant: str | None, event: str | None) -> ByMessages:
+    """The deliveries of the messages of an event, or of a tenant."""
+    column: LiteralString = "m.tenant" if event is None else "m.event_name"
+    span = Span("m.id", ANY, ((column, "%s", (tenant if event is None else event,)),))
+    is_indexed = ALL.where(column + " is not null")  # which the index of tenants has
+    return ByMessages("svc.webhook_messages m", span, TABLE, "message_id", "d", is_indexed)
+
+
+def by_id(ids: Ids, *, status: str | None, endpoint: UUID | None, own: str | None) -> Stretch:
+    """Deliveries in the order of their ids: of an endpoint, of those of a tenant, of a state with an index, or all."""
+    is_failure = status in ("failed", "canceled")
+    if endpoint is not None:
+        key: Expression = ("%s", (endpoint,)) if own is None else (_IF_OWN, (endpoint, own))
+        return of_endpoint(ids, key, is_failure=is_failure)
+    if own is not None:
+        return OfEndpoints(own, ids, is_failure)
+    leads: tuple[Lead, ...] = (("d.failure", "%s", (status,)),) if is_failure else ()
+    return OfIndex(TABLE, "d", Span("d.id", ids, leads))
 
 
 @dataclass(frozen=True, slots=True)
 class OfEndpoints:
-    """The deliveries to all endpoints of a tenant, merged: each endpoint has an equal share of what is looked at.
+    """The deliveries to all endpoints of a tenant, merged: each has an equal share of half of what is looked at.
 
-    The stretch ends with the first delivery that is the last of a share.
+    All shares are read before the first delivery is shown. The stretch ends with the first that is the last of a share.
     """
 
     tenant: str
@@ -70,19 +102,25 @@ class OfEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The deliveries that wait or are under way and are ``wanted``, if all are few: all are read for each page."""
+    """The deliveries that wait or are under way, if all are few: of an endpoint, of those of a tenant, or of all."""
 
     ids: Ids
-    wanted: Filter
+    endpoint: UUID | None
+    own: str | None
 
     def rows(self, position: tuple[object, ...] | None, *, is_backward: bool, most: LiteralString) -> Rows:
         """The next deliveries after a position, which is an id."""
-        span = Span("d.id", self.ids)
-        reach = self.wanted.joined(span.reach)
+        span = Span("w.delivery_id", self.ids)
+        reach = span.reach
+        if self.endpoint is not None:
+            reach = reach.where("w.endpoint_id = %s", self.endpoint)
+        if self.own is not None:
+            reach = reach.where("w." + TO_ENDPOINTS_OF, self.own)
         if position is not None:
-            reach = reach.joined(beyond(("d.id",), position, is_backward=is_backward))
+            reach = reach.joined(beyond(("w.delivery_id",), position, is_backward=is_backward))
         order = span.order(is_backward=is_backward)
-        return Rows(filled(_WAITING, reach=reach.clause, order=order, most=most), reach.params, order)
+        text = filled(_WAITING, reach=reach.clause, order=order, most=most)
+        return Rows(text, reach.params, Span("d.found").order(is_backward=is_backward))
 
 
 @dataclass(frozen=True, slots=True)

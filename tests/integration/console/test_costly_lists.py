@@ -177,7 +177,7 @@ async def work(conninfo: str, wanted: Listing[Any], *, is_counted: bool) -> tupl
         [before] = await (await conn.execute(_WORK)).fetchall()
         if is_counted:
             assert isinstance(wanted, DeliveryQuery)
-            await arun(conn, wanted.count(most=MOST // 2))
+            await arun(conn, wanted.count(most=MOST // 2, looked_at=MOST))
         else:
             await wanted.limit(50).alist(conn, max_bytes=1_000_000)
         [after] = await (await conn.execute(_WORK)).fetchall()

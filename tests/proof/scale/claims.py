@@ -24,7 +24,7 @@ _OF_A_DELIVERY: Final = 60
 _OF_A_CLAIM: Final = 1_000
 """The most pages beside these, with the endpoints that have something due."""
 _OF_A_FULL_ENDPOINT: Final = 60
-"""The most pages for each endpoint that has as many attempts under way as it may."""
+"""The most pages for each endpoint that has as many attempts under way as it may, and is passed over."""
 _OF_A_ROW: Final = 20
 """The most pages for each row of a change."""
 _PRUNED: Final = 5_000
@@ -52,8 +52,10 @@ async def _claims(stage: Stage, state: Statistics) -> Sequence[Checked]:
         full, empty = _Cost(), _Cost()
         after, first_turn = None, 0
         while True:
+            passed = sum(number >= in_flight for number in Counter(each.endpoint_id for each in held).values())
             taken, pages, milliseconds = await _claim(conn, after)
-            (full if taken else empty).add(pages, milliseconds)
+            bound = _OF_A_CLAIM + _OF_A_DELIVERY * (_BATCH if taken else 0) + _OF_A_FULL_ENDPOINT * passed
+            (full if taken else empty).add(pages, bound, milliseconds)
             if not taken:
                 break
             held += taken
@@ -61,11 +63,10 @@ async def _claims(stage: Stage, state: Statistics) -> Sequence[Checked]:
             first_turn += len({each.endpoint_id for each in held}) < endpoints
         await conn.rollback()
     got = Counter(each.endpoint_id for each in held)
-    nothing = _OF_A_CLAIM + _OF_A_FULL_ENDPOINT * endpoints
     rounds = -(-endpoints * in_flight // _BATCH)
     return [
-        Checked(f"claim of up to {_BATCH}", "pages", full.pages, _OF_A_CLAIM + _OF_A_DELIVERY * _BATCH, full.ms, state),
-        Checked("claim of nothing, all in flight", "pages", empty.pages, nothing, empty.ms, state),
+        Checked(f"claim of up to {_BATCH}", "pages", full.pages, full.bound, full.ms, state),
+        Checked("claim of nothing, all in flight", "pages", empty.pages, empty.bound, empty.ms, state),
         Checked("deliveries in flight to the busy endpoint", "deliveries", got[busy], in_flight, full.ms, state),
         Checked("endpoints with due deliveries that get none", "endpoints", endpoints - len(got), 0, full.ms, state),
         Checked(
@@ -75,13 +76,14 @@ async def _claims(stage: Stage, state: Statistics) -> Sequence[Checked]:
 
 
 class _Cost:
-    """The most pages and milliseconds of several claims."""
+    """The pages of several claims, of the one that is nearest to its bound, and the most milliseconds."""
 
     def __init__(self) -> None:
-        self.pages, self.ms = 0, 0.0
+        self.pages, self.bound, self.ms = 0, 1, 0.0
 
-    def add(self, pages: int, milliseconds: float) -> None:
-        self.pages, self.ms = max(self.pages, pages), max(self.ms, milliseconds)
+    def add(self, pages: int, bound: int, milliseconds: float) -> None:
+        self.pages, self.bound = max((self.pages, self.bound), (pages, bound), key=lambda each: each[0] / each[1])
+        self.ms = max(self.ms, milliseconds)
 
 
 async def _claim(conn: psycopg.AsyncConnection[Any], after: str | None) -> tuple[list[Lease], int, float]:

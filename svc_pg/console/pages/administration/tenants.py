@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from svc_pg.audit.read.stats import AuditStats
-from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, UnlistedTenants
+from svc_pg.console.built_in.tenant_use import TenantUse, TenantUses, UnlistedTenants, most_counted
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.built_in.webhook_portal import PendingPortalLinks
 from svc_pg.console.http.requests import Problem
@@ -31,7 +31,14 @@ async def tenants_page(request: PageRequest) -> Answer:
     use = await _use(request, [tenant.id for tenant in page])
     return Html(
         "tenants",
-        {"tenants": page, "use": use, "unlisted": unlisted, "most": MOST_COUNTED, "wanted": wanted.get("text")},
+        {
+            "tenants": page,
+            "use": use,
+            "unlisted": unlisted,
+            "most": most_counted(len(page.data)),
+            "most_unlisted": most_counted(len(unlisted.data)),
+            "wanted": wanted.get("text"),
+        },
     )
 
 
