@@ -144,7 +144,8 @@ def _photograph_for_readme(context: BrowserContext, console: str, token: str, fo
     """Take README's pictures: the overview, the life of a record, and a delivery about it."""
     _sign_in(context, console, token)
     page = context.new_page()
-    page.set_viewport_size(ViewportSize(width=1200, height=800))
+    page.set_viewport_size(ViewportSize(width=1200, height=740))
+    page.goto(f"{console}/ui/system")  # compares with the configuration, which the overview does not wait for
     page.goto(f"{console}/ui/overview?window=1h")
     page.screenshot(path=folder / "console-overview.png")
     page.goto(f"{console}/ui/audit/records/public.orders/900")
