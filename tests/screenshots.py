@@ -1,16 +1,15 @@
 """Photograph every page of the console on the demo's data: ``python -m tests.screenshots FOLDER``.
 
 Each page to which links lead, and each state of ``tests/support/page_states.py``, is taken at 1440 and 360 px, light
-and dark, in its full length; with ``--readme``, only the three of README.
+and dark, in its full length. Options choose among them; with ``--readme``, only the three of README.
 """
 
 import argparse
 import json
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,7 @@ from tests.integration.console.serving import PREFIX
 from tests.support.browser import EXECUTABLE, executable, started
 from tests.support.commands import PROGRAM, environment
 from tests.support.gallery import Gallery, gallery
-from tests.support.page_laws import THEMES, WIDTHS
+from tests.support.page_laws import THEMES, WIDTHS, Theme
 from tests.support.page_states import STATES, Visitor
 from tests.support.walking import Walk, parameters
 
@@ -39,6 +38,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to write the PNG files")
     parser.add_argument("--only", metavar="WORD", default="", help="only pages whose name contains this")
     parser.add_argument("--states", action="store_true", help="only the states, without the pages that links lead to")
+    parser.add_argument("--pages", action="store_true", help="only the pages that links lead to, without the states")
+    parser.add_argument("--width", type=int, choices=WIDTHS, action="append", help="only this width")
+    parser.add_argument("--theme", choices=THEMES, action="append", help="only this theme")
     parser.add_argument("--without-script", action="store_true", help="as browsers without JavaScript show them")
     parser.add_argument("--readme", action="store_true", help="only the three pictures of README")
     options = parser.parse_args()
@@ -52,10 +54,11 @@ def main() -> int:
             with demo() as (console, token):
                 _photograph_for_readme(browser.new_context(reduced_motion="reduce"), console, token, options.folder)
             return 0
-        pictures = Pictures(browser, options.folder, options.only, has_script=not options.without_script)
+        widths, themes = options.width or WIDTHS, options.theme or THEMES
+        pictures = Pictures(browser, options.folder, options.only, widths, themes, not options.without_script)
         if not options.states:
             pictures.take_pages()
-        return 1 if pictures.take_states() else 0
+        return 1 if not options.pages and pictures.take_states() else 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Pictures:
     browser: Browser
     folder: Path
     only: str
+    widths: Sequence[int]
+    themes: Sequence[Theme]
     has_script: bool
 
     def take_pages(self) -> None:
@@ -93,7 +98,13 @@ class Pictures:
         return failed
 
     def _take(self, page: Page, name: str) -> None:
-        _photograph(page, self.folder / name)
+        for width in self.widths:
+            page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
+            length: int = page.evaluate("() => document.documentElement.scrollHeight")
+            page.set_viewport_size(ViewportSize(width=width, height=max(length, _HEIGHT)))
+            for theme in self.themes:
+                page.emulate_media(color_scheme=theme)
+                page.screenshot(path=self.folder / f"{name}-{width}-{theme}.png")
         sys.stdout.write(f"{name}\n")
 
     def _context(self) -> BrowserContext:
@@ -126,14 +137,15 @@ def demo() -> Iterator[tuple[str, str]]:
             shown, _ = decoder.raw_decode(document)
             yield shown["consoleUrl"], shown["consoleToken"]
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # SIGINT would be ignored, as it is by all that a shell runs in its background
 
 
 def _photograph_for_readme(context: BrowserContext, console: str, token: str, folder: Path) -> None:
     """Take README's pictures: the overview, the life of a record, and a delivery about it."""
     _sign_in(context, console, token)
     page = context.new_page()
-    page.set_viewport_size(ViewportSize(width=1200, height=800))
+    page.set_viewport_size(ViewportSize(width=1200, height=740))
+    page.goto(f"{console}/ui/system")  # compares with the configuration, which the overview does not wait for
     page.goto(f"{console}/ui/overview?window=1h")
     page.screenshot(path=folder / "console-overview.png")
     page.goto(f"{console}/ui/audit/records/public.orders/900")
@@ -165,16 +177,6 @@ def _pages(context: BrowserContext, console: str, token: str) -> Iterator[tuple[
     walk = Walk(page.url, ROUTES, base_path, term="orders", each=1)
     for address, path in walk.pages(look):
         yield "-".join([*re.findall(r"\w+", path), *parameters(address)]), page
-
-
-def _photograph(page: Page, file: Path) -> None:
-    for width in WIDTHS:
-        page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
-        length: int = page.evaluate("() => document.documentElement.scrollHeight")
-        page.set_viewport_size(ViewportSize(width=width, height=max(length, _HEIGHT)))
-        for theme in THEMES:
-            page.emulate_media(color_scheme=theme)
-            page.screenshot(path=file.with_name(f"{file.name}-{width}-{theme}.png"))
 
 
 if __name__ == "__main__":

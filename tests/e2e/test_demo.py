@@ -72,8 +72,10 @@ def test_the_demo_shows_every_part_stays_up_until_it_is_told_to_end_and_leaves_n
             wait_until(lambda: entries(console, actor="walk-in", since=found["since"]), "the shop goes on")
         assert heading_after_sign_in(found["signInUrl"], found["consoleUrl"]) == "Sessions"
         assert processes(temporary)
-        demo.send_signal(number)
-        assert demo.wait(timeout=20) == 0
+        with httpx.stream("GET", f"{found['consoleUrl']}/account/changes", headers=bearer) as live:
+            assert next(live.iter_bytes())  # as a page that is open in a browser
+            demo.send_signal(number)
+            assert demo.wait(timeout=20) == 0
         _, *steps, how_to_end = told.read_text().splitlines()
         assert steps == [f"- {step['name']}" for step in found["steps"]]
         assert "Ctrl-C" in how_to_end

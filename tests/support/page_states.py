@@ -92,7 +92,7 @@ STATES: Final[Sequence[PageState]] = [
     PageState("endpoint-new-unfolded", page_ways.unfolded("endpoints/new")),
     PageState("endpoint-new-tried", page_ways.tried_filter),
     PageState("endpoint-secret", page_ways.new_secret),
-    PageState("token-new-refused", page_ways.refused("tokens/new", "Make token", ["name", "tenant"])),
+    PageState("token-new-refused", page_ways.refused("tokens/new", "Add token", ["name", "tenant"])),
     PageState("token-made", page_ways.new_token),
     PageState("tenant-new-refused", page_ways.refused("new-tenant", "Add tenant", ["name", "id"])),
     PageState("tenant-rename-refused", page_ways.rename),

@@ -196,7 +196,7 @@ def new_secret(page: Page, shop: Gallery) -> None:
 def new_token(page: Page, shop: Gallery) -> None:
     _go(page, f"{shop.pages}/tokens/new")
     page.get_by_label("Name").fill("nightly-export")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Add token").click()
 
 
 def new_link(page: Page, shop: Gallery) -> None:

@@ -184,6 +184,7 @@ def _drift(request: PageRequest, status: SystemStatus, counts: CoverageCounts | 
     address = request.to.coverage(state="drifting") if tables else request.url("system")
     if not drift.count and not tables:
         note = f"{counted(drift.objects, 'object')} as configured"
-        return IntegrityFact("No drift", "ok", "ok", note, text="none", address=address)
-    text = counted(tables, "table") if tables else counted(drift.count, "object")
-    return IntegrityFact("Drift", "bad", "warn", f"{counted(drift.count, 'object')} differ", text=text, address=address)
+        return IntegrityFact("Drift", "ok", "ok", note, text="none", address=address)
+    objects = counted(drift.count, "object")
+    text = counted(tables, "table") if tables else objects
+    return IntegrityFact("Drift", "bad", "warn", f"{objects} not as configured", text=text, address=address)

@@ -109,6 +109,7 @@ async def _of_log(request: PageRequest, window: str) -> Values:
         "events": await _events(request),
         "sentence": sentence,
         "title": _title,
+        "short": short,
         "who": who,
     }
 
@@ -131,7 +132,8 @@ def _title(entry: Entry, titles: RecordTitles) -> str:
     """The label or the description that a rule gave, or the operation, and the record by its name or else its key."""
     known = entry.label or entry.description or OPERATIONS[entry.operation].word
     record = name_of(entry, titles) or entry.record_id
-    return " ".join(part for part in (known, short(entry.table_name), record) if part)
+    about = " ".join(part for part in (short(entry.table_name), record) if part)
+    return f"{known}: {about}" if entry.label or entry.description else f"{known} {about}"
 
 
 async def _events(request: PageRequest) -> Page[ConsoleEvent] | None:

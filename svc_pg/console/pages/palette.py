@@ -44,7 +44,7 @@ _WORDS: Final[Mapping[SuggestionKind, tuple[str, str, str]]] = {
     "event_type": ("tag", "event type", "events"),
     "tenant": ("people", "tenant", "tenants"),
     "view": ("search", "view", ""),
-    "action": ("bolt", "do", ""),
+    "action": ("bolt", "action", ""),
 }
 """The icon, the word, and the page of the navigation without which a kind is not offered."""
 
@@ -72,7 +72,7 @@ async def _suggestions(request: PageRequest, text: str, **kind: SuggestionKind) 
 async def hits(request: PageRequest, text: str) -> tuple[Sequence[Hits], Sequence[str]]:
     """The suggestions in groups, and remarks on what was not looked at; none for an empty or a long text."""
     found = await _suggestions(request, text)
-    groups: dict[str, list[Hit]] = {f"Which {text}?": [], "With it in the name": [], "Do": [], "Search": []}
+    groups: dict[str, list[Hit]] = {f"Which {text}?": [], "By name": [], "Do": [], "Search": []}
     which, named, do, search = groups.values()
     for each in found.data:
         if not _is_offered(request, each):

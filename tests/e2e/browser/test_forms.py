@@ -114,7 +114,7 @@ def test_after_a_refused_form_the_focus_is_on_the_field_that_is_wrong(browser: B
         name = page.get_by_label("Name", exact=True)
         name.evaluate("(field) => { field.maxLength = 1000 }")
         name.fill("x" * 1000)
-        page.get_by_role("button", name="Make token").click()
+        page.get_by_role("button", name="Add token").click()
         expect(name).to_be_focused()
         expect(name).to_have_attribute("aria-invalid", "true")
         described = name.get_attribute("aria-describedby") or ""
@@ -150,7 +150,7 @@ def test_a_session_that_ends_while_a_form_is_filled_says_so_and_comes_back_to_it
         somebody.open("tokens", "new")
         page.get_by_label("Name").fill("after-hours")
         rows(shop.conninfo, end_sessions, ADMIN)
-        page.get_by_role("button", name="Make token").click()
+        page.get_by_role("button", name="Add token").click()
         expect(page.get_by_text("Your session had ended, so nothing was changed")).to_be_visible()
         with psycopg.connect(shop.conninfo) as conn:
             conn.execute("delete from svc.console_rate")
@@ -160,7 +160,7 @@ def test_a_session_that_ends_while_a_form_is_filled_says_so_and_comes_back_to_it
         expect(page.get_by_label("Name")).to_have_value("after-hours")
         expect(page.get_by_text("Your session had ended, so nothing was changed")).to_be_visible()
         page.get_by_label("Name").fill(f"after-hours-{has_javascript}".lower())
-        page.get_by_role("button", name="Make token").click()
+        page.get_by_role("button", name="Add token").click()
         assert page.get_by_label("Token", exact=True).input_value()
         page.get_by_role("link", name="I have stored it").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Tokens")
@@ -191,7 +191,7 @@ def test_a_secret_is_read_whole_selected_and_copied_without_a_permission(browser
                 page.get_by_role("button", name="Add endpoint").click()
             else:
                 page.get_by_label("Name").fill("whole")
-                page.get_by_role("button", name="Make token").click()
+                page.get_by_role("button", name="Add token").click()
             field = page.get_by_label(label, exact=True)
             secret = field.input_value()
             for width in WIDTHS:

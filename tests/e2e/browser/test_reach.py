@@ -24,13 +24,18 @@ LEAST = 24
 
 _AT_A_ROW = """() => document.activeElement.closest("tbody, .txs") !== null"""
 _ROWS = """() => document.querySelector("main :is(tbody, .txs) :is(a, button, input, summary)") !== null"""
-_SMALL = """(least) => [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]
+_SMALL = """(least) => {
+    const isAlone = ({parentElement}) =>
+        [...parentElement.childNodes].every((each) => each.nodeType !== Node.TEXT_NODE || !each.textContent.trim())
+    return [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]
     .filter((each) => each.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}))
     .filter((each) => each.type !== "hidden")
-    .filter((each) => !each.closest("p:not(.says, .crumb), dd, .skip, svg, .note div"))  // in a sentence, or a mark
+    .filter((each) => !each.closest(".skip, svg, .note div"))
+    .filter((each) => !each.closest("p:not(.says, .crumb), dd") || isAlone(each))  // not in a sentence
     .map((each) => [each, each.closest("label")?.getBoundingClientRect() ?? each.getBoundingClientRect()])
     .filter(([, box]) => box.width > 1 && (box.width < least - 0.5 || box.height < least - 0.5))
-    .map(([each, box]) => `${each.tagName} ${box.width} x ${box.height} ${each.textContent.trim().slice(0, 30)}`)"""
+    .map(([each, box]) => `${each.tagName} ${box.width} x ${box.height} ${each.textContent.trim().slice(0, 30)}`)
+}"""
 
 
 def stops(page: Page) -> int:

@@ -79,7 +79,7 @@ def test_the_first_page_begins_with_what_an_auditor_asks_first(client: httpx.Cli
         facts = [re.sub(r"<[^>]*>", " ", fact).split() for fact in strip.split("</li>")[:-1]]
         words = [" ".join(fact) for fact in facts]
         assert page.index('aria-label="Integrity"') < page.index("Changes worth a look")
-        assert [fact.partition(" ")[0] for fact in words] == ["Sealed", "Verified", "Reconciled", "Guards", "No"]
+        assert [fact.partition(" ")[0] for fact in words] == ["Sealed", "Verified", "Reconciled", "Guards", "Drift"]
         assert "seal 1;" in words[0]
         assert words[1].endswith("1 entry, 0 findings")
         assert words[2].endswith("2 tables, 0 differences left")

@@ -221,7 +221,7 @@ def test_the_deletion_of_a_tenant_says_how_much_ended(admin: Browser, database: 
             " from generate_series(1, 2) n"
         )
     page = admin.get("/tenants/acme").text
-    assert "All that lets somebody in for it ends: 2 sessions, 0 tokens, and links" in page
+    assert "Its 2 sessions and 0 tokens end, and so do links" in page
     gone = admin.post("/tenants/acme/delete", {"name": "Acme"}).text
     assert "<bdi>Acme</bdi> is deleted" in gone
     assert "With it ended 2 sessions, 0 tokens and 1 link to the portal." in gone

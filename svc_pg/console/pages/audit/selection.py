@@ -9,6 +9,7 @@ from svc_pg.audit.read.facets import Facets
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.asking import FROM_START
 from svc_pg.console.pages.audit.changes import OPERATIONS, short
+from svc_pg.console.pages.list_filters import time_in_words
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.views.list_questions import keys_of
@@ -17,7 +18,6 @@ from svc_pg.questions.words import Vocabulary
 
 _SEARCH: Final = {each.api: each.word for each in filters_of(SearchFilter).values()}
 WORDS: Final[Mapping[str, str]] = {each.api: each.word for each in filters_of(EntryFilter).values()} | _SEARCH
-_AGO: Final = {"1h": "1 hour ago", "24h": "24 hours ago", "7d": "7 days ago", "30d": "30 days ago"}
 _SHOWN: Final = 8
 _LONGEST: Final = 60
 
@@ -88,7 +88,7 @@ def word(name: str, value: str) -> str:
     if name in ("resource", "notResource"):
         return short(value)
     if name in ("since", "until"):
-        return _AGO.get(value, value)
+        return time_in_words(value)
     return value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
 
 

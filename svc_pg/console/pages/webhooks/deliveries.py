@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, Literal
 
 from starlette.datastructures import QueryParams
@@ -11,7 +10,7 @@ from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
+from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, time_in_words, used, words_of
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.page_request import DONE, PAGES, SHOWN_SECONDS, PageRequest
 from svc_pg.console.pages.problems import headers_of, needs_write
@@ -19,7 +18,6 @@ from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.pagination import Page
-from svc_pg.formats.human_times import exact
 from svc_pg.webhooks.deliveries.delivery_filters import DeliveryFilter
 from svc_pg.webhooks.deliveries.delivery_rows import BulkResult, Delivery
 from svc_pg.webhooks.endpoints.endpoint_rows import Endpoint
@@ -91,12 +89,6 @@ async def deliveries_page(request: PageRequest) -> Answer:
     return Html("deliveries", values, problem.status, headers_of(problem))
 
 
-def period_of(filters: Mapping[str, str]) -> dict[str, str]:
-    """The period of a list as people read it, if its form has a word for it."""
-    since = filters.get("since")
-    return {"since": word.lower()} if since and (word := dict(PERIODS).get(since)) else {}
-
-
 async def confirm(request: PageRequest) -> Answer:
     """The number of deliveries that a change would reach, and the button that makes it."""
     needs_write(request)
@@ -166,18 +158,11 @@ async def _word(request: PageRequest, name: str, value: str) -> str:
     if name == "status" and value in DELIVERIES:
         return DELIVERIES[value][2].lower()
     if name in ("since", "until", "finishedSince", "finishedUntil"):
-        return dict(PERIODS)[value].lower() if value in dict(PERIODS) else _time(value)
+        return time_in_words(value)
     if name == "endpointId":
         found = await request.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": value, "limit": "1"})
         return next((_name(endpoint) for endpoint in found), value)
     return value
-
-
-def _time(value: str) -> str:
-    try:
-        return exact(datetime.fromisoformat(value).astimezone(UTC))
-    except (ValueError, OverflowError):
-        return value
 
 
 def _name(endpoint: Endpoint) -> str:

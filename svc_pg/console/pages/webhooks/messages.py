@@ -5,10 +5,10 @@ from typing import Final
 from svc_pg.console.http.requests import Problem
 from svc_pg.console.pages import asking, views
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, used, words_of
+from svc_pg.console.pages.list_filters import chips, fields_of, in_lists, times_in_words, used, words_of
 from svc_pg.console.pages.page_request import PageRequest
 from svc_pg.console.pages.problems import headers_of
-from svc_pg.console.pages.webhooks.deliveries import PERIODS, period_of
+from svc_pg.console.pages.webhooks.deliveries import PERIODS
 from svc_pg.console.pages.webhooks.searched import note_of
 from svc_pg.console.views.list_questions import keys_of
 from svc_pg.database.pagination import Page
@@ -35,7 +35,7 @@ async def messages_page(request: PageRequest) -> Answer:
     values = {
         "page": page,
         "filters": filters,
-        "chips": chips(filters, WORDS, shown=period_of(filters)),
+        "chips": chips(filters, WORDS, shown=times_in_words(filters)),
         "kept": chips(filters, WORDS, without=fields_of(request, _IN_FORM)),
         "bar": asking.bar(request, KEYS, in_lists(filters)),
         "views": await views.views_of(request, "messages", KEYS, in_lists(filters)),
