@@ -24,7 +24,7 @@ import svc_pg
 from svc_pg import Config, Settings, audit, schema, webhooks
 from svc_pg.config import EventDefinition
 from svc_pg.console import Console
-from svc_pg.console.pages import cookies
+from svc_pg.console.pages import alarms, cookies
 from svc_pg.console.status import offered_products
 from svc_pg.database.query import scalar
 from svc_pg.webhooks.http import exchange
@@ -187,8 +187,11 @@ async def _ask(watch: Watch, conninfo: str, config: Config) -> None:
             ("Show the page of an entry", f"/ui/audit/entries/{entry}", browser),
         ):
             await get(path, headers)
-            # or a slow trip asks once more for the products
-            with patch.object(offered_products, "REMEMBERED_SECONDS", 3600), watch.during(name):
+            with (  # or a slow trip asks once more for what is remembered
+                patch.object(offered_products, "REMEMBERED_SECONDS", 3600),
+                patch.object(alarms, "SECONDS", 3600),
+                watch.during(name),
+            ):
                 await get(path, headers)
 
 
