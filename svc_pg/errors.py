@@ -191,6 +191,13 @@ def not_installed() -> NotInstalledError:
     return NotInstalledError("the database has no svc-pg, or an older one", hint="Run: svc-pg install")
 
 
+def older_schema() -> NotInstalledError:
+    """The error if the database has schema ``svc`` and lacks a function of it that this program calls."""
+    return NotInstalledError(
+        "the database has an older schema of svc-pg than this program", hint="Bring it up to date: svc-pg install"
+    )
+
+
 def audit_not_installed() -> NotInstalledError:
     """The error that commands and calls of the audit trail raise in a database that has only webhooks."""
     return NotInstalledError(

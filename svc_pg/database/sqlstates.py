@@ -20,6 +20,7 @@ from svc_pg.errors import (
     UnknownEventError,
     audit_not_installed,
     not_installed,
+    older_schema,
     webhooks_not_installed,
 )
 
@@ -35,7 +36,8 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
     "SV105": ConflictError,
     "SV106": TransactionError,
 }
-MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
+MISSING_FUNCTION: Final = "42883"
+MISSING_OBJECT: Final = frozenset({"3F000", "42P01", MISSING_FUNCTION})
 INSUFFICIENT_PRIVILEGE: Final = "42501"
 
 
@@ -77,7 +79,7 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
             known.field = getattr(diag, "column_name", None)
         return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
-        return _missing(message)
+        return _missing(state, message)
     if state == INSUFFICIENT_PRIVILEGE and _not_allowed().search(message):
         hint = (
             "Name the role under send, read or admin of [grants] in svc-pg.toml and run svc-pg install, or connect as"
@@ -87,7 +89,7 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
     return None
 
 
-def _missing(message: str) -> NotInstalledError:
+def _missing(state: str, message: str) -> NotInstalledError:
     """The error about a table, a view or a function that PostgreSQL misses."""
     from svc_pg.database import sql_products  # as below
 
@@ -95,7 +97,9 @@ def _missing(message: str) -> NotInstalledError:
     products = {sql_products.product_of(name) for name in names}
     if "webhooks" in products or any(map(sql_products.is_table_of_webhooks, names)):
         return webhooks_not_installed()
-    return audit_not_installed() if "audit" in products else not_installed()
+    if "audit" in products:
+        return audit_not_installed()
+    return older_schema() if state == MISSING_FUNCTION else not_installed()
 
 
 @cache

@@ -277,6 +277,7 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
                  where m.table_name = 'public.customer' and m.moved_from >= row.v_record_id
                    and m.moved_from <= row.v_record_id
                    and (m."timestamp", m.id) > (last."timestamp", last.id)
+                   and m."timestamp" >= last."timestamp"  -- which leaves older partitions out
               )
            or coalesce(last."timestamp" <= (
                 select max(t."timestamp") from svc.audit_logs t
@@ -296,15 +297,55 @@ select 'public.customer', compared.v_leaf, 'SNAPSHOT', compared.v_record_id,
         offset 0
       ) row
       left join lateral (
-        select e.*
-          from (
-            select l.operation, l.after_data, l.redacted_fields, l."timestamp", l.id
-              from svc.audit_logs l
-             where l.table_name = 'public.customer' and l.record_id >= row.v_record_id
-               and l.record_id <= row.v_record_id
-             order by l.record_id desc, l."timestamp" desc fetch first 1 row with ties
-          ) e
-         order by e."timestamp" desc, e.id desc limit 1
+            select s.*
+              from (
+            (
+            select o.*
+              from (
+                select e.*
+                  from (
+                    select l.operation, l.after_data, l.redacted_fields, l.xact_id, l."timestamp", l.id
+                      from svc.audit_logs l
+                     where l.table_name = 'public.customer' and l.record_id >= "row"."v_record_id"
+                       and l.record_id <= "row"."v_record_id"
+                       and l."timestamp" >= '2026-12-01T00:00:00+00:00'
+                     order by l.record_id desc, l."timestamp" desc
+                     fetch first 1 rows with ties
+                  ) e
+                 order by e."timestamp" desc, e.id desc limit 1
+              ) o
+             where (
+                select true from svc.audit_logs t
+                 where t.table_name = 'public.customer' and t.record_id >= ''
+                   and t."timestamp" >= '2026-12-01T00:00:00+00:00'
+                 order by t.record_id, t."timestamp" limit 1
+               )
+            )
+            union all
+            (
+            select o.*
+              from (
+                select e.*
+                  from (
+                    select l.operation, l.after_data, l.redacted_fields, l.xact_id, l."timestamp", l.id
+                      from svc.audit_logs l
+                     where l.table_name = 'public.customer' and l.record_id >= "row"."v_record_id"
+                       and l.record_id <= "row"."v_record_id"
+                       and l."timestamp" < '2026-12-01T00:00:00+00:00'
+                     order by l.record_id desc, l."timestamp" desc
+                     fetch first 1 rows with ties
+                  ) e
+                 order by e."timestamp" desc, e.id desc limit 1
+              ) o
+             where (
+                select true from svc.audit_logs t
+                 where t.table_name = 'public.customer' and t.record_id >= ''
+                   and t."timestamp" < '2026-12-01T00:00:00+00:00'
+                 order by t.record_id, t."timestamp" limit 1
+               )
+            )
+              ) s
+             limit 1
       ) last on true
     offset 0
   ) compared
@@ -372,12 +413,57 @@ open as (
           from (
             select t.*
               from (
-                select e.operation, e.xact_id, e."timestamp", e.id from svc.audit_logs e
-                 where e.table_name = 'public.customer' and e.record_id >= g.record_id
-                   and e.record_id <= g.record_id
-                 order by e.record_id desc, e."timestamp" desc fetch first 2 rows with ties
+            select s.*
+              from (
+            (
+            select o.*
+              from (
+                select e.*
+                  from (
+                    select l.operation, l.after_data, l.redacted_fields, l.xact_id, l."timestamp", l.id
+                      from svc.audit_logs l
+                     where l.table_name = 'public.customer' and l.record_id >= "g"."record_id"
+                       and l.record_id <= "g"."record_id"
+                       and l."timestamp" >= '2026-12-01T00:00:00+00:00'
+                     order by l.record_id desc, l."timestamp" desc
+                     fetch first 2 rows with ties
+                  ) e
+                 order by e."timestamp" desc, e.id desc limit 2
+              ) o
+             where (
+                select true from svc.audit_logs t
+                 where t.table_name = 'public.customer' and t.record_id >= ''
+                   and t."timestamp" >= '2026-12-01T00:00:00+00:00'
+                 order by t.record_id, t."timestamp" limit 1
+               )
+            )
+            union all
+            (
+            select o.*
+              from (
+                select e.*
+                  from (
+                    select l.operation, l.after_data, l.redacted_fields, l.xact_id, l."timestamp", l.id
+                      from svc.audit_logs l
+                     where l.table_name = 'public.customer' and l.record_id >= "g"."record_id"
+                       and l.record_id <= "g"."record_id"
+                       and l."timestamp" < '2026-12-01T00:00:00+00:00'
+                     order by l.record_id desc, l."timestamp" desc
+                     fetch first 2 rows with ties
+                  ) e
+                 order by e."timestamp" desc, e.id desc limit 2
+              ) o
+             where (
+                select true from svc.audit_logs t
+                 where t.table_name = 'public.customer' and t.record_id >= ''
+                   and t."timestamp" < '2026-12-01T00:00:00+00:00'
+                 order by t.record_id, t."timestamp" limit 1
+               )
+            )
+              ) s
+             limit 2
               ) t
-             order by t."timestamp" desc, t.id desc limit 2
+             order by t."timestamp" desc, t.id desc
           ) l
      ) last
      where not (last.is_end[1] and last.transactions[1] is distinct from last.transactions[2])

@@ -937,6 +937,16 @@ create view svc.webhook_endpoint_health (
 
 -- Functions
 
+create function svc.audit_about_no_record(p_table text, p_most integer)
+    returns SETOF svc.audit_logs language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_sort=off
+    set enable_incremental_sort=off
+    set jit=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.audit_add_ddl(p_table text, p_relation oid, p_partition text, p_tag text, p_before jsonb, p_after jsonb, p_note text)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -2383,6 +2393,9 @@ grant usage on schema svc to svc_admin;
 grant usage on schema svc to svc_reader;
 grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
+grant execute on function svc.audit_about_no_record to svc_admin;
+grant execute on function svc.audit_about_no_record to svc_reader;
+grant execute on function svc.audit_about_no_record to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_add_entry to svc_admin;

@@ -9,6 +9,9 @@ from svc_pg.errors import ConfigError
 
 GROUP_ENTRIES: Final = 65_536
 GROUP_BYTES: Final = 16 * 1024 * 1024
+_PART_ENTRIES: Final = 4_096
+_PART_BYTES: Final = 1024 * 1024
+"""The records that are taken apart at once: their text and their columns are in memory together."""
 
 _NUMBERS: Final = frozenset({"id", "xactId"})
 _SEARCHED: Final = [
@@ -34,28 +37,43 @@ class _Sink:
 class RowGroups:
     """Records of CSV, whose columns get types: numbers, times of UTC, lists of texts; snapshots are JSON texts.
 
-    CSV is what a COPY of PostgreSQL gives; PyArrow reads it without a Python object for each value.
+    CSV is what a COPY of PostgreSQL gives; PyArrow reads it without a Python object for each value. The columns of
+    parts are kept until there are enough for a row group.
     """
 
     def __init__(self, out: BinaryIO) -> None:
-        self.max_bytes = GROUP_BYTES
-        self.max_records = GROUP_ENTRIES
+        self.max_bytes = min(_PART_BYTES, GROUP_BYTES)
+        self.max_records = min(_PART_ENTRIES, GROUP_ENTRIES)
         self._arrow = _arrow()
         self._sink = _Sink(out)
         self._file: Any = None
+        self._tables: list[Any] = []
+        self._entries = 0
+        self._bytes = 0
 
     def write(self, records: Sequence[bytes], *, is_first: bool) -> None:
-        """One more row group; without records, nothing but the schema."""
+        """One more part; without records, nothing but the schema."""
         if is_first:
             self._file = self._arrow.parquet.ParquetWriter(
                 self._sink, self._schema(), compression="zstd", write_statistics=_SEARCHED
             )
         if records:
             # without the end of its line, PyArrow reads an empty last field behind quotes as a text, and not as null
-            self._file.write_table(self._table(b"\n".join([*records, b""])))
+            text = b"\n".join([*records, b""])
+            self._tables.append(self._table(text))
+            self._entries += len(records)
+            self._bytes += len(text)
+        if self._entries >= GROUP_ENTRIES or self._bytes >= GROUP_BYTES:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        tables, self._tables, self._entries, self._bytes = self._tables, [], 0, 0
+        self._file.write_table(self._arrow.concat_tables(tables))
 
     def end(self) -> None:
-        """Write the index of the row groups."""
+        """Write the last row group, and the index of all."""
+        if self._tables:
+            self._write_group()
         self._file.close()
 
     def abandon(self) -> None:

@@ -184,7 +184,8 @@ class TableComparison:
             self.findings.keep(piece, written.entries)
 
     def _comparison(self) -> Comparison:
-        return Comparison.of(self.rules, "reconciliation", has_plain_key=self.has_plain_key)
+        stretches = self.database.stretches
+        return Comparison.of(self.rules, "reconciliation", has_plain_key=self.has_plain_key, stretches=stretches)
 
     def _limits(self) -> _Limits:
         room = max(self.pace.most - len(self.findings.differences), 0)

@@ -12,6 +12,7 @@ from svc_pg.audit.reconciliation.tables import compared
 from svc_pg.capture import patterns
 from svc_pg.capture.postgres.catalog import TABLE_NAMES, reading_tables
 from svc_pg.capture.postgres.installed_rules import InstalledRules
+from svc_pg.capture.postgres.log_stretches import LOG_BOUNDS
 from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
 from svc_pg.database.effects import Effects
@@ -55,6 +56,7 @@ def reconciling(config: Config, table: str | None, after: str | None, pace: Pace
 def _wanted(config: Config, table: str | None) -> Effects[tuple[Database, dict[TableName, TableRules]]]:
     """The tables to compare, with their rules."""
     [around] = yield Query(_SURROUNDINGS, (), _Surroundings)
+    [log] = yield LOG_BOUNDS
     installed = InstalledRules(config)
     yield from installed.check()
     audited = patterns.resolve(config.audit.tables, (yield TABLE_NAMES))
@@ -65,7 +67,7 @@ def _wanted(config: Config, table: str | None) -> Effects[tuple[Database, dict[T
         audited = {name: audited[name]}
     tables = yield from reading_tables(audited)
     rules = {name: rules_for(tables[name], each) for name, each in audited.items()}
-    return Database(around.server_version, around.is_standby, around.is_copy, installed), rules
+    return Database(around.server_version, around.is_standby, around.is_copy, installed, log.stretches()), rules
 
 
 def _refuse(name: TableName, audited: dict[TableName, AuditedTable]) -> Effects[None]:

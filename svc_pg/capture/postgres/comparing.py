@@ -8,6 +8,7 @@ from typing import Final, Literal
 from psycopg import sql
 from psycopg.sql import SQL, Composable, Identifier
 
+from svc_pg.capture.postgres.log_stretches import Stretch
 from svc_pg.capture.postgres.triggers import snapshot_values
 from svc_pg.capture.rules import TableRules
 from svc_pg.database.query import Query
@@ -46,10 +47,12 @@ class Comparison:
     values: Mapping[str, object]
 
     @classmethod
-    def of(cls, rules: TableRules, finder: Finder, *, has_plain_key: bool) -> "Comparison":
-        """The statements for a table; ``has_plain_key`` as ``plain_key`` tells."""
+    def of(
+        cls, rules: TableRules, finder: Finder, *, has_plain_key: bool, stretches: Sequence[Stretch]
+    ) -> "Comparison":
+        """The statements for a table; ``has_plain_key`` as ``plain_key`` tells, and the stretches of the log."""
         live = _live(rules) if has_plain_key else None
-        values = {"ignored": rules.ignored, "compares": tells_all(rules), "live": live}
+        values = {"ignored": rules.ignored, "compares": tells_all(rules), "live": live, "stretches": stretches}
         values |= {"finder": finder, "label": f"found by {finder}"}
         values |= {"withheld": sorted(rules.redacted_columns.difference(rules.key))}
         return cls(snapshot_values(rules) | values)

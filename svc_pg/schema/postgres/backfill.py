@@ -12,6 +12,7 @@ from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, plain_key, tells_all
 from svc_pg.capture.postgres.foreign_code import check_planned
 from svc_pg.capture.postgres.installed_rules import InstalledRules
+from svc_pg.capture.postgres.log_stretches import LOG_BOUNDS
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.pieces import RECORDS, Leaf, leaves_of, pieces_of
 from svc_pg.capture.postgres.triggers import snapshot_values
@@ -86,6 +87,7 @@ class _Backfill:
         self._name = name
         self._audited = audited
         with transaction(conn):
+            self._log = fetch_one(conn, LOG_BOUNDS)
             self._table = read_tables(conn, [name])[name]
             self._rules = rules_for(self._table, audited)
             self._has_plain_key = fetch_one(conn, plain_key(self._rules)).has_plain_key
@@ -103,7 +105,8 @@ class _Backfill:
         return render("capture/snapshot.sql.j2", **snapshot_values(rules))
 
     def _comparison(self) -> Comparison:
-        return Comparison.of(self._rules, "backfill", has_plain_key=self._has_plain_key)
+        stretches = self._log.stretches()
+        return Comparison.of(self._rules, "backfill", has_plain_key=self._has_plain_key, stretches=stretches)
 
     def _leaves(self) -> list[Leaf]:
         with transaction(self._conn):

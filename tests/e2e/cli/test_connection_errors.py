@@ -1,13 +1,18 @@
 """The command line tells of a database that it cannot have: what it tried, how to name another, no password."""
 
+import base64
 import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import LiteralString
 
+import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from svc_pg import Config, schema
 from tests.support.commands import svc_pg
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -131,3 +136,27 @@ def test_a_port_that_is_taken_is_named_with_the_option_for_another(run: Run, sha
         error, hint = refused(run("serve", "--port", port, "--database-url", shared_database, **CONSOLE))
     assert error == f"port {port} of 127.0.0.1 is taken"
     assert "--port" in hint
+
+
+@pytest.mark.parametrize(
+    ("function", "command"),
+    [
+        ("audit_partition_start(oid)", "reconcile"),
+        ("audit_partition_start(oid)", "reconcile --repair"),
+        ("audit_purge_plan(timestamptz, text[], timestamptz[])", "purge --older-than 30d"),
+        ("audit_horizon(text)", "seal"),
+    ],
+)
+def test_a_database_that_lacks_a_function_of_this_program_is_called_older(
+    run: Run, empty_database: str, tmp_path: Path, function: LiteralString, command: str
+) -> None:
+    config = Config.model_validate({"audit": {"tables": [{"name": "t"}]}})
+    (tmp_path / "svc-pg.toml").write_text('[[audit.tables]]\nname = "t"\n', encoding="utf-8")
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute("create table t (id int primary key)")
+        schema.install(conn, config)
+        conn.execute(sql.SQL("drop function svc.{}").format(sql.SQL(function)))
+    key = base64.b64encode(b"k" * 32).decode()
+    error, hint = refused(run(*command.split(), "--database-url", empty_database, SVC_SEAL_KEY=f"s1:{key}"))
+    assert error == "the database has an older schema of svc-pg than this program"
+    assert hint == "Bring it up to date: svc-pg install"

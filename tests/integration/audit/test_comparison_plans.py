@@ -1,4 +1,4 @@
-"""A comparison of a table with the log costs a few pages a row, whatever the statistics of the planner say."""
+"""A comparison with the log costs a few pages a row, whatever the statistics say, and the silences a few pages."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,10 +7,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from svc_pg.audit.past.silences import silences
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.comparing import SETTINGS, Comparison
+from svc_pg.capture.postgres.log_stretches import LOG_BOUNDS
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable
+from svc_pg.database.query import fetch_one
 from svc_pg.database.table_names import TableName
 from tests.support.long_log import STATES, fill, know, pages
 from tests.support.postgres import new_database
@@ -40,7 +43,8 @@ def conn(request: pytest.FixtureRequest, postgres: str, filled: str) -> Iterator
 
 def comparison(conn: Connection) -> Comparison:
     rules = rules_for(read_tables(conn, [NAME])[NAME], AuditedTable(name="t"))
-    return Comparison.of(rules, "reconciliation", has_plain_key=True)
+    stretches = fetch_one(conn, LOG_BOUNDS).stretches()
+    return Comparison.of(rules, "reconciliation", has_plain_key=True, stretches=stretches)
 
 
 def cost(conn: Connection, text: str) -> int:
@@ -57,3 +61,7 @@ def cost(conn: Connection, text: str) -> int:
 
 def test_a_row_is_looked_up_by_its_record_alone(conn: Connection) -> None:
     assert cost(conn, comparison(conn).rows(NAME, None, "report", most=0)) < 30 * ROWS
+
+
+def test_silences_are_found_among_the_entries_about_no_record(conn: Connection) -> None:
+    assert pages(conn, lambda: silences(conn, "t")) < 100

@@ -111,6 +111,20 @@ def test_old_entries_of_the_default_partition_go_and_the_young_stay(db: psycopg.
     assert ages(db) == [datetime(2099, 1, 1, tzinfo=UTC)]
 
 
+def test_a_plan_reads_nothing_of_months_that_are_young(db: psycopg.Connection[Any]) -> None:
+    write(db, datetime.now(UTC))
+    month = scalar(db, "select to_char(now(), 'YYYY_MM')")
+    index = f"svc.audit_logs_{month}_table_name_record_id_timestamp_idx"
+    pages = "select pg_stat_get_xact_blocks_fetched(%s::regclass)"
+    plan = "select count(*) from svc.audit_purge_plan(%s, '{public.t}', array[%s])"
+    now, old = scalar(db, "select now()"), scalar(db, "select now() - interval '200 days'")
+    for default, own, is_read in ((old, old, False), (None, old, False), (now, old, True), (None, now, True)):
+        with db.transaction():
+            before = scalar(db, pages, (index,))
+            scalar(db, plan, (default, own))
+            assert (scalar(db, pages, (index,)) > before) is is_read
+
+
 def test_a_dry_run_tells_the_same_and_changes_nothing(db: psycopg.Connection[Any]) -> None:
     write(db, datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 2, 2, tzinfo=UTC), datetime(2020, 2, 9, tzinfo=UTC))
     age = age_of(db, datetime(2020, 2, 3, tzinfo=UTC))
