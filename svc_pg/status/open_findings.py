@@ -12,9 +12,17 @@ MOST: Final = 200
 DAYS: Final = 400
 """A comparison is told for so long, so that the partitions of older entries need not be read."""
 
-RECONCILED: Final = statement("queries/status/reconciled.sql")
+_RECONCILED: Final = statement("queries/status/reconciled.sql")
+RECONCILED: Final = _RECONCILED.replace("{since}", "")
 """The last recorded comparison of the table ``t.name`` in the last ``days``."""
-_READ: Final = statement("queries/status/open_findings.sql").replace("{reconciled}", RECONCILED)
+LAST: Final = (
+    statement("queries/status/last_reconciliations.sql")
+    .replace("{newest}", _RECONCILED.replace("{since}", ' and e."timestamp" >= t.at'))
+    .replace("{reconciled}", RECONCILED)
+)
+"""The same of each of {tables} that has one, which costs little for those that have none."""
+_AUDITED: Final = "select distinct o.audited_table as name from svc.installed_objects o where o.audited_table is not null"
+_READ: Final = statement("queries/status/open_findings.sql").replace("{last}", LAST.replace("{tables}", _AUDITED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 -- Our triggers of the tables in "relation", each with its clones on the partitions below, each of which can be
--- disabled; and for each of our triggers the states of them all, and whether one of them does not fire
+-- disabled; and for each of our triggers the states of them all, and whether one of them does not fire.
+-- Those are ours whose function is in our schema, on which it depends: pg_proc would be read with all its sources.
 family as (
     select t.oid as root, t.oid, t.tgrelid, t.tgenabled
-      from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
-     where p.pronamespace = to_regnamespace('svc')::oid and t.tgparentid = 0::oid
+      from pg_trigger t join relation r on r.oid = t.tgrelid
+      join pg_depend d on d.objid = t.tgfoid and d.classid = 'pg_proc'::regclass::oid
+     where t.tgparentid = 0::oid and d.refclassid = 'pg_namespace'::regclass::oid
+       and d.refobjid = to_regnamespace('svc')::oid
     union all
     select f.root, t.oid, t.tgrelid, t.tgenabled
       from family f
