@@ -21,7 +21,9 @@ LAST: Final = (
     .replace("{reconciled}", RECONCILED)
 )
 """The same of each of {tables} that has one, which costs little for those that have none."""
-_AUDITED: Final = "select distinct o.audited_table as name from svc.installed_objects o where o.audited_table is not null"
+_AUDITED: Final = (
+    "select distinct o.audited_table as name from svc.installed_objects o where o.audited_table is not null"
+)
 _READ: Final = statement("queries/status/open_findings.sql").replace("{last}", LAST.replace("{tables}", _AUDITED))
 
 

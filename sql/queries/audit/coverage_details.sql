@@ -28,4 +28,4 @@ select t.name, r.oid is not null as is_there,
            sum(tree.reltuples) filter (where tree.relkind = 'r' and tree.reltuples >= 0)::bigint as rows
       from tree
  ) s
-  left join lateral ({reconciled}) l on true
+  left join ({last}) l on l.name = t.name

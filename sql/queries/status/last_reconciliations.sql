@@ -20,7 +20,7 @@ walk (next, name, record_id, at) as (
       ) l on true
      where w.next > 0
 )
-select t.name, l."timestamp", l.unrepaired, l.missing, l.differing, l.gone
+select t.name, l."timestamp", l.unrepaired, l.missing, l.differing, l.gone, l.rows
   from walk t
  cross join lateral (
     -- the newest entry of the name, or an older one if that is about something else

@@ -37,7 +37,7 @@ _TABLES: Final[LiteralString] = (
     statement("queries/audit/covered_tables.sql").replace("{name}", ENTRY_NAME).replace("{captured}", CAPTURED)
 )
 _DETAILS: Final[LiteralString] = statement("queries/audit/coverage_details.sql").replace(
-    "{reconciled}", open_findings.RECONCILED
+    "{last}", open_findings.LAST.replace("{tables}", "select pg_catalog.unnest(%(names)s::text[]) as name")
 )
 _FIRST: Final[LiteralString] = """
 select distinct o.audited_table as name from svc.installed_objects o
