@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.log.entry import FROM, WITH_ID
+from svc_pg.audit.log.entry import FROM, WITH_ID, columns
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.audit_query import AuditQuery, query
@@ -31,7 +31,7 @@ MOST_CHARACTERS: Final = 4 * 1024 * 1024
 KIND: Final = "svc-pg audit certificate"
 ERASED: Final = "audit log erased"
 """The label of the entry that tells of an erasure."""
-_ERASURE: Final = "select id" + FROM + WITH_ID + " and table_name = 'svc.audit_logs' and label = %s"
+_ERASURE: Final = columns(["id"]) + FROM + WITH_ID + " and table_name = 'svc.audit_logs' and label = %s"
 _ERASED: Final = "select id from svc.audit_removed_leaves where removal = %s order by id limit %s"
 
 Subject = Literal["entry", "record", "erasure"]
