@@ -46,6 +46,8 @@ _BOUNDS: Final[Mapping[str, int]] = {
 """Of pages that look at more than a list does: previews of a batch, the attempts of 10,000 deliveries, and two samples
 of deliveries, of a time and of the one before.
 """
+_ROUTES: Final[Mapping[str, int]] = dict.fromkeys(("/audit/stats", "/audit/tables/{table}/as-of"), 2 * MOST)
+"""Of routes that read more than a list does: the newest 50,000 entries and then a sample of all, and 100 records."""
 _OF_A_TABLE: Final = 400
 """The most pages for each audited table of a comparison with the configuration, which looks at every column of it, and
 at each of its triggers, functions and views. It is made once a minute, beside the pages that tell its result.
@@ -150,7 +152,11 @@ def api_routes(stage: Stage, state: Statistics) -> Iterator[Checked]:
         yield client.compared({"Authorization": f"Bearer {next(turns)}"}, state)
         for name, address in addresses(document, _known(stage)):
             headers = {"Authorization": f"Bearer {next(turns)}"}
-            yield client.checked(name, address, headers, MOST, state)
+            yield client.checked(name, address, headers, _of_route(name), state)
+
+
+def _of_route(name: str) -> int:
+    return _ROUTES.get(name.partition(",")[0], MOST)
 
 
 def _known(stage: Stage) -> dict[str, Sequence[str]]:
