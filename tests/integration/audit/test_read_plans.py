@@ -87,7 +87,7 @@ def test_the_first_of_very_many_entries_of_a_late_table_is_not_sought(conn: Conn
             )
             assert scalar(conn, "select isfinite(svc.audit_first_of_table('public.late'))") == (number == 10_000)
         assert pages(conn, lambda: conn.execute(first)) < 3_500  # all of its entries have some 5,000
-        with pytest.raises(psycopg.Error, match='"public.late" is not known at that time'):
+        with pytest.raises(psycopg.Error, match=r'"public\.late" is not known at that time'):
             conn.execute(state, [datetime.now(UTC) - timedelta(days=300)])
 
 
