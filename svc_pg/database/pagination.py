@@ -185,9 +185,8 @@ class Listing(Paged[Row]):
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
         """The effects of ``list`` and ``alist``; only ``alist`` supports ``max_bytes``."""
-        effect: Query[Row] | Within[Row] = self._query()
-        if max_bytes is not None:
-            effect = Within(effect, max_bytes)
+        query = self._query()
+        effect = query if max_bytes is None else Within(query, max_bytes)
         found = yield OfWhole(effect) if self.keyset.is_of_whole else effect
         rows, is_all = (found, True) if max_bytes is None else found
         return self._page(rows, is_cut=not is_all)

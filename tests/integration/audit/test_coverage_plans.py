@@ -95,6 +95,6 @@ def test_the_last_comparisons_are_those_of_a_plain_search(conn: Connection) -> N
                 wanted[name] = number
         conn.execute(BY_INDEXES)
         text = LAST.replace("{tables}", "select pg_catalog.unnest(%(names)s::text[]) as name")
-        found = fetch(conn, Query(text, {"names": asked, "days": 400}, dict))
+        found: list[dict[str, Any]] = fetch(conn, Query(text, {"names": asked, "days": 400}, dict))
         assert {each["name"]: each["unrepaired"] for each in found} == wanted
         conn.execute("rollback")
