@@ -54,8 +54,8 @@ at each of its triggers, functions and views. It is made once a minute, beside t
 """
 _TELLS_OF_ALL: Final = ("/overview", "/coverage", "/search")
 """Pages that tell of all tables, or count them, by what the catalog has of their triggers: it is read up to twice."""
-_IN_THE_CATALOG: Final = 4
-"""The most pages of the catalog for each audited table for these."""
+_IN_THE_CATALOG: Final = 5
+"""The most pages of the catalog for each audited table for these, also on a connection that knows no relation yet."""
 _OWN: Final = {"Sec-Fetch-Site": "same-origin"}
 _TENANTS: Final = ("tenant-1", "tenant-9")
 """That of the busy endpoint, and another one."""
