@@ -13,14 +13,12 @@ DAYS: Final = 400
 """A comparison is told for so long, so that the partitions of older entries need not be read."""
 
 _RECONCILED: Final = statement("queries/status/reconciled.sql")
-RECONCILED: Final = _RECONCILED.replace("{since}", "")
-"""The last recorded comparison of the table ``t.name`` in the last ``days``."""
 LAST: Final = (
     statement("queries/status/last_reconciliations.sql")
     .replace("{newest}", _RECONCILED.replace("{since}", ' and e."timestamp" >= t.at'))
-    .replace("{reconciled}", RECONCILED)
+    .replace("{reconciled}", _RECONCILED.replace("{since}", ""))
 )
-"""The same of each of {tables} that has one, which costs little for those that have none."""
+"""The last recorded comparison, in the last ``days``, of each of {tables} that has one."""
 _AUDITED: Final = (
     "select distinct o.audited_table as name from svc.installed_objects o where o.audited_table is not null"
 )
