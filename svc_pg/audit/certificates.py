@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.log.entry import FROM, WITH_ID, columns
 from svc_pg.audit.log.numbers import number_of
 from svc_pg.audit.log.record_ids import record_id
 from svc_pg.audit.read.audit_query import AuditQuery, query
@@ -30,9 +31,7 @@ MOST_CHARACTERS: Final = 4 * 1024 * 1024
 KIND: Final = "svc-pg audit certificate"
 ERASED: Final = "audit log erased"
 """The label of the entry that tells of an erasure."""
-_ERASURE: Final = (
-    "select l.id from svc.audit_logs l where l.id = %s and l.table_name = 'svc.audit_logs' and l.label = %s"
-)
+_ERASURE: Final = columns(["id"]) + FROM + WITH_ID + " and table_name = 'svc.audit_logs' and label = %s"
 _ERASED: Final = "select id from svc.audit_removed_leaves where removal = %s order by id limit %s"
 
 Subject = Literal["entry", "record", "erasure"]
@@ -181,7 +180,7 @@ def _of_record(table: str, key: object, entry_ids: Sequence[int]) -> Effects[Cer
 
 
 def _of_erasure(entry_id: int) -> Effects[Certificate]:
-    if not (yield Query(_ERASURE, (entry_id, ERASED), _Id)):
+    if not (yield Query(_ERASURE, (entry_id, entry_id, ERASED), _Id)):
         raise NotFoundError(f"entry {entry_id} tells of no erasure")
     erased: list[_Id] = yield Query(_ERASED, (entry_id, MOST_ENTRIES), _Id)
     return (yield from _listed("erasure", [entry_id, *(each.id for each in erased)]))

@@ -1,4 +1,4 @@
-"""Settings for a statement whose planner has no choice but indexes, because its statistics are wrong or absent."""
+"""Settings for a statement whose planner has one choice, because its statistics are wrong or absent."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -17,6 +17,7 @@ _INDEXES: Final[Mapping[LiteralString, LiteralString]] = dict.fromkeys(
     ("enable_seqscan", "enable_bitmapscan", "enable_sort", "jit"), "off"
 )
 """Without sorts a price is 10^10, for which a statement would be compiled at each call."""
+_WHOLE: Final[Mapping[LiteralString, LiteralString]] = {"enable_nestloop": "off", "jit": "off"}
 _OF_FUNCTIONS: Final = files("svc_pg.sql").joinpath("include/range_settings.sql.j2")
 _RANGES: Final[Mapping[LiteralString, LiteralString]] = dict(
     re.findall(r"^set (\w+) = (\w+)$", _OF_FUNCTIONS.read_text(encoding="utf-8"), re.MULTILINE)
@@ -59,6 +60,7 @@ class _Choice:
 
 _BY_INDEXES: Final = _Choice(_INDEXES)
 _BY_RANGES: Final = _Choice(_RANGES)
+_OF_WHOLE: Final = _Choice(_WHOLE)
 _innermost: Final[WeakKeyDictionary[Any, _Choice]] = WeakKeyDictionary()
 """The choice of the innermost block that a connection is in. A block within it with the same choice does nothing."""
 
@@ -73,6 +75,11 @@ def by_ranges(conn: Any) -> AbstractContextManager[None]:
     return _choosing(conn, _BY_RANGES)
 
 
+def of_whole(conn: Any) -> AbstractContextManager[None]:
+    """As ``by_indexes``, but no nested loops: each relation is read once, however few rows are expected of others."""
+    return _choosing(conn, _OF_WHOLE)
+
+
 def aby_indexes(conn: Any) -> AbstractAsyncContextManager[None]:
     """As ``by_indexes``, for an async connection."""
     return _achoosing(conn, _BY_INDEXES)
@@ -81,6 +88,11 @@ def aby_indexes(conn: Any) -> AbstractAsyncContextManager[None]:
 def aby_ranges(conn: Any) -> AbstractAsyncContextManager[None]:
     """As ``by_ranges``, for an async connection."""
     return _achoosing(conn, _BY_RANGES)
+
+
+def aof_whole(conn: Any) -> AbstractAsyncContextManager[None]:
+    """As ``of_whole``, for an async connection."""
+    return _achoosing(conn, _OF_WHOLE)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Generic, LiteralString, Self, TypeVar
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.effects import Effects
-from svc_pg.database.performing import Within, arun, run
+from svc_pg.database.performing import OfWhole, Within, arun, run
 from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import QueryError
@@ -94,7 +94,7 @@ class Keyset(Generic[Row]):
 
     ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
     the condition on these for the rows after the cursor. ``reverse_order`` is the order backwards, and ``before`` the
-    condition for the rows before the cursor.
+    condition for the rows before the cursor. If it ``is_of_whole``, the list is computed of all tables for each page.
     """
 
     select: LiteralString
@@ -105,6 +105,7 @@ class Keyset(Generic[Row]):
     before: LiteralString
     key: Callable[[Row], tuple[str, ...]]
     read: Callable[[str], Sequence[object]]
+    is_of_whole: bool = False
 
     @property
     def reverse(self) -> "Keyset[Row]":
@@ -184,9 +185,10 @@ class Listing(Paged[Row]):
 
     def page(self, *, max_bytes: int | None = None) -> Effects[Page[Row]]:
         """The effects of ``list`` and ``alist``; only ``alist`` supports ``max_bytes``."""
-        if max_bytes is None:
-            return self._page((yield self._query()))
-        rows, is_all = yield Within(self._query(), max_bytes)
+        query = self._query()
+        effect = query if max_bytes is None else Within(query, max_bytes)
+        found = yield OfWhole(effect) if self.keyset.is_of_whole else effect
+        rows, is_all = (found, True) if max_bytes is None else found
         return self._page(rows, is_cut=not is_all)
 
     def _where(self, condition: LiteralString, *params: object) -> Self:

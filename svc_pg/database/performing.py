@@ -10,7 +10,7 @@ from psycopg.abc import Buffer
 from psycopg.pq import TransactionStatus
 
 from svc_pg.database import effects
-from svc_pg.database.by_indexes import aby_indexes, aby_ranges, by_indexes, by_ranges
+from svc_pg.database.by_indexes import aby_indexes, aby_ranges, aof_whole, by_indexes, by_ranges, of_whole
 from svc_pg.database.connections import apsycopg_connection, is_asyncpg, numbered, psycopg_connection
 from svc_pg.database.dbapi import rows, values_of
 from svc_pg.database.effects import Effects, Remembered, Result, Statement
@@ -64,6 +64,16 @@ class ByRanges(Generic[Row]):
     """
 
     query: Query[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class OfWhole:
+    """A query, or a part of one, about all tables of a database: it reads each relation of the catalog once.
+
+    The answer is that of the effect.
+    """
+
+    effect: "Query[Any] | Within[Any]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,9 @@ def _perform(conn: Any, effect: Any) -> Any:
         case ByRanges(query):
             with by_ranges(conn):
                 return fetch(conn, query)
+        case OfWhole(effect):
+            with of_whole(conn):
+                return _perform(conn, effect)
         case Copy(text, params, give):
             with conn.cursor() as cursor:
                 with cursor.copy(text, params) as found:
@@ -165,6 +178,9 @@ async def _aperform(conn: Any, effect: Any) -> Any:
         case ByRanges(query):
             async with aby_ranges(conn):
                 return await afetch(conn, query)
+        case OfWhole(effect):
+            async with aof_whole(conn):
+                return await _aperform(conn, effect)
         case Copy(text, params, give):
             async with conn.cursor() as cursor:
                 async with cursor.copy(text, params) as found:

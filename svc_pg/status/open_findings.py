@@ -12,9 +12,17 @@ MOST: Final = 200
 DAYS: Final = 400
 """A comparison is told for so long, so that the partitions of older entries need not be read."""
 
-RECONCILED: Final = statement("queries/status/reconciled.sql")
-"""The last recorded comparison of the table ``t.name`` in the last ``days``."""
-_READ: Final = statement("queries/status/open_findings.sql").replace("{reconciled}", RECONCILED)
+_RECONCILED: Final = statement("queries/status/reconciled.sql")
+LAST: Final = (
+    statement("queries/status/last_reconciliations.sql")
+    .replace("{newest}", _RECONCILED.replace("{since}", ' and e."timestamp" >= t.at'))
+    .replace("{reconciled}", _RECONCILED.replace("{since}", ""))
+)
+"""The last recorded comparison, in the last ``days``, of each of {tables} that has one."""
+_AUDITED: Final = (
+    "select distinct o.audited_table as name from svc.installed_objects o where o.audited_table is not null"
+)
+_READ: Final = statement("queries/status/open_findings.sql").replace("{last}", LAST.replace("{tables}", _AUDITED))
 
 
 @dataclass(frozen=True, slots=True)

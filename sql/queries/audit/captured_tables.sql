@@ -15,9 +15,9 @@ select a.name, a.capture
          where kind = 'trigger' and identity like E'00\\_svc\\_audit\\_%%' and audited_table is not null
       ) o
       left join (
-        select f.root, f.is_disabled, t.tgname::text || ' on ' || r.name as identity
-          from fired f join pg_trigger t on t.oid = f.root join relation r on r.oid = t.tgrelid
-         where t.tgname::text like E'00\\_svc\\_audit\\_%%'
+        select f.root, f.is_disabled, f.name::text || ' on ' || r.name as identity
+          from fired f join relation r on r.oid = f."table"
+         where f.name::text like E'00\\_svc\\_audit\\_%%'
       ) t on t.identity = o.identity
       full join pg_catalog.unnest(%s::text[]) w(name) on w.name = o.audited_table
      group by o.audited_table, w.name

@@ -18,11 +18,14 @@ select t.name, r.oid is not null as is_there,
         select r.oid, r.relkind, r.reltuples
         union all
         select p.oid, p.relkind, p.reltuples
-          from tree join pg_inherits i on i.inhparent = tree.oid
-          join pg_class p on p.oid = i.inhrelid and p.relispartition
+          from tree
+         cross join lateral (select i.inhrelid from pg_inherits i where i.inhparent = tree.oid offset 0) i
+         cross join lateral (
+            select c.oid, c.relkind, c.reltuples from pg_class c where c.oid = i.inhrelid and c.relispartition offset 0
+         ) p
     )
     select count(*) filter (where tree.oid <> r.oid and tree.relkind <> 'p')::integer as partitions,
            sum(tree.reltuples) filter (where tree.relkind = 'r' and tree.reltuples >= 0)::bigint as rows
       from tree
  ) s
-  left join lateral ({reconciled}) l on true
+  left join ({last}) l on l.name = t.name

@@ -17,5 +17,6 @@ select e."timestamp", f.unrepaired, f.missing, f.differing, f.gone, f.rows
     ) n
  ) f
  where e.table_name = 'svc.audit_logs' and e.record_id = t.name and e.label = 'audit log reconciled'
-   and e."timestamp" > pg_catalog.now() - pg_catalog.make_interval(days => %(days)s) and f.unrepaired is not null
+   and e."timestamp" > pg_catalog.now() - pg_catalog.make_interval(days => %(days)s)
+   and f.unrepaired is not null{since}
  order by e."timestamp" desc limit 1

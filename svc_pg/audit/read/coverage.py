@@ -20,7 +20,7 @@ from svc_pg.database.dialects import require_postgres
 from svc_pg.database.effects import Effects
 from svc_pg.database.filters import applied
 from svc_pg.database.pagination import Filter, Keyset, Listing, Page, decode
-from svc_pg.database.performing import ByIndexes, arun, run
+from svc_pg.database.performing import ByIndexes, OfWhole, arun, run
 from svc_pg.database.query import Query
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
@@ -37,10 +37,14 @@ _TABLES: Final[LiteralString] = (
     statement("queries/audit/covered_tables.sql").replace("{name}", ENTRY_NAME).replace("{captured}", CAPTURED)
 )
 _DETAILS: Final[LiteralString] = statement("queries/audit/coverage_details.sql").replace(
-    "{reconciled}", open_findings.RECONCILED
+    "{last}", open_findings.LAST.replace("{tables}", "select pg_catalog.unnest(%(names)s::text[]) as name")
 )
+_FIRST: Final[LiteralString] = """
+select distinct o.audited_table as name from svc.installed_objects o
+ where o.audited_table is not null and not o.audited_table ^@ 'svc.' order by 1 limit %(most)s
+"""
 _LAST: Final[LiteralString] = statement("queries/audit/last_reconciliation.sql").replace(
-    "{reconciled}", open_findings.RECONCILED
+    "{last}", open_findings.LAST.replace("{tables}", _FIRST)
 )
 _COUNTS: Final[LiteralString] = statement("queries/audit/coverage_counts.sql")
 
@@ -119,7 +123,7 @@ class CoverageQuery(Listing[CoveredTable]):
         text = _COUNTS.replace("{tables}", _TABLES + self.filter.clause)
         values = (MOST_SCHEMAS, *self.filter.params)
         counts: CoverageCounts
-        [counts] = yield Query(text, values, partial(CoverageCounts, reconciled=last))
+        [counts] = yield OfWhole(Query(text, values, partial(CoverageCounts, reconciled=last)))
         return counts
 
     def _details(self, tables: Sequence[CoveredTable]) -> Query[_Detail]:
@@ -155,6 +159,7 @@ def coverage(config: AuditConfig, **filters: Unpack[CoverageFilter]) -> Coverage
         before="(c.schema, c.name) < (%s, %s)",
         key=lambda table: (table.schema, table.name),
         read=lambda cursor: decode(cursor, str, str),
+        is_of_whole=True,
     )
     start = Filter(params=(names, json.dumps(patterns), names))
     return applied(CoverageQuery(keyset=by_name, filter=start, rules=config.tables), CoverageFilter, filters)

@@ -107,6 +107,7 @@ def query(config: AuditConfig) -> Listing[CapturedTable]:
         before="a.name < %s",
         key=lambda table: (table.name,),
         read=lambda cursor: decode(cursor, str),
+        is_of_whole=True,
     )
     return Listing(by_name, Filter(params=([table.name for table in config.tables if not table.is_pattern],)))
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
@@ -12,6 +13,8 @@ from svc_pg.audit.reads.reading import Reading, Shown, collected, new_reading, o
 from svc_pg.database import performing
 from svc_pg.database.connections import apsycopg_connection, psycopg_connection
 from svc_pg.database.effects import Effects, Remembered, Statement
+from svc_pg.database.performing import ByRanges
+from svc_pg.database.query import Query
 from svc_pg.errors import ReadNotRecordedError
 from svc_pg.formats.json_writer import write_ascii
 
@@ -20,7 +23,7 @@ _ADD: Final = (
     "select case when current_setting('transaction_read_only')::boolean then null"
     " else svc.audit_add_reads(%s::jsonb, %s, %s, %s) end"
 )
-_RECORDS: Final = "select distinct l.table_name, l.record_id from svc.audit_logs l where l.id = any(%s)"
+_RECORDS: Final = "select distinct l.table_name, l.record_id from svc.audit_logs l where l.id = any(%s::bigint[])"
 _IS_ASKED: Final = """
 select 1 from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
  where n.nspname = 'svc' and p.proname = 'audit_read_tables'
@@ -32,6 +35,12 @@ logger = logging.getLogger("svc_pg.audit")
 
 Marks = Mapping[str, bool]
 """The tables whose reads are recorded, each with true if there is no answer without a record of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    table_name: str
+    record_id: str | None
 
 
 def recorded(shown: Shown, question: Mapping[str, object] | None = None) -> Effects[None]:
@@ -57,8 +66,8 @@ def recorded_ids(entry_ids: Sequence[int], question: Mapping[str, object]) -> Ef
     if not entry_ids or (collected() is None and not (yield from _marked())):
         return
     shown: dict[str, list[str | None]] = {}
-    for table, key in (yield Statement(_RECORDS, (list(entry_ids),))):
-        shown.setdefault(table, []).append(key)
+    for each in (yield ByRanges(Query(_RECORDS, (list(entry_ids),), _Record))):
+        shown.setdefault(each.table_name, []).append(each.record_id)
     yield from recorded(shown, question)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from svc_pg.database.effects import Effects
+from svc_pg.database.performing import ByRanges
 from svc_pg.database.query import Query
 from svc_pg.seals.database.leaf_queries import CONTENT, CONTENT_DIGEST, WHO
 from svc_pg.seals.database.stored_seals import readable_leaves, sealing_of
@@ -90,7 +91,7 @@ def evidence_of(entry_ids: Sequence[int], *, most_characters: int) -> Effects[Se
 
     It ends before the entries have more characters together, but not before the first one, and before a sixth tree.
     """
-    times: list[_Time] = yield Query(_TIMES, (list(entry_ids),), _Time)
+    times: list[_Time] = yield ByRanges(Query(_TIMES, (list(entry_ids),), _Time))
     by_id = {each.id: each for each in times}
     found: list[EntryEvidence] = []
     tree: _Tree | None = None

@@ -75,6 +75,22 @@ def test_rows_as_of_a_time_cost_the_same_if_very_many_records_were_new_later_in_
     assert pages(conn, partial(past.record(HOT).list, conn)) < 100
 
 
+def test_the_first_of_very_many_entries_of_a_late_table_is_not_sought(conn: Connection) -> None:
+    first, state = "select svc.audit_first_of_table('public.late')", "select svc.audit_last_truncate('public.late', %s)"
+    with conn.transaction(force_rollback=True):
+        for number in (10_000, 20_000):
+            conn.execute(
+                """insert into svc.audit_logs (table_name, table_oid, operation, record_id, after_data)
+                   select 'public.late', 0, 'INSERT', n, jsonb_build_object('n', repeat(md5(n::text), 10))
+                     from generate_series(%s::int, %s::int) n""",
+                [number - 9_999, number],
+            )
+            assert scalar(conn, "select isfinite(svc.audit_first_of_table('public.late'))") == (number == 10_000)
+        assert pages(conn, lambda: conn.execute(first)) < 3_500  # all of its entries have some 5,000
+        with pytest.raises(psycopg.Error, match=r'"public\.late" is not known at that time'):
+            conn.execute(state, [datetime.now(UTC) - timedelta(days=300)])
+
+
 @pytest.mark.parametrize("table", ["t", "u"])
 def test_a_time_before_very_many_records_of_the_first_month_costs_no_look_at_each(
     postgres: str, template: str, table: str

@@ -9,11 +9,12 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
 from svc_pg.audit import SealKey
+from svc_pg.audit.certificates import MOST_ENTRIES
 from svc_pg.database.effects import Effects
 from svc_pg.database.performing import run
 from svc_pg.seals.database.leaf_queries import count_of, leaves_of
 from svc_pg.seals.verification.seal import Stretch
-from tests.support.long_log import BULK, STATES, fill, know, pages
+from tests.support.long_log import BULK, HOT, STATES, fill, know, pages
 from tests.support.postgres import new_database
 
 Connection = psycopg.Connection[Any]
@@ -22,6 +23,8 @@ ENTRIES: Final = 100_000
 PART: Final = 4_000
 MOST: Final = 1_200
 """Pages; the log has some 8,000, and each other index of it some 500."""
+OF_A_CERTIFICATE: Final = 2_500
+"""Pages, with the leaves of the seal; an id that no index has would read all of the log, or all of an index of it."""
 KEY: Final = SealKey("s1", b"k" * 32)
 _PLACE: Final = """
 select (select min(id) from svc.audit_logs) + %s, min(xact_id), max(xact_id) + 1, max(id) from svc.audit_logs
@@ -89,3 +92,12 @@ def test_the_extent_of_a_change_is_found_by_the_number_of_its_transaction_or_ent
 def test_a_large_transaction_is_refused_before_it_is_read(conn: Connection) -> None:
     with pytest.raises(psycopg.DatabaseError, match="more than 5000 entries"):
         conn.execute("select svc.audit_change_extent(%s, null)", [BULK])
+
+
+def test_a_certificate_finds_its_entries_by_their_ids(conn: Connection) -> None:
+    found = audit.certify_record(conn, "t", HOT)
+    assert len(found.entries) == MOST_ENTRIES
+    assert pages(conn, lambda: audit.certify_record(conn, "t", HOT)) < OF_A_CERTIFICATE
+    newest = found.entries[0].id
+    assert [each.id for each in audit.certify(conn, newest).entries] == [newest]
+    assert pages(conn, lambda: audit.certify(conn, newest)) < OF_A_CERTIFICATE

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from itertools import cycle
 from typing import Any, Final
+from unittest.mock import patch
 
 import httpx
 import psycopg
@@ -16,13 +17,14 @@ from psycopg_pool import AsyncConnectionPool
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.pages.portal_routes import PORTAL
 from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.status import drift
 from svc_pg.webhooks.deliveries.delivery_query import BULK as BULK_CHANGE
 from tests.benchmarks.bounds import MOST
 from tests.benchmarks.console_stage import PREFIX, settings, signed_in
 from tests.integration.console.serving import serving_with_pool
 from tests.proof.scale.addresses import addresses
 from tests.proof.scale.measuring import Checked, aflush, busiest
-from tests.proof.scale.sizes import CONFIG
+from tests.proof.scale.sizes import CONFIG, Sizes
 from tests.proof.scale.stage import Stage
 from tests.support.long_log import BULK, HOT, Statistics
 from tests.support.waiting import wait_until
@@ -35,10 +37,25 @@ _WORST_STATUS: Final = 499
 """The console then says what is wrong with the request; beyond, that it took too long."""
 _OF_A_DELIVERY: Final = 9
 """The most pages for each delivery that a page looks at, with its message."""
-_BOUNDS: Final[Mapping[str, int]] = dict.fromkeys(
-    ("/deliveries/change", "/endpoints/:id/end", "/endpoints/:id"), MOST + _OF_A_DELIVERY * BULK_CHANGE
-)
-"""Of pages that look at more than a list does: previews of a batch, and the attempts of 10,000 deliveries."""
+_BOUNDS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(
+        ("/deliveries/change", "/endpoints/:id/end", "/endpoints/:id"), MOST + _OF_A_DELIVERY * BULK_CHANGE
+    ),
+    "/overview": 2 * MOST,
+}
+"""Of pages that look at more than a list does: previews of a batch, the attempts of 10,000 deliveries, and two samples
+of deliveries, of a time and of the one before.
+"""
+_ROUTES: Final[Mapping[str, int]] = dict.fromkeys(("/audit/stats", "/audit/tables/{table}/as-of"), 2 * MOST)
+"""Of routes that read more than a list does: the newest 50,000 entries and then a sample of all, and 100 records."""
+_OF_A_TABLE: Final = 400
+"""The most pages for each audited table of a comparison with the configuration, which looks at every column of it, and
+at each of its triggers, functions and views. It is made once a minute, beside the pages that tell its result.
+"""
+_TELLS_OF_ALL: Final = ("/overview", "/coverage", "/search")
+"""Pages that tell of all tables, or count them, by what the catalog has of their triggers: it is read up to twice."""
+_IN_THE_CATALOG: Final = 5
+"""The most pages of the catalog for each audited table for these, also on a connection that knows no relation yet."""
 _OWN: Final = {"Sec-Fetch-Site": "same-origin"}
 _TENANTS: Final = ("tenant-1", "tenant-9")
 """That of the busy endpoint, and another one."""
@@ -88,6 +105,22 @@ class Client:
         found = self.pool.get_stats()
         return found.get("pool_available") == found.get("pool_size") and not found.get("requests_waiting")
 
+    def compared(self, headers: Mapping[str, str], state: str) -> Checked:
+        """The comparison with the configuration, whose result is then remembered."""
+        before = self.stage.counter.touched()
+        began = time.perf_counter()
+
+        def has_ended() -> bool:
+            told = self.http.get("/account/system", headers=headers).json()["drift"]["problem"]
+            return told is None or "too long" not in told
+
+        wait_until(has_ended, "the comparison has ended", limit=_LONGEST)
+        milliseconds = (time.perf_counter() - began) * 1000
+        wait_until(self._is_idle, "the console has given its connections back", limit=_LONGEST)
+        pages = self.stage.counter.touched() - before
+        bound = MOST + _OF_A_TABLE * self.stage.sizes.tables
+        return Checked("comparison with the configuration", "pages", pages, bound, milliseconds, state)
+
 
 @contextmanager
 def served(stage: Stage) -> Iterator[Client]:
@@ -95,7 +128,7 @@ def served(stage: Stage) -> Iterator[Client]:
     pool = AsyncConnectionPool(stage.conninfo, open=False, min_size=1, max_size=2, reset=aflush)
     made = Console(settings(stage.conninfo), config=CONFIG, pool=pool)
     register_tenants(made)
-    with serving_with_pool(made, pool) as http:
+    with patch.object(drift, "REMEMBERED_SECONDS", float("inf")), serving_with_pool(made, pool) as http:
         http.timeout = httpx.Timeout(_LONGEST.total_seconds())
         yield Client(http, pool, stage)
 
@@ -116,9 +149,14 @@ def api_routes(stage: Stage, state: Statistics) -> Iterator[Checked]:
     with sessions(stage) as tokens, served(stage) as client:
         turns = cycle(tokens)
         document = client.http.get("/console/openapi.json").json()
+        yield client.compared({"Authorization": f"Bearer {next(turns)}"}, state)
         for name, address in addresses(document, _known(stage)):
             headers = {"Authorization": f"Bearer {next(turns)}"}
-            yield client.checked(name, address, headers, MOST, state)
+            yield client.checked(name, address, headers, _of_route(name), state)
+
+
+def _of_route(name: str) -> int:
+    return _ROUTES.get(name.partition(",")[0], MOST)
 
 
 def _known(stage: Stage) -> dict[str, Sequence[str]]:
@@ -148,6 +186,7 @@ def console_pages(stage: Stage, state: Statistics) -> Iterator[Checked]:
     """Each page that links lead to."""
     with sessions(stage) as tokens, served(stage) as client:
         turns = cycle(tokens)
+        yield client.compared({"Authorization": f"Bearer {next(turns)}"}, state)
         walker = Walker(ROUTES, f"{PREFIX}/ui", lambda: f"svc_console={next(turns)}")
         yield from _walked(client, walker, state)
 
@@ -197,6 +236,11 @@ def _walked(client: Client, walker: Walker, state: str) -> Iterator[Checked]:
     walk = Walk(f"{origin}{base_path}", walker.routes, base_path, term="orders", each=1)
     walk.start = str(followed(walk.start).url)
     for address, path in list(walk.pages(lambda each: followed(each).text)):
-        checked = client.checked(path, address, walker.headers(), _BOUNDS.get(path, MOST), state)
+        checked = client.checked(path, address, walker.headers(), _bound(path, client.stage.sizes), state)
         yield replace(checked, detail=checked.detail.removeprefix(origin + base_path))
     yield from broken
+
+
+def _bound(path: str, sizes: Sizes) -> int:
+    of_tables = _IN_THE_CATALOG * sizes.tables if path in _TELLS_OF_ALL else 0
+    return _BOUNDS.get(path, MOST) + of_tables
