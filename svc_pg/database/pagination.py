@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Generic, LiteralString, Self, TypeVar
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.database.effects import Effects
-from svc_pg.database.performing import OfWhole, Within, arun, run
+from svc_pg.database.performing import ByIndexes, OfWhole, Within, arun, run
 from svc_pg.database.query import Query
 from svc_pg.database.storable_texts import check_texts
 from svc_pg.errors import QueryError
@@ -94,7 +94,7 @@ class Keyset(Generic[Row]):
 
     ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
     the condition on these for the rows after the cursor. ``reverse_order`` is the order backwards, and ``before`` the
-    condition for the rows before the cursor. If it ``is_of_whole``, the list is computed of all tables for each page.
+    condition for the rows before the cursor. With a ``choice``, the planner has no other.
     """
 
     select: LiteralString
@@ -105,7 +105,7 @@ class Keyset(Generic[Row]):
     before: LiteralString
     key: Callable[[Row], tuple[str, ...]]
     read: Callable[[str], Sequence[object]]
-    is_of_whole: bool = False
+    choice: type[ByIndexes | OfWhole] | None = None
 
     @property
     def reverse(self) -> "Keyset[Row]":
@@ -187,7 +187,8 @@ class Listing(Paged[Row]):
         """The effects of ``list`` and ``alist``; only ``alist`` supports ``max_bytes``."""
         query = self._query()
         effect = query if max_bytes is None else Within(query, max_bytes)
-        found = yield OfWhole(effect) if self.keyset.is_of_whole else effect
+        choice = self.keyset.choice
+        found = yield effect if choice is None else choice(effect)
         rows, is_all = (found, True) if max_bytes is None else found
         return self._page(rows, is_cut=not is_all)
 

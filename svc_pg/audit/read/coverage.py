@@ -159,7 +159,7 @@ def coverage(config: AuditConfig, **filters: Unpack[CoverageFilter]) -> Coverage
         before="(c.schema, c.name) < (%s, %s)",
         key=lambda table: (table.schema, table.name),
         read=lambda cursor: decode(cursor, str, str),
-        is_of_whole=True,
+        choice=OfWhole,
     )
     start = Filter(params=(names, json.dumps(patterns), names))
     return applied(CoverageQuery(keyset=by_name, filter=start, rules=config.tables), CoverageFilter, filters)

@@ -15,6 +15,7 @@ from svc_pg.audit.log.snapshot import Snapshot
 from svc_pg.audit.read.bounded_ids import bounded
 from svc_pg.database.dialects import require_postgres
 from svc_pg.database.pagination import Keyset, Listing, Page, PointInTime, aware_time, decode, time_or_age
+from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query, RawJson
 from svc_pg.database.statements import statement
 from svc_pg.database.storable_texts import check_texts
@@ -80,6 +81,7 @@ _KEYSET: Final = Keyset(
     before="",
     key=lambda read: (read.timestamp.isoformat(), read.entry_id),
     read=lambda cursor: decode(cursor, aware_time, numbers.in_cursor),
+    choice=ByIndexes,
 )
 
 

@@ -11,6 +11,7 @@ from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config.audit import AuditConfig
 from svc_pg.config.audited_table import AuditedTable, Operation, Redaction, Severity
 from svc_pg.database.pagination import Filter, Keyset, Listing, decode
+from svc_pg.database.performing import OfWhole
 from svc_pg.database.statements import statement
 from svc_pg.database.table_names import TableName
 from svc_pg.formats.doc import Doc
@@ -107,7 +108,7 @@ def query(config: AuditConfig) -> Listing[CapturedTable]:
         before="a.name < %s",
         key=lambda table: (table.name,),
         read=lambda cursor: decode(cursor, str),
-        is_of_whole=True,
+        choice=OfWhole,
     )
     return Listing(by_name, Filter(params=([table.name for table in config.tables if not table.is_pattern],)))
 

@@ -196,6 +196,11 @@ def test_a_page_of_any_list_has_a_bound(conn: Connection, query: AuditQuery) -> 
         assert pages(conn, partial(query.order(order).list, conn)) < 12_000
 
 
+def test_the_reads_of_a_table_cost_those_alone(conn: Connection) -> None:
+    for query in (audit.reads("public.t"), audit.reads("public.t", HOT), audit.reads("public.t").since("100d")):
+        assert pages(conn, partial(query.list, conn)) < 1_000
+
+
 @pytest.fixture(scope="module")
 def short(postgres: str, template: str) -> Iterator[Connection]:
     with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
