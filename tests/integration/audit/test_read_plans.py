@@ -30,7 +30,7 @@ from svc_pg.audit.read.stats import astats
 from svc_pg.database.pagination import encode
 from svc_pg.database.query import afetch_one, fetch, scalar
 from svc_pg.errors import QueryError
-from tests.support.long_log import BULK, HOT, PAGES, STATES, apages, fill, know, pages
+from tests.support.long_log import BULK, HOT, PAGES, STATES, Statistics, apages, fill, know, pages
 from tests.support.postgres import new_database
 from tests.support.tables import audited, create_and_audit
 
@@ -75,9 +75,13 @@ def test_rows_as_of_a_time_cost_the_same_if_very_many_records_were_new_later_in_
     assert pages(conn, partial(past.record(HOT).list, conn)) < 100
 
 
-def test_the_first_of_very_many_entries_of_a_late_table_is_not_sought(conn: Connection) -> None:
+@pytest.mark.parametrize("statistics", STATES)
+def test_the_first_of_very_many_entries_of_a_late_table_is_not_sought(
+    postgres: str, filled: str, statistics: Statistics
+) -> None:
     first, state = "select svc.audit_first_of_table('public.late')", "select svc.audit_last_truncate('public.late', %s)"
-    with conn.transaction(force_rollback=True):
+    with new_database(postgres, template=filled) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
+        know(conn, statistics)
         for number in (10_000, 20_000):
             conn.execute(
                 """insert into svc.audit_logs (table_name, table_oid, operation, record_id, after_data)

@@ -290,5 +290,5 @@ def test_a_phrase_that_finds_nothing_is_told_so_and_what_could_be_typed(
     page = auditor.get(f"/search?{httpx.QueryParams(q=phrase)}")
     assert_strict(page.text)
     assert said in page.text
-    assert "Type the whole id" in page.text
+    assert "<dt>the whole id</dt>" in page.text
     assert addresses(page) == []
