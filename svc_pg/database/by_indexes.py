@@ -61,8 +61,19 @@ class _Choice:
 _BY_INDEXES: Final = _Choice(_INDEXES)
 _BY_RANGES: Final = _Choice(_RANGES)
 _OF_WHOLE: Final = _Choice(_WHOLE)
-_innermost: Final[WeakKeyDictionary[Any, _Choice]] = WeakKeyDictionary()
-"""The choice of the innermost block that a connection is in. A block within it with the same choice does nothing."""
+
+
+@dataclass(eq=False, slots=True)
+class _Block:
+    """A block with its choice, and the one around it. Blocks of several tasks need not end in the order of nesting."""
+
+    choice: _Choice
+    around: "_Block | None"
+    is_over: bool = False
+
+
+_innermost: Final[WeakKeyDictionary[Any, _Block]] = WeakKeyDictionary()
+"""The innermost block that a connection is in. A block within it with the same choice does nothing."""
 
 
 def by_indexes(conn: Any) -> AbstractContextManager[None]:
@@ -95,23 +106,29 @@ def aof_whole(conn: Any) -> AbstractAsyncContextManager[None]:
     return _achoosing(conn, _OF_WHOLE)
 
 
+def _is_chosen(conn: Any, choice: _Choice) -> bool:
+    block = _innermost.get(conn)
+    return block is not None and block.choice is choice
+
+
 @contextmanager
 def _noted(conn: Any, choice: _Choice) -> Iterator[None]:
-    around = _innermost.get(conn)
-    _innermost[conn] = choice
+    own = _innermost[conn] = _Block(choice, _innermost.get(conn))
     try:
         yield
     finally:
-        if around is None:
-            del _innermost[conn]
-        else:
-            _innermost[conn] = around
+        own.is_over = True
+        block = _innermost.pop(conn, None)
+        while block is not None and block.is_over:
+            block = block.around
+        if block is not None:
+            _innermost[conn] = block
 
 
 @contextmanager
 def _choosing(conn: Any, choice: _Choice) -> Iterator[None]:
     conn = psycopg_connection(conn)
-    if _innermost.get(conn) is choice:
+    if _is_chosen(conn, choice):
         yield
     elif conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
         with conn.transaction(), _noted(conn, choice):
@@ -130,7 +147,7 @@ def _choosing(conn: Any, choice: _Choice) -> Iterator[None]:
 @asynccontextmanager
 async def _achoosing(conn: Any, choice: _Choice) -> AsyncIterator[None]:
     conn = await apsycopg_connection(conn)
-    if _innermost.get(conn) is choice:
+    if _is_chosen(conn, choice):
         yield
     elif conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
         async with conn.transaction():

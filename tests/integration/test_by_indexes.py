@@ -51,3 +51,17 @@ def test_blocks_of_an_async_connection_nest(postgres: str) -> None:
             assert await shown(conn) == ("on",)
 
     asyncio.run(nested())
+
+
+def test_blocks_that_end_in_another_order_leave_no_note_behind(postgres: str) -> None:
+    with psycopg.connect(postgres) as conn:
+        for first_ends_first in (True, False):
+            blocks = [by_indexes(conn), by_ranges(conn)]
+            for block in blocks:
+                block.__enter__()
+            for block in blocks if first_ends_first else blocks[::-1]:
+                block.__exit__(None, None, None)
+            conn.rollback()
+            for choose, chosen in ((by_indexes, ("off", "on")), (by_ranges, ("on", "off"))):
+                with choose(conn):
+                    assert settings(conn) == chosen

@@ -1,5 +1,6 @@
 """The way in which records are read, and the records that an answer has shown until it is recorded."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,6 +30,8 @@ _MOST_VALUE: Final = 200
 _MOST_NAMES: Final = 40
 _SHOWING: Final = ("record_id", "before_data", "after_data", "description", "context")
 _PERSONAL: Final = (Contains, HasFact, HasWords, Is)
+_OF_NOBODY: Final = re.compile(r"(?:(?:-?[0-9]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\n)*")
+"""Numbers and UUIDs, each with an end of line."""
 
 
 @dataclass(slots=True)
@@ -99,6 +102,12 @@ def document(
     if keys:
         told["keys"] = keys
     return told if records is None else {**told, "records": records}
+
+
+def may_tell_of_somebody(documents: Iterable[Mapping[str, Any]]) -> bool:
+    """True if a key is neither a number nor a UUID, so that entries have a hash in place of it, or several of them."""
+    keys = "".join([f"{key}\n" for each in documents for key in each.get("keys", ())])
+    return _OF_NOBODY.fullmatch(keys) is None
 
 
 @dataclass(frozen=True, slots=True)

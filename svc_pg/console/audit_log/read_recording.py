@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
-from svc_pg.audit.reads.reading import collected, collecting, of_entries
+from svc_pg.audit.reads.reading import collected, collecting, may_tell_of_somebody, of_entries
 from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_unrecorded
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.database.pool import actor_of, execute_last
@@ -74,7 +74,8 @@ async def write_reads(
             tell_unrecorded(documents, marks)
             return
         async with connect() as conn:
-            entries = await execute_last(conn, adding(documents, actor_of(request)))
+            wanted = adding(documents, actor_of(request))
+            entries = await execute_last(conn, wanted, is_private=may_tell_of_somebody(documents))
         if entries is None:
             tell_unrecorded(documents, marks)
     except ReadNotRecordedError as error:

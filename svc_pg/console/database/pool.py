@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import Any, Final, LiteralString
 
 import psycopg
-from psycopg import AsyncClientCursor, AsyncConnection, errors
+from psycopg import AsyncClientCursor, AsyncConnection, AsyncCursor, errors
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
@@ -54,14 +54,18 @@ def actor_of(request: AuthenticatedRequest) -> Actor:
     return Actor(request.session.email, request.session.tenant, request.audit_context(request.session.session_id))
 
 
-async def execute_last(conn: AsyncConnection[Any], last: Statement) -> Any:
+async def execute_last(conn: AsyncConnection[Any], last: Statement, *, is_private: bool) -> Any:
     """Execute the last statement in a transaction of ``Database.connection``, with the commit in the same round trip.
 
-    The result is the first column of its first row.
+    A message of two statements has its values in its text, which the server's log of errors and its list of sessions
+    show. So a statement with private values has parameters, and the commit comes after it. The result is the first
+    column of its first row.
     """
-    commit: LiteralString = "" if conn.autocommit else "; commit"
-    cursor = AsyncClientCursor(conn, row_factory=scalar_row)  # a message of two statements has no parameters
-    return await (await cursor.execute(last.text + commit, last.params)).fetchone()
+    if is_private or conn.autocommit:
+        cursor = AsyncCursor(conn, row_factory=scalar_row)
+        return await (await cursor.execute(last.text, last.params)).fetchone()
+    both: LiteralString = last.text + "; commit"
+    return await (await AsyncClientCursor(conn, row_factory=scalar_row).execute(both, last.params)).fetchone()
 
 
 def _transaction(conn: AsyncConnection[Any]) -> AbstractAsyncContextManager[object]:

@@ -141,6 +141,22 @@ def test_stretch_by_stretch_the_same_entries_are_the_last(
         assert compared(db, stretches) == compared(db, [Stretch()])
 
 
+@pytest.mark.parametrize(("later", "is_missing"), [(-1, False), (0, True), (1, True)])
+def test_a_row_whose_key_left_with_its_last_entry_or_later_is_missing(
+    db: psycopg.Connection[Any], later: int, *, is_missing: bool
+) -> None:
+    with db.transaction(force_rollback=True):
+        db.execute(WRITE, (TIMES[4], "INSERT", "2", "INSERT", 2, 1))
+        db.execute(
+            'insert into svc.audit_logs ("timestamp", table_name, table_oid, operation, record_id, moved_from,'
+            " before_data, after_data, changed_fields) values (%s::timestamptz + %s * interval '1 month', 'public.t',"
+            """ 't'::regclass, 'UPDATE', '9', '2', '{"id": 2, "a": 1}', '{"id": 9, "a": 1}', '{id}')""",
+            (TIMES[4], later),
+        )
+        [[[*_, found]], _] = compared(db, stretches_of(db, None))
+        assert (["missing", "2", None] in found) is is_missing
+
+
 def test_a_month_is_looked_into_for_rows_that_younger_ones_do_not_have_if_it_has_entries_of_the_table(
     db: psycopg.Connection[Any],
 ) -> None:

@@ -67,6 +67,17 @@ def sealed(postgres: str, template: str) -> Iterator[psycopg.Connection[Any]]:
             yield conn
 
 
+def test_other_names_of_tables_are_asked_for_once_for_all_reads_of_a_call(database: str) -> None:
+    reads = json.dumps([{"table": "public.note", "through": "api"}] * 100)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("set track_functions = 'all'")
+        calls = "select pg_stat_get_xact_function_calls('svc.audit_names_of(text)'::regprocedure)"
+        for read, asked in ((reads.replace("note", "patient"), None), (reads, 1)):
+            with conn.transaction(force_rollback=True):
+                conn.execute("select svc.audit_add_reads(%s::jsonb, null, null, null)", (read,))
+                assert conn.execute(calls).fetchone() == (asked,)
+
+
 def entry_of(conn: psycopg.Connection[Any], table: str, key: str) -> str:
     row = conn.execute(
         "select id::text from svc.audit_logs where table_name = %s and record_id = %s", (table, key)
