@@ -1,5 +1,6 @@
 """Pages of deliveries, messages and console events show each row of a plain statement once, in both directions."""
 
+import asyncio
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pytest
 
 from svc_pg import Config
 from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.console.built_in import webhook_bulk
 from svc_pg.console.sessions import event_log
 from svc_pg.console.sessions.event_log import EventFilter
 from svc_pg.database import stretches
@@ -370,3 +372,29 @@ def test_a_bulk_change_and_a_count_are_of_the_list(conn: Connection, seed: int) 
         for status in STATUSES:
             of_status = [row for row in rows if str(row[0]) in ids and row[4] == status]
             assert run(conn, wanted.count(status=status)).count == len(of_status), (made, status)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 11, 2_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_numbers_above_a_list_are_those_of_a_plain_statement_or_say_that_they_are_not(
+    database: str, most: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_MOST", "_MOST_LED", "_MOST_OF_TENANT"):
+        monkeypatch.setattr(webhook_bulk, name, most)
+    monkeypatch.setattr(webhook_bulk, "_MOST_MILLISECONDS", 30_000)
+
+    async def ask() -> None:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            rows, random = await (await conn.execute(_DELIVERIES)).fetchall(), Random(seed)
+            for _ in range(QUESTIONS):
+                wanted, ids, made = questions_of_deliveries(random, rows)
+                if "status" in made:  # each is counted
+                    continue
+                for counted in await webhook_bulk.counts(conn, wanted):
+                    number = sum(1 for row in rows if str(row[0]) in ids and row[4] == counted.status)
+                    assert counted.count is not None
+                    told = (made, counted)
+                    assert counted.count == number if counted.is_complete else counted.count <= number, told
+                    assert counted.is_complete or most < 2_000, told
+
+    asyncio.run(ask())
