@@ -1,6 +1,6 @@
 -- The newest, in the order of the one index that has it, and of these the window: its bound in the same condition
--- could lead to an index of all deliveries. The attempts of each are looked up by an array, not joined, which would read
--- them all; since PostgreSQL 17 those of neighbours are read together.
+-- could lead to an index of all deliveries. The attempts of each are looked up by an array, not joined, which would
+-- read them all; since PostgreSQL 17 those of neighbours are read together.
 with newest as materialized (
     select d.id, d.status from svc.webhook_deliveries d
      where d.endpoint_id = any (array[%(endpoint)s::uuid])
