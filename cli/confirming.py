@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Annotated, Any
 
 import typer
@@ -28,8 +29,10 @@ def confirm(question: str, *, yes: bool, instead: str = "Add --yes.") -> None:
     if yes:
         return
     try:
-        is_agreed = typer.confirm(question, err=True)
+        with redirect_stdout(sys.stderr):  # which else gets the blank behind the question
+            is_agreed = typer.confirm(question, err=True)
     except typer.Abort:  # of Ctrl-C, or of the end of the input
+        output.words("")  # ends the line of the question
         if sys.stdin.isatty():
             raise
         raise SvcError("nothing is done, because nobody can say yes", hint=instead) from None

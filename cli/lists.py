@@ -59,9 +59,9 @@ def filled(conn: Connection[Any], wanted: Paged[Row]) -> Page[Row]:
     return replace(page, data=found)
 
 
-def tell_none(page: Page[Row], none: str, things: str) -> None:
+def tell_none(page: Page[Row], none: str, things: str, *, of_a_page: int = MOST_ROWS) -> None:
     """Tell people that an empty page is the last, or how far was looked if it is not."""
     if page.next_cursor is None:
         output.words(none)
     else:
-        output.words(f"{NOTHING_YET}. {looked_at('A command', MOST_PAGES * MOST_ROWS, things)}")
+        output.words(f"{NOTHING_YET}. {looked_at('A command', MOST_PAGES * of_a_page, things)}")

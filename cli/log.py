@@ -2,13 +2,12 @@
 
 import os
 from contextlib import suppress
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Unpack
 
 import typer
 
 from svc_pg.audit.log.entry import Entry
 from svc_pg.audit.read.audit_filters import EntryFilter
-from svc_pg.audit.read.audit_query import AuditQuery
 from svc_pg.audit.read.follow import follow as follow_entries
 from svc_pg.formats.json_writer import encode
 
@@ -19,9 +18,10 @@ from .filter_options import filter_options
 from .format_entry import line
 from .json_text import printable
 from .known_tables import warn_of_unknown
+from .lists import filled, tell_none
 from .log_filters import AllDatabases, NoActor, selected
 from .operator import reading
-from .options import DatabaseUrl
+from .options import After, DatabaseUrl
 
 app = typer.Typer()
 
@@ -36,6 +36,7 @@ def log(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Show new entries as they appear, until Ctrl-C.")
     ] = False,
+    after: After = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
     database_url: DatabaseUrl = None,
     **which: Unpack[EntryFilter],
@@ -46,25 +47,19 @@ def log(
         raise typer.BadParameter(
             "what is followed has no end, so leave out --until and --between", param_hint="--follow"
         )
+    if follow and after is not None:
+        raise typer.BadParameter("what is followed begins with the newest, so leave out --after", param_hint="--follow")
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), reading("log"), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))
-        found = None if follow else _newest(conn, wanted)
-        for entry in follow_entries(conn, wanted) if found is None else reversed(found):
+        page = None if follow else filled(conn, wanted if after is None else wanted.after(after))
+        for entry in follow_entries(conn, wanted) if page is None else reversed(page.data):
             with explained(STANDARD_OUTPUT):
                 typer.echo(show(entry), color=False if os.environ.get("NO_COLOR") else None)
-        if found == [] and not json:
-            output.words("No entries.")
-
-
-def _newest(conn: Any, wanted: AuditQuery) -> list[Entry]:
-    """The newest entries, as many as asked for: a page looks at a stretch of the log, and the next one goes on."""
-    page = wanted.list(conn)
-    found = [*page.data]
-    while len(found) < wanted.size and page.next_cursor is not None:
-        page = wanted.limit(wanted.size - len(found)).after(page.next_cursor).list(conn)
-        found += page.data
-    return found
+        if page is not None and len(page.data) < limit and (page.next_cursor is not None or not json):
+            if not page.data:
+                tell_none(page, "No entries.", "entries")
+            output.more(page.next_cursor)
 
 
 def _json_line(entry: Entry) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from svc_pg import audit
+from svc_pg.audit.past.as_of import MOST_RECORDS
 from svc_pg.formats import durations, human_times
 
 from . import output, records
@@ -15,6 +16,7 @@ from .database import connect, log_instead
 from .format_difference import ERASED, NOT_KNOWN, actor_text, differences, value_text, who_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records, warn_of_silences
+from .lists import filled, tell_none
 from .operator import reading
 from .options import After, Json, Key, Limit, PostgresUrl, Table, readable_time
 
@@ -91,9 +93,7 @@ def as_of(
         return
     with _opened("as-of", database_url, table) as conn:
         past = past.limit(limit)
-        page = (past if after is None else past.after(after)).list(conn)
-        while not page.data and page.next_cursor is not None:  # none of those that it looked at was there
-            page = past.after(page.next_cursor).list(conn)
+        page = filled(conn, past if after is None else past.after(after))
     if json:
         records.show_json({"data": [_row_json(row) for row in page], "nextCursor": page.next_cursor})
         return
@@ -102,6 +102,8 @@ def as_of(
         output.data(output.spaced(printable(row.record_id), ERASED if row.is_erased else fields))
     if any(row.unknown_fields and not row.is_erased for row in page):
         output.words("Some columns are null because their value then is not known: --json names them.")
+    if not page.data and page.next_cursor is not None:
+        tell_none(page, "", "records", of_a_page=MOST_RECORDS)
     output.more(page.next_cursor)
 
 

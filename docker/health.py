@@ -4,8 +4,9 @@ import os
 import sys
 from http.client import HTTPConnection, HTTPException
 
-WORKER = int(os.environ["SVC_WORKER_METRICS_PORT"]), "/healthz"
-CONSOLE = int(os.environ["SVC_SERVE_PORT"]), "/.well-known/svc/console/health"
+# an empty variable is as none: no page of the worker, and the console's own port
+WORKER = int(os.environ["SVC_WORKER_METRICS_PORT"] or 0), "/healthz"
+CONSOLE = int(os.environ["SVC_SERVE_PORT"] or 8000), "/.well-known/svc/console/health"
 
 
 def is_well(port: int, path: str) -> bool:

@@ -81,7 +81,7 @@ class Core:
     ) -> None:
         self._session_of = session_of
         self._still_of = still_of or session_of
-        self._turns = turns
+        self.turns = turns
         self._on_refusal = on_refusal
         self._repeats = repeats
         self._encoders = CapacityLimiter(_ENCODERS)
@@ -200,7 +200,7 @@ class Core:
         session = await self._session_of(request)
         self._require_permission(request, session, product.target)
         if not product.target.is_stream:
-            await until_sent.enter_async_context(self._turns.of(session.session_id))
+            await until_sent.enter_async_context(self.turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
         asked = complete.authenticated(session, product.params)
         handle = partial(self._answered, product.target)

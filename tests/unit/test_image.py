@@ -15,6 +15,7 @@ import yaml
 from packaging.specifiers import SpecifierSet
 
 from cli.app import COMMANDS
+from cli.console.address import PORT
 from svc_pg import __version__
 from svc_pg.client.generated.operations import HEALTH_GET
 from tests.support.documents import ROOT
@@ -140,6 +141,14 @@ def test_the_health_check_asks_the_ports_that_variables_choose(monkeypatch: pyte
     monkeypatch.setenv("SVC_SERVE_PORT", "9001")
     found = runpy.run_path(str(ROOT / "docker" / "health.py"))
     assert (found["WORKER"][0], found["CONSOLE"][0]) == (9000, 9001)
+
+
+def test_the_health_check_takes_an_empty_variable_for_none_as_the_commands_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_WORKER_METRICS_PORT", "")
+    monkeypatch.setenv("SVC_SERVE_PORT", "")
+    found = runpy.run_path(str(ROOT / "docker" / "health.py"))
+    assert (found["WORKER"][0], found["CONSOLE"][0]) == (0, PORT)
+    assert not found["is_well"](*found["WORKER"])
 
 
 def test_the_labels_are_those_of_the_package() -> None:

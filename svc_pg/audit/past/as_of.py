@@ -25,7 +25,7 @@ from svc_pg.formats.durations import point_in_time
 from svc_pg.rendering.schema_objects import names_of
 
 _FEATURE: Final = "a table as of a time"
-_MOST_RECORDS: Final = 1000
+MOST_RECORDS: Final = 1000
 """A page looks at no more, however many of them were there."""
 # The table may have a column of the name of our first one, by which the rows are in order
 _RECORD: Final = SQL("""
@@ -171,7 +171,7 @@ class AsOf(Listing[PastRow]):
         text = _END + columns + _TABLE.format(**names)
         [edge, _] = self.position or (None, None)
         edges = (None, edge) if self.is_backward else (edge, None)
-        params = (str(self.table), self.time, *edges, self.size + 1, _MOST_RECORDS, self.time)
+        params = (str(self.table), self.time, *edges, self.size + 1, MOST_RECORDS, self.time)
         return Query(text.as_string(None), params, cast(Callable[..., PastRow], _or_end(row)))
 
     def _page(self, rows: Sequence[PastRow | _End], *, is_cut: bool = False) -> Page[PastRow]:

@@ -1,6 +1,7 @@
 """The console's API, called in the same process for the person who looks at a page."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast, get_origin
 from urllib.parse import quote, urlencode
@@ -62,6 +63,12 @@ class Api:
         if method != "GET":
             self._answers.clear()
         return (await self.core.call(self._request(method, segments, body, query, headers), self.session)).body
+
+    def second(self) -> AbstractContextManager[bool]:
+        """Enter to ask two questions at once; False if the session may have no second connection now."""
+        if self.session is None:
+            return nullcontext(enter_result=False)
+        return self.core.turns.second(self.session.session_id)
 
     def _request(
         self,

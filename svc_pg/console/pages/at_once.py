@@ -4,12 +4,24 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from svc_pg.console.pages.page_request import PageRequest
+
 First = TypeVar("First")
 Second = TypeVar("Second")
 
 
-async def both(first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]) -> tuple[First, Second]:
-    """The answers of both. Raises the error of the first, else that of the second, as if they were asked in turn."""
+async def both(
+    request: PageRequest, first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
+) -> tuple[First, Second]:
+    """The answers of both. Raises the error of the first, else that of the second, as if they were asked in turn.
+
+    They are, if the pages of the session have as many connections as leave some to other sessions.
+    """
+    with request.api.second() as has_second:
+        return await (_together(first, second) if has_second else _in_turn(first, second))
+
+
+async def _together(first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]) -> tuple[First, Second]:
     later = asyncio.create_task(second)
     try:
         return await first, await later
@@ -17,3 +29,10 @@ async def both(first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Se
         later.cancel()
         await asyncio.gather(later, return_exceptions=True)
         raise
+
+
+async def _in_turn(first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]) -> tuple[First, Second]:
+    try:
+        return await first, await second
+    finally:
+        second.close()  # if the first failed

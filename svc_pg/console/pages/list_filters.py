@@ -53,7 +53,7 @@ def time_in_words(value: str) -> str:
         return value
     try:
         at = datetime.fromisoformat(value)
-        return exact(at if at.tzinfo is None else at.astimezone(UTC))
+        return value if at.tzinfo is None else exact(at.astimezone(UTC))  # without a zone, the list refuses it
     except (ValueError, OverflowError):
         return value
 

@@ -63,7 +63,7 @@ class Drawn:
 async def overview_page(request: PageRequest) -> Answer:
     """The page."""
     window = request.choice("window", PERIODS, "24h")
-    of_webhooks, of_log = await both(_of_webhooks(request, window), _of_log(request, window))
+    of_webhooks, of_log = await both(request, _of_webhooks(request, window), _of_log(request, window))
     period = {"periods": PERIODS, "window": window, "period": PERIODS[window]}
     status = await system_status(request)
     facts = facts_of(request, status, await coverage_counts(request)) if request.has_audit else []

@@ -41,7 +41,7 @@ async def search_page(request: PageRequest) -> Answer:
     if not request.has_audit:
         pass  # nothing else has words or numbers
     elif not _findings(read):
-        of_contents, of_facts = await both(_read(request, text, [contents]), _read(request, text, [facts]))
+        of_contents, of_facts = await both(request, _read(request, text, [contents]), _read(request, text, [facts]))
         read += of_contents + of_facts
     elif NUMBER.fullmatch(text):  # a number that a record has as its key may be meant as a value of another
         read += await _read(request, text, (contents,))
@@ -49,7 +49,7 @@ async def search_page(request: PageRequest) -> Answer:
     if len({each.address for each in found}) == 1 and command(text) is None:
         return SeeOther(found[0].address)
     more = [each for each in read if isinstance(each, More)]
-    actions, question = await both(_actions(request, text), _meant(request, text, is_found=bool(found)))
+    actions, question = await both(request, _actions(request, text), _meant(request, text, is_found=bool(found)))
     return Html(
         "search",
         {

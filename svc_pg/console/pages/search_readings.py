@@ -124,7 +124,9 @@ async def _tables_and_records(request: PageRequest, text: str) -> AsyncIterator[
 async def _values(request: PageRequest, text: str) -> AsyncIterator[Finding | More]:
     """The actor with this id, and actors, labels and tags with these letters; a severity."""
     counts, known = await both(
-        _found(request.api.get(Facets, "audit", "facets", query={"facet": FACETS})), _all_known_values(request, text)
+        request,
+        _found(request.api.get(Facets, "audit", "facets", query={"facet": FACETS})),
+        _all_known_values(request, text),
     )
     if not _lacks(known["actor"], text, request) and (about := await _changed(request, actor=text)):
         yield Finding("Actor", "people", text, request.to.entries(actor=text), about)

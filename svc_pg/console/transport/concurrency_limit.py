@@ -1,8 +1,9 @@
 """Turns: the calls of one session that are under way at a time; further ones wait."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,7 @@ class Turns:
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
         self._of_session: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # while a call has one
+        self._second: Counter[str] = Counter()  # of each session that has some
 
     @asynccontextmanager
     async def of(self, session_id: str) -> AsyncIterator[None]:
@@ -35,3 +37,18 @@ class Turns:
             yield
         finally:
             turns.release()
+
+    @contextmanager
+    def second(self, session_id: str) -> Iterator[bool]:
+        """Enter for a second question of a call at the same time: False if half as many as turns are under way already.
+
+        Nothing waits for it: who gets none asks in turn, with one connection.
+        """
+        is_given = self._second[session_id] < self._at_once // 2
+        self._second[session_id] += is_given
+        try:
+            yield is_given
+        finally:
+            self._second[session_id] -= is_given
+            if not self._second[session_id]:
+                del self._second[session_id]

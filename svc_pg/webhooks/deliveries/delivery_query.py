@@ -28,20 +28,9 @@ from svc_pg.webhooks.deliveries.delivery_conditions import (
     OF_TRANSACTION,
     TO_ENDPOINTS_OF,
 )
-from svc_pg.webhooks.deliveries.delivery_keysets import (
-    COLUMNS,
-    COLUMNS_OF_FOUND,
-    NEWEST,
-    NEWEST_FOUND,
-)
+from svc_pg.webhooks.deliveries.delivery_keysets import COLUMNS, COLUMNS_OF_FOUND, NEWEST, NEWEST_FOUND
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES, BulkResult, Delivery, DeliveryCount, Status
-from svc_pg.webhooks.deliveries.delivery_stretches import (
-    TABLE,
-    Waiting,
-    by_id,
-    few_waiting,
-    of_messages,
-)
+from svc_pg.webhooks.deliveries.delivery_stretches import TABLE, by_id, few_waiting, of_messages
 from svc_pg.webhooks.found_messages import ByMessages
 from svc_pg.webhooks.ids import filter_key, least_id
 from svc_pg.webhooks.payload_search import SearchedValue
@@ -183,9 +172,9 @@ class DeliveryQuery(Listing[Delivery]):
             return self._by_messages(of_messages(tenant=self.of_tenant, event=self.of_event), self.rest)
         endpoint, own = self.of_endpoint, self.of_own_endpoints
         if self.of_status == "pending":
-            [waiting] = yield few_waiting(stretches.MOST_ROWS)
-            if waiting.are_few:
-                return Stretched(COLUMNS, "d", Waiting(self.times, endpoint, own), self._wanted)
+            waiting = yield from few_waiting(self.times, endpoint=endpoint, own=own, most=stretches.MOST_ROWS)
+            if waiting is not None:
+                return Stretched(COLUMNS, "d", waiting, self._wanted)
         stretch = by_id(self.times, status=self.of_status, endpoint=endpoint, own=own)
         return Stretched(COLUMNS, "d", stretch, self._wanted)
 

@@ -4,9 +4,22 @@ from dataclasses import dataclass
 from typing import Final, LiteralString
 from uuid import UUID
 
-from svc_pg.database.pagination import ALL
+from svc_pg.database.effects import Effects
+from svc_pg.database.pagination import ALL, Filter
+from svc_pg.database.performing import ByIndexes
 from svc_pg.database.query import Query
-from svc_pg.database.stretches import ANY, Expression, Ids, Lead, OfIndex, Rows, Span, Stretch, beyond, filled
+from svc_pg.database.stretches import (
+    ANY,
+    Expression,
+    Ids,
+    Lead,
+    OfIndex,
+    Rows,
+    Span,
+    Stretch,
+    beyond,
+    filled,
+)
 from svc_pg.webhooks.deliveries.delivery_conditions import TO_ENDPOINTS_OF
 from svc_pg.webhooks.found_messages import ByMessages
 
@@ -35,13 +48,31 @@ _WAITING: Final[LiteralString] = """
     select w.delivery_id as found, d.*
       from (
         select w.delivery_id
-          from (
-            select q.endpoint_id, q.delivery_id from svc.webhook_queue q
-            union all select l.endpoint_id, l.delivery_id from svc.webhook_leases l
-          ) w{reach}{order} limit {most}
+          from ({waiting}) w{reach}{order} limit {most}
       ) w
      cross join lateral (select * from svc.webhook_deliveries each where each.id = w.delivery_id offset 0) d
     {order} limit {most}"""
+_ALL_WAITING: Final[LiteralString] = """
+    select q.endpoint_id, q.delivery_id from svc.webhook_queue q
+    union all select l.endpoint_id, l.delivery_id from svc.webhook_leases l"""
+# looked up by the keys of both, endpoint by endpoint, so that what waits for others is not read
+_WAITING_OF: Final[LiteralString] = """
+    select w.endpoint_id, w.delivery_id
+      from svc.webhook_endpoints e
+     cross join pg_catalog.unnest(pg_catalog.enum_range(null::svc.webhook_lane)) r(lane)
+     cross join lateral (
+        select q.endpoint_id, q.delivery_id from svc.webhook_queue q
+         where q.lane = r.lane and q.endpoint_id = e.id{end}
+     ) w{of}
+    union all
+    select w.endpoint_id, w.delivery_id
+      from svc.webhook_endpoints e
+     cross join lateral (
+        select l.endpoint_id, l.delivery_id from svc.webhook_leases l where l.endpoint_id = e.id{end}
+     ) w{of}"""
+_ARE_FEW_OF: Final[LiteralString] = """
+select count(*) <= {most} as are_few from (select from ({waiting}) w limit {more}) w
+"""
 _ARE_FEW: Final[LiteralString] = """
 select (select count(*) from (select from svc.webhook_queue limit {more}) q)
        + (select count(*) from (select from svc.webhook_leases limit {more}) l) <= {most} as are_few
@@ -102,25 +133,35 @@ class OfEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The deliveries that wait or are under way, if all are few: of an endpoint, of those of a tenant, or of all."""
+    """The deliveries that wait or are under way, if all are few: of an endpoint, of those of a tenant, or of all.
+
+    If they are ``is_apart``, because those of all are not few, those of each endpoint are looked up.
+    """
 
     ids: Ids
     endpoint: UUID | None
     own: str | None
+    is_apart: bool = False
 
     def rows(self, position: tuple[object, ...] | None, *, is_backward: bool, most: LiteralString) -> Rows:
         """The next deliveries after a position, which is an id."""
         span = Span("w.delivery_id", self.ids)
-        reach = span.reach
-        if self.endpoint is not None:
+        reach, source = span.reach, ALL
+        waiting = _ALL_WAITING
+        if self.is_apart:
+            source = _endpoints(self.endpoint, self.own)
+            waiting = filled(_WAITING_OF, of=source.clause, end=" offset 0")
+        elif self.endpoint is not None:
             reach = reach.where("w.endpoint_id = %s", self.endpoint)
-        if self.own is not None:
+        if self.own is not None and not self.is_apart:
             reach = reach.where("w." + TO_ENDPOINTS_OF, self.own)
         if position is not None:
             reach = reach.joined(beyond(("w.delivery_id",), position, is_backward=is_backward))
         order = span.order(is_backward=is_backward)
-        text = filled(_WAITING, reach=reach.clause, order=order, most=most)
-        return Rows(text, reach.params, Span("d.found").order(is_backward=is_backward))
+        text = filled(_WAITING, waiting=waiting, reach=reach.clause, order=order, most=most)
+        return Rows(
+            text, (*source.params, *source.params, *reach.params), Span("d.found").order(is_backward=is_backward)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +171,26 @@ class Few:
     are_few: bool
 
 
-def few_waiting(most: int) -> Query[Few]:
-    """If at most so many deliveries wait or are under way."""
-    numbers: dict[str, LiteralString] = {"most": str(most), "more": str(most + 1)}
-    return Query(filled(_ARE_FEW, **numbers), (), Few)
+def few_waiting(ids: Ids, *, endpoint: UUID | None, own: str | None, most: int) -> Effects[Waiting | None]:
+    """The deliveries that wait or are under way, if they are at most so many; else None.
+
+    How many wait for others changes nothing: a tenant could learn it.
+    """
+    few: Few
+    [few] = yield Query(_filled(_ARE_FEW, most), (), Few)
+    is_apart = not few.are_few and (endpoint, own) != (None, None)
+    if is_apart:
+        of = _endpoints(endpoint, own)
+        waiting = filled(_WAITING_OF, of=of.clause, end=" limit {more}")
+        text = _filled(filled(_ARE_FEW_OF, waiting=waiting), most)
+        [few] = yield ByIndexes(Query(text, (*of.params, *of.params), Few))
+    return Waiting(ids, endpoint, own, is_apart) if few.are_few else None
+
+
+def _filled(text: LiteralString, most: int) -> LiteralString:
+    return filled(text, most=str(most), more=str(most + 1))
+
+
+def _endpoints(endpoint: UUID | None, own: str | None) -> Filter:
+    wanted = ALL if endpoint is None else ALL.where("e.id = %s", endpoint)
+    return wanted if own is None else wanted.where("e.tenant = %s", own)

@@ -322,7 +322,7 @@ def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> No
     words = "the token report, write of the tenant acme, never used"
     assert run("console", "token", "revoke", "report").returncode == 1  # nobody says yes
     ended = run("console", "token", "revoke", "report", read=b"y\n")
-    assert (ended.returncode, ended.stderr) == (0, f"End {words}? [y/N]:ended {words}\n")
+    assert (ended.returncode, ended.stderr) == (0, f"End {words}? [y/N]: ended {words}\n")
     assert run("console", "token", "revoke", "report", "--yes").returncode == 1
     run("console", "token", "add", "report")
     by_id = json.loads(run("console", "token", "list", "--json").stdout)[0]["id"]

@@ -2,15 +2,17 @@
 
 import json
 import re
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 from typer.testing import CliRunner
 
+from cli import lists
 from cli.app import app
 from cli.lists import MOST_PAGES
 from svc_pg import webhooks
+from svc_pg.audit.read import stretch
 from svc_pg.database import stretches
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import Prepare
@@ -59,3 +61,33 @@ def test_a_list_of_a_rare_event_says_how_far_it_looked_and_goes_on_there(
     assert f"Nothing found up to here. A command looks at up to 100,000 {of} at a time." in first
     [cursor] = re.findall(r"--after (\S+)", first)
     assert [each["eventName"] for each in json.loads(listed("--json", "--after", cursor).stdout)] == ["order.paid"]
+
+
+_GROW: LiteralString = """
+insert into svc.audit_logs (table_name, table_oid, operation, record_id, after_data, label, timestamp)
+select 'public.shop', 0, 'INSERT', n::text, '{}', case n when 1 then 'rare' end,
+       now() - interval '1 h' + n * interval '1 ms'
+  from generate_series(1, %s) n
+"""
+
+
+def test_the_log_says_how_far_it_looked_for_a_rare_label_and_goes_on_there(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lists, "MOST_PAGES", 1)
+    with psycopg.connect(database) as conn:
+        conn.execute(_GROW, [stretch.MAX_ENTRIES + 10])
+
+    def listed(*options: str) -> Any:
+        return CliRunner().invoke(app, ["log", "--database-url", database, *options])
+
+    for way in ([], ["--json"]):
+        first = listed("--label", "rare", *way)
+        assert (first.exit_code, first.stdout) == (0, "")
+        assert "Nothing found up to here. A command looks at up to 10,000 entries at a time." in first.stderr
+        [cursor] = re.findall(r"--after (\S+)", first.stderr)
+    rest = listed("--label", "rare", "--json", "--after", cursor)
+    assert json.loads(rest.stdout)["recordId"] == "1"
+    assert rest.stderr == ""
+    assert listed("--table", "shop", "--limit", "2").stderr == ""
+    assert listed("--follow", "--after", cursor).exit_code == 2

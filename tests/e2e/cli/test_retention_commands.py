@@ -118,7 +118,10 @@ def test_an_erasure_is_shown_first_and_needs_a_yes(run: Run) -> None:
     assert planned.stderr == "would erase 1 entry of public.customer\n"
     asked = run("erase", "customer", "5")
     assert (asked.returncode, "Nothing brings this back" in asked.stderr) == (1, True)
-    assert asked.stderr.endswith("nobody can say yes\nhint: Add --yes, or --dry-run.\n")
+    assert asked.stderr.endswith(
+        "\nerror: nothing is done, because nobody can say yes\nhint: Add --yes, or --dry-run.\n"
+    )
+    assert asked.stdout == ""
     assert run("erase", "customer", "5", "--json").stderr == asked.stderr  # what is asked about is shown
     assert json.loads(run("erase", "customer", "5", "--yes", "--json").stdout) == {
         "tables": {"public.customer": 1},

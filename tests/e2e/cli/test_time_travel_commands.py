@@ -8,9 +8,12 @@ from typing import Any, Final, LiteralString
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
+from cli.app import app
 from cli.known_tables import warn_of_silences
 from svc_pg import audit, schema
+from svc_pg.audit.past import as_of
 from svc_pg.database.query import scalar
 from svc_pg.maintenance import maintain
 from tests.support.commands import svc_pg
@@ -304,3 +307,24 @@ def test_the_names_that_a_renamed_table_had_are_told(run: Run, database: str) ->
         schema.install(conn, audited("client", "customer"))
     told = '"public.customer" was the name of what is client now: its entries from then count here too\n'
     assert run("history", "customer", "1").stderr == told
+
+
+def test_the_rows_as_of_a_time_at_which_few_were_there_end_and_go_on(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(as_of, "MOST_RECORDS", 2)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("insert into offer (id) select generate_series(100, 199)")
+        conn.execute("delete from offer where id < 199")
+
+    def listed(*options: str) -> Any:
+        return CliRunner().invoke(app, ["as-of", "2100-01-01", "offer", "--json", "--database-url", database, *options])
+
+    answers, cursor = [listed()], ""
+    while (cursor := json.loads(answers[-1].stdout)["nextCursor"]) is not None:
+        answers.append(listed("--after", cursor))
+    assert len(answers) > 1
+    assert [row["recordId"] for each in answers for row in json.loads(each.stdout)["data"]] == ["199"]
+    people = CliRunner().invoke(app, ["as-of", "2100-01-01", "offer", "--database-url", database])
+    assert "Nothing found up to here." in people.stderr
+    assert "--after" in people.stderr

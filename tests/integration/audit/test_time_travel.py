@@ -75,7 +75,7 @@ def test_the_past_is_what_it_was_whatever_nested_changes_did(
 def check_pages(conn: Connection, time: datetime, keys: list[int]) -> None:
     """Pages in both directions have each row once, also if they end when they have looked at two records."""
     for most in (2, 1000):
-        with patch.object(as_of_module, "_MOST_RECORDS", most):
+        with patch.object(as_of_module, "MOST_RECORDS", most):
             query = audit.as_of("t", time).limit(2)
             pages = [query.list(conn)]
             while pages[-1].next_cursor is not None:

@@ -263,7 +263,7 @@ def test_a_page_of_rows_ends_in_its_budget_with_what_it_found_and_a_cursor(
     with psycopg.connect(installed) as conn:
         act(conn, "ann", "insert into customer (id, email) select n, 'x' from generate_series(60, 69) n")
         act(conn, "ann", "delete from customer where id between 60 and 68")
-    monkeypatch.setattr("svc_pg.audit.past.as_of._MOST_RECORDS", 2)
+    monkeypatch.setattr("svc_pg.audit.past.as_of.MOST_RECORDS", 2)
     found: list[str] = []
     sizes: list[int] = []
     asked = {"time": "2999-01-01", "limit": "5"}

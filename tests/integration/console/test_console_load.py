@@ -23,12 +23,14 @@ from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Produ
 from svc_pg.console.database import pool as database_module
 from svc_pg.console.http.parameters import PAGE_BYTES
 from svc_pg.console.transport import concurrency_limit
+from tests.integration.console.browsing import OWN, signed_in
 from tests.integration.console.serving import (
     PREFIX,
     assert_problem,
     bearer,
     serving,
     serving_installed,
+    serving_with_pool,
     settings,
 )
 from tests.support.http_clients import client_for_threads
@@ -266,3 +268,68 @@ def test_one_session_leaves_connections_to_the_others(database: str, monkeypatch
         assert [answer.status_code for answer in others] == [200] * 5
         refused = [call.result() for call in calls]
     assert sorted(json.loads(answer.content)["code"] for answer in refused).count("too_many_calls") == 6
+
+
+class CountingPool(AsyncConnectionPool[Any]):
+    """A pool that knows how many of its connections were in use at a time."""
+
+    in_use = 0
+    most = 0
+
+    async def getconn(self, timeout: float | None = None) -> Any:  # noqa: ASYNC109 - as the pool has it
+        conn = await super().getconn(timeout)
+        self.in_use += 1
+        self.most = max(self.most, self.in_use)
+        return conn
+
+    async def putconn(self, conn: Any) -> None:
+        self.in_use -= 1
+        await super().putconn(conn)
+
+
+def cookie_of(client: httpx.Client) -> dict[str, str]:
+    """The header of a session of the pages of one person."""
+    browser = signed_in(client, "admin")
+    return {**OWN, "Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 20])
+def test_a_page_that_asks_two_questions_at_once_needs_no_more_than_the_pool_has(database: str, size: int) -> None:
+    pool = CountingPool(database, min_size=0, max_size=size, open=False)
+    with serving_with_pool(Console(settings(), pool=pool), pool) as client:
+        browser = signed_in(client, "admin")
+        for address in ("/overview", "/audit", "/search?q=nothing", "/audit?view=rows"):
+            assert browser.get(address).status_code == 200
+    assert pool.in_use == 0
+    assert pool.most == (1 if size < 8 else 2)
+
+
+@pytest.mark.usefixtures("blocker")
+def test_the_pages_of_one_session_leave_connections_to_the_others(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concurrency_limit, "WAIT_SECONDS", 1)
+    pool = AsyncConnectionPool[Any](database, min_size=1, max_size=8, open=False)
+    with (
+        serving(application(Console(settings(), pool=pool), pool)) as base_url,
+        client_for_threads(base_url, timeout=30) as client,
+        ThreadPoolExecutor(8) as threads,
+    ):
+        cookie = cookie_of(client)
+        pages = [threads.submit(client.get, f"{PREFIX}/ui/audit", headers=cookie) for _ in range(8)]
+        wait_until(lambda: waiting(database) == 3, "two pages of the session wait for the database")
+        others = [client.get(f"{PREFIX}/webhooks/endpoints", headers=bearer("read")) for _ in range(5)]
+        assert [answer.status_code for answer in others] == [200] * 5
+        assert waiting(database) == 3
+        assert {page.result().status_code for page in pages} == {429, 503}
+
+
+def test_a_person_who_leaves_a_page_gives_its_connections_back(blocker: psycopg.Connection, database: str) -> None:
+    pool = CountingPool(database, min_size=0, max_size=8, open=False)
+    with serving_with_pool(Console(settings(), pool=pool), pool) as client:
+        cookie = cookie_of(client)
+        with deaf(str(client.base_url).removesuffix(PREFIX + "/"), "/ui/audit", cookie):
+            wait_until(lambda: waiting(database) == 2, "both questions of the page wait for the database")
+        blocker.rollback()
+        wait_until(lambda: pool.in_use == 0, "no connection is in use")
+        assert client.get("/ui/audit", headers=cookie).status_code == 200

@@ -14,6 +14,7 @@ from psycopg import AsyncConnection
 from svc_pg import webhooks
 from svc_pg.console.built_in import webhook_bulk
 from svc_pg.console.built_in.tenant_use import most_counted, use_of
+from svc_pg.database import stretches
 from svc_pg.webhooks.deliveries import delivery_queries
 from svc_pg.webhooks.deliveries.delivery_query import DeliveryQuery
 from svc_pg.webhooks.deliveries.delivery_rows import STATUSES
@@ -124,6 +125,21 @@ def test_a_page_of_what_waits_looks_up_its_own_deliveries(conninfo: str, wanted:
         if page.next_cursor is not None:
             cursor = page.next_cursor
             assert pages(conn, lambda: waiting.after(cursor).list(conn)) <= OF_A_LIST
+
+
+def test_what_waits_for_a_tenant_is_found_while_much_waits_for_another(
+    conninfo: str, busy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretches, "MOST_ROWS", WAITING // 2)
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        webhooks.send_many(conn, "order.placed", [{}] * 3, tenant="tenant-10")
+        waiting = own("tenant-10").status("pending").limit(50)
+        page = waiting.list(conn)
+        assert (len(page.data) >= 3, page.next_cursor) == (True, None)
+        assert pages(conn, lambda: waiting.list(conn)) <= OF_A_LIST
+        of_busy = own("tenant-10").endpoint(busy).status("pending")  # of another
+        assert of_busy.list(conn).data == []
+        assert pages(conn, lambda: of_busy.list(conn)) <= OF_A_LIST
 
 
 def test_a_page_of_a_tenant_does_not_read_the_endpoints_of_others(conninfo: str) -> None:

@@ -1,5 +1,6 @@
 """Pages of deliveries, messages and console events show each row of a plain statement once, in both directions."""
 
+import asyncio
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pytest
 
 from svc_pg import Config
 from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.console.built_in import webhook_bulk
 from svc_pg.console.sessions import event_log
 from svc_pg.console.sessions.event_log import EventFilter
 from svc_pg.database import stretches
@@ -370,3 +372,79 @@ def test_a_bulk_change_and_a_count_are_of_the_list(conn: Connection, seed: int) 
         for status in STATUSES:
             of_status = [row for row in rows if str(row[0]) in ids and row[4] == status]
             assert run(conn, wanted.count(status=status)).count == len(of_status), (made, status)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 11, 2_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_numbers_above_a_list_are_those_of_a_plain_statement_or_say_that_they_are_not(
+    database: str, most: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_MOST", "_MOST_LED", "_MOST_OF_TENANT"):
+        monkeypatch.setattr(webhook_bulk, name, most)
+    monkeypatch.setattr(webhook_bulk, "_MOST_MILLISECONDS", 30_000)
+
+    async def ask() -> None:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            rows, random = await (await conn.execute(_DELIVERIES)).fetchall(), Random(seed)
+            for _ in range(QUESTIONS):
+                wanted, ids, made = questions_of_deliveries(random, rows)
+                if "status" in made:  # each is counted
+                    continue
+                for counted in await webhook_bulk.counts(conn, wanted):
+                    number = sum(1 for row in rows if str(row[0]) in ids and row[4] == counted.status)
+                    assert counted.count is not None
+                    told = (made, counted)
+                    assert counted.count == number if counted.is_complete else counted.count <= number, told
+                    assert counted.is_complete or most < 2_000, told
+
+    asyncio.run(ask())
+
+
+_FORGET_OTHERS: Final = (
+    """
+    delete from svc.webhook_deliveries d using svc.webhook_messages m, svc.webhook_endpoints e
+     where m.id = d.message_id and e.id = d.endpoint_id
+       and m.tenant is distinct from %(own)s and e.tenant is distinct from %(own)s
+    """,
+    """
+    delete from svc.webhook_messages m
+     where m.tenant is distinct from %(own)s
+       and not exists (select from svc.webhook_deliveries d where d.message_id = m.id)
+    """,
+)
+
+
+@pytest.mark.parametrize("most", [2, 3, 7, 11])
+@pytest.mark.parametrize("own", TENANTS[1:])
+def test_a_tenants_lists_and_numbers_are_the_same_without_what_others_have(
+    database: str, own: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_MOST", "_MOST_LED", "_MOST_OF_TENANT"):
+        monkeypatch.setattr(webhook_bulk, name, most)
+    monkeypatch.setattr(stretches, "MOST_ROWS", most)
+    monkeypatch.setattr(webhook_bulk, "_MOST_MILLISECONDS", 30_000)
+
+    async def told(conn: psycopg.AsyncConnection[Any], wanted: DeliveryQuery) -> list[object]:
+        found: list[object] = []
+        if wanted.of_status is None:
+            found += await webhook_bulk.counts(conn, wanted)
+        cursor: str | None = ""
+        while cursor is not None:
+            page = await (wanted.after(cursor) if cursor else wanted).alist(conn)
+            found.append(([each.id for each in page], page.next_cursor, page.prev_cursor))
+            cursor = page.next_cursor
+        return found
+
+    async def ask() -> None:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            rows, random = await (await conn.execute(_DELIVERIES)).fetchall(), Random(most)
+            asked = [questions_of_deliveries(random, rows) for _ in range(QUESTIONS)]
+            questions = [(wanted.to_endpoints_of(own).limit(3), made) for wanted, _, made in asked]
+            before = [await told(conn, wanted) for wanted, _ in questions]
+            for statement in _FORGET_OTHERS:
+                await conn.execute(statement, {"own": own})
+            for (wanted, made), each in zip(questions, before, strict=True):
+                assert await told(conn, wanted) == each, made
+            await conn.rollback()
+
+    asyncio.run(ask())

@@ -18,8 +18,9 @@ from psycopg.conninfo import conninfo_to_dict
 from standardwebhooks import Webhook
 
 from svc_pg import webhooks
-from svc_pg.database.query import scalar
+from svc_pg.database.query import fetch_one, scalar
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
+from svc_pg.webhooks.endpoints import endpoint_queries
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.secrets import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
@@ -306,6 +307,34 @@ def test_endpoints_of_no_lease_are_forgotten_and_no_lease_is_given_back_for_that
             send(database, {})
             receiver.wait_for(6)
             wait_until(lambda: known() == {newest}, "the others are forgotten")
+
+
+def test_a_worker_of_more_endpoints_than_it_keeps_signs_with_new_secrets_and_leaves_disabled_ones_alone(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "_MOST_ENDPOINTS", 2)
+    with receiving() as receiver:
+        made = {}
+        for number in range(8):
+            key, secret = endpoint(database, CONFIG, f"{receiver.url}?{number}")
+            made[number] = (key, secret)
+        with working(database, CONFIG) as worker:
+            send(database, {"first": True})
+            receiver.wait_for(8)
+            wait_for_status(database, *["delivered"] * 8)
+            with psycopg.connect(database) as conn:
+                for number in (0, 3, 5):
+                    rotation = endpoint_queries.rotate_secret(made[number][0], keys=KEYS, overlap=timedelta(0))
+                    made[number] = (made[number][0], fetch_one(conn, rotation).secret)
+                webhooks.endpoints.disable(conn, made[1][0])
+            send(database, {"second": True})
+            wait_for_status(database, *["delivered"] * 15)
+            assert worker.statistics.deliveries["released"] == 0
+    later = [each for each in receiver.requests if b"second" in each.body]
+    assert len(later) == 7
+    for request in later:
+        _, secret = made[int(request.path.partition("?")[2])]
+        Webhook(secret).verify(request.body, {name.lower(): value for name, value in request.headers.items()})
 
 
 def test_an_attempt_that_fails_in_the_worker_itself_takes_no_slot(

@@ -1,11 +1,36 @@
 """Two questions at the same time are answered, and fail, as if they were asked in turn."""
 
 import asyncio
-from typing import NoReturn
+from collections.abc import Coroutine
+from types import SimpleNamespace
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import pytest
 
-from svc_pg.console.pages.at_once import both
+from svc_pg.console.pages.at_once import both as both_of
+from svc_pg.console.pages.page_request import PageRequest
+from svc_pg.console.transport.concurrency_limit import Turns
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+TURNS: Final = Turns(4)
+
+
+def page_of(turns: Turns, session_id: str = "ann") -> PageRequest:
+    return cast(PageRequest, SimpleNamespace(api=SimpleNamespace(second=lambda: turns.second(session_id))))
+
+
+async def both(
+    first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second], turns: Turns = TURNS
+) -> tuple[First, Second]:
+    return await both_of(page_of(turns), first, second)
+
+
+def in_a_session_with_one_turn(
+    first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
+) -> tuple[First, Second]:
+    return asyncio.run(both(first, second, Turns(1)))
 
 
 async def answer(value: str) -> str:
@@ -72,3 +97,40 @@ def test_a_page_that_is_given_up_ends_both() -> None:
 
     asyncio.run(run())
     assert sorted(ended) == ["first", "second"]
+
+
+def test_a_session_with_one_turn_asks_one_after_another() -> None:
+    under_way: list[str] = []
+
+    async def alone(name: str) -> str:
+        assert under_way == []
+        under_way.append(name)
+        await asyncio.sleep(0)
+        under_way.remove(name)
+        return name
+
+    assert in_a_session_with_one_turn(alone("a"), alone("b")) == ("a", "b")
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_second_is_not_asked_after_an_error_of_the_first() -> None:
+    asked: list[str] = []
+
+    async def ask() -> None:
+        asked.append("second")
+
+    with pytest.raises(ValueError, match="first"):
+        in_a_session_with_one_turn(fail("first"), ask())
+    with pytest.raises(ValueError, match="second"):
+        in_a_session_with_one_turn(answer("a"), fail("second"))
+    assert asked == []
+
+
+def test_half_as_many_calls_of_a_session_as_have_turns_ask_two_questions_at_once() -> None:
+    turns = Turns(5)
+    with turns.second("ann") as one, turns.second("ann") as two, turns.second("ann") as three:
+        assert (one, two, three) == (True, True, False)
+        with turns.second("bob") as others:
+            assert others
+    with turns.second("ann") as again:
+        assert again

@@ -62,6 +62,7 @@ async def log_page(request: PageRequest) -> Answer:
             return leads_to
         which = selection.without_search(filters)
         shown, counted = await both(
+            request,
             (_rows if has_rows else _sentences)(request, {**position, **filters}),
             request.api.get(Facets, "audit", "facets", query=which),
         )
