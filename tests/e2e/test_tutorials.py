@@ -22,6 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.support import debian
 from tests.support.commands import environment, svc_pg
 from tests.support.documents import FENCED, ROOT
+from tests.support.ports import free_ports
 from tests.support.postgres import embedded_programs
 from tests.support.waiting import wait_until
 
@@ -98,14 +99,6 @@ def _answers(port: int) -> bool:
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_ports(number: int) -> list[str]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [str(each.getsockname()[1]) for each in sockets]
-
-
 @pytest.mark.parametrize("framework", ["fastapi", "flask", "django"])
 def test_a_tutorial_leads_to_a_change_on_record_and_a_verified_webhook(
     framework: str, empty_database: str, tmp_path: Path
@@ -117,7 +110,7 @@ def test_a_tutorial_leads_to_a_change_on_record_and_a_verified_webhook(
         if framework == "django" and conn.info.server_version // 10000 < needed:
             pytest.skip(f"Django {django.__version__} needs PostgreSQL {needed}")
     page = (TUTORIALS / f"{framework}.md").read_text(encoding="utf-8")
-    for port, free in zip(("8080", "8000", "8001"), _free_ports(3), strict=True):
+    for port, free in zip(("8080", "8000", "8001"), map(str, free_ports(3)), strict=True):
         page = re.sub(rf"\b{port}\b", free, page)
     page = page.replace('"NAME": "shop"', f'"NAME": "{database["dbname"]}"')
     variables = {f"PG{name.upper()}": str(database[name]) for name in ("host", "port", "user")}
