@@ -69,7 +69,7 @@ async def execute_last(conn: AsyncConnection[Any], last: Statement, *, is_privat
 
 
 def _transaction(conn: AsyncConnection[Any]) -> AbstractAsyncContextManager[object]:
-    """The transaction of a connection of a pool, which itself ends that of one without autocommit, if it goes on."""
+    """A transaction on a connection with autocommit. Without it the pool commits or rolls back when it gets it back."""
     return conn.transaction() if conn.autocommit else nullcontext()
 
 
