@@ -85,7 +85,7 @@ def test_what_is_left_out_is_not_removed_as_an_old_function_is() -> None:
         ("42883", 'function "svc".webhook_claim(text) does not exist', "no webhooks of svc-pg"),
         ("42P01", 'relation "svc.webhook_endpoints" does not exist', "no webhooks of svc-pg"),
         ("42P01", 'relation "svc.audit_logs" does not exist', "no svc-pg"),
-        ("42883", "function svc.audit_guard() does not exist", "no svc-pg"),
+        ("42883", "function svc.audit_guard() does not exist", "an older schema of svc-pg"),
         ("42883", "function svc.erase(text) does not exist", "no audit trail of svc-pg"),
         ("42P01", 'relation "svc.audit_changes" does not exist', "no audit trail of svc-pg"),
     ],
