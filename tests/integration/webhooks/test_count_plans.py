@@ -1,4 +1,4 @@
-"""What pages of webhooks tell beside their list has a bound in pages of PostgreSQL, whatever the planner knows.
+"""Numbers beside the lists of webhooks have a bound in pages of PostgreSQL, whatever the planner knows.
 
 One tenant has nine of ten deliveries, and nearly all that waits; thousands of others have an endpoint each.
 """
