@@ -32,7 +32,7 @@ def show_list(
     ``none`` is the message for people if it is empty and the last, ``things`` the word for its rows if others follow.
     """
     with connect(database_url) as conn:
-        page = filled(conn, wanted if after is None else wanted.after(after))
+        page = filled(conn, wanted, after=after)
     if as_json:
         records.show_json(page.data)
         return page
@@ -44,12 +44,12 @@ def show_list(
     return page
 
 
-def filled(conn: Connection[Any], wanted: Paged[Row]) -> Page[Row]:
-    """The rows of up to ten pages that look at a stretch of a list each, but no more than one page has.
+def filled(conn: Connection[Any], wanted: Paged[Row], *, after: str | None) -> Page[Row]:
+    """The rows of up to ten pages after a cursor that look at a stretch of a list each, but no more than one page has.
 
-    The list goes on after its cursor.
+    The list goes on after its own cursor.
     """
-    page = wanted.list(conn)
+    page = (wanted if after is None else wanted.after(after)).list(conn)
     found = [*page.data]
     for _ in range(MOST_PAGES - 1):
         if len(found) >= wanted.size or page.next_cursor is None:

@@ -52,7 +52,7 @@ def log(
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), reading("log"), open_database(database_url) as conn:
         warn_of_unknown(conn, which.get("resource"))
-        page = None if follow else filled(conn, wanted if after is None else wanted.after(after))
+        page = None if follow else filled(conn, wanted, after=after)
         for entry in follow_entries(conn, wanted) if page is None else reversed(page.data):
             with explained(STANDARD_OUTPUT):
                 typer.echo(show(entry), color=False if os.environ.get("NO_COLOR") else None)

@@ -38,7 +38,7 @@ def reads(
     wanted = wanted if start is None else wanted.since(start)
     wanted = wanted if end is None else wanted.until(end)
     with connect(database_url, instead=log_instead(table, key)) as conn:
-        page = filled(conn, wanted if after is None else wanted.after(after))
+        page = filled(conn, wanted, after=after)
     if json:
         records.show_json(page)
         return

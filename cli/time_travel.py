@@ -93,7 +93,7 @@ def as_of(
         return
     with _opened("as-of", database_url, table) as conn:
         past = past.limit(limit)
-        page = filled(conn, past if after is None else past.after(after))
+        page = filled(conn, past, after=after)
     if json:
         records.show_json({"data": [_row_json(row) for row in page], "nextCursor": page.next_cursor})
         return

@@ -52,7 +52,7 @@ def list_deliveries(
     """List deliveries."""
     wanted = deliveries.matching(**which).limit(limit)
     with connect(database_url) as conn:
-        page = filled(conn, wanted if after is None else wanted.after(after))
+        page = filled(conn, wanted, after=after)
         named = {} if json else _endpoints(conn, page.data)
     if json:
         records.show_json(page.data)
