@@ -130,14 +130,14 @@ class Console:
         self.tenants = KnownTenants()
         """The tenants that links to the portal and tokens may be for."""
         account = account_product(self._database, log, config=desired, tenants=self.tenants)
-        self._core.add_product(recording(account, log, reads_log_alone=False), is_built_in=True)
+        self._core.add_product(recording(account, log, self._core.encoder, reads_log_alone=False), is_built_in=True)
         self.webhooks = webhooks_product(
             self._database, settings=settings, config=desired.webhooks, tenants=self.tenants
         )
         """The built-in product, for ``webhooks_app``."""
         cursors = TenantCursors(signing_keys(settings))
         audit = audit_product(self._database, log, settings=settings, config=desired.audit, cursors=cursors)
-        for product in (recording(audit, log, reads_log_alone=True), self.webhooks, *products):
+        for product in (recording(audit, log, self._core.encoder, reads_log_alone=True), self.webhooks, *products):
             self.register_product(product)
         self.app = asgi_app(
             self._core,

@@ -8,8 +8,6 @@ from functools import partial
 from http import HTTPStatus
 from typing import Final
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
 from svc_pg.console.http import quotas
@@ -30,7 +28,7 @@ from svc_pg.console.http.requests import (
     explained,
     read_only,
 )
-from svc_pg.console.http.responses import encoded, started
+from svc_pg.console.http.responses import Encoder, encoded, started
 from svc_pg.console.http.routing import Match, Router
 from svc_pg.console.http.tokens import Session
 from svc_pg.console.openapi.api_document import OPENAPI, ApiDocument, Offered
@@ -52,7 +50,6 @@ _CONVENTIONS: Final = {
     "Svc-Pg-Version": API_DATE,
 }
 _CONSOLE_WORDS: Final = "The state of the console, and the ways to sign in."
-_ENCODERS: Final = 4  # threads that take turns on the interpreter
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -84,7 +81,8 @@ class Core:
         self.turns = turns
         self._on_refusal = on_refusal
         self._repeats = repeats
-        self._encoders = CapacityLimiter(_ENCODERS)
+        self.encoder = Encoder()
+        """Encodes the answers."""
         self._allowed_origins = allowed_origins
         self._console_path = console_path
         self._pages_path = pages_path
@@ -162,8 +160,7 @@ class Core:
     ) -> EncodedResponse:
         try:
             answer = await self._answer(request, body, until_sent)
-            # in a thread, because a page may have megabytes, and the application's other requests wait for this loop
-            response = await run_sync(encoded, answer, limiter=self._encoders)
+            response = await self.encoder.encoded(answer)
             return replace(response, compression=self._compression(request, response))
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)

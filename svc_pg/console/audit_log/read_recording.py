@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -15,8 +15,10 @@ from svc_pg.audit.reads.recording import MARKED, Marks, adding, marks_of, tell_u
 from svc_pg.console.audit_log import ConsoleLog
 from svc_pg.console.database.pool import actor_of, execute_last
 from svc_pg.console.http.calling import call
+from svc_pg.console.http.concurrently import meanwhile
 from svc_pg.console.http.products import Product, ProductEndpoint
 from svc_pg.console.http.requests import AuthenticatedRequest, ConsoleResponse, Problem, sentences, unavailable
+from svc_pg.console.http.responses import Encoder
 from svc_pg.errors import ReadNotRecordedError
 
 MARKS_SECONDS: Final = 15
@@ -90,17 +92,20 @@ def question_of(request: AuthenticatedRequest, of: str) -> dict[str, object]:
     return {"of": of, "permission": " ".join(request.session.permissions), **filters}
 
 
-def recording(product: Product, log: ConsoleLog, *, reads_log_alone: bool) -> Product:
-    """The product, whose answers go out when it is recorded what they show.
+def recording(product: Product, log: ConsoleLog, encoder: Encoder, *, reads_log_alone: bool) -> Product:
+    """The product, whose answers go out when it is recorded what they show; they are encoded meanwhile.
 
     If its routes ``reads_log_alone``, and nothing by other connections, reads and record are one transaction.
     """
     together = log.together if reads_log_alone else nullcontext
-    return replace(product, endpoints=[_recording(endpoint, log, together) for endpoint in product.endpoints])
+    return replace(product, endpoints=[_recording(endpoint, log, encoder, together) for endpoint in product.endpoints])
 
 
 def _recording(
-    endpoint: ProductEndpoint, log: ConsoleLog, together: Callable[[], AbstractAsyncContextManager[None]]
+    endpoint: ProductEndpoint,
+    log: ConsoleLog,
+    encoder: Encoder,
+    together: Callable[[], AbstractAsyncContextManager[None]],
 ) -> ProductEndpoint:
     if endpoint.method != "GET":
         return endpoint
@@ -111,10 +116,11 @@ def _recording(
         if collected() is not None:  # a page, which records all that it shows at once
             return await call(handler, request)
         refusal: Problem | None = None
-        async with together():
+        async with AsyncExitStack() as encoding, together():  # the connection is given back before all is encoded
             with collecting("api", {}) as reading:
                 try:
                     response = await call(handler, request)
+                    prepared = await encoding.enter_async_context(meanwhile(encoder.prepared(response)))
                 except Problem as problem:
                     refusal = problem
             if not reading.is_empty and (refusal is None or refusal.status == _NAMES_RECORDS):
@@ -122,6 +128,6 @@ def _recording(
                 await log.record_reads(request, reading)
         if refusal is not None:
             raise refusal
-        return response
+        return prepared.result()
 
     return replace(endpoint, handler=answer)

@@ -1,9 +1,9 @@
 """Ask two questions of a page at the same time: each waits for the database, and holds one connection of its own."""
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from svc_pg.console.http.concurrently import concurrently
 from svc_pg.console.pages.page_request import PageRequest
 
 First = TypeVar("First")
@@ -18,17 +18,7 @@ async def both(
     They are, if the pages of the session have as many connections as leave some to other sessions.
     """
     with request.api.second() as has_second:
-        return await (_together(first, second) if has_second else _in_turn(first, second))
-
-
-async def _together(first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]) -> tuple[First, Second]:
-    later = asyncio.create_task(second)
-    try:
-        return await first, await later
-    except BaseException:  # also if nobody waits any more
-        later.cancel()
-        await asyncio.gather(later, return_exceptions=True)
-        raise
+        return await (concurrently(first, second) if has_second else _in_turn(first, second))
 
 
 async def _in_turn(first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]) -> tuple[First, Second]:
