@@ -49,7 +49,7 @@ def entry(before: Any, after: Any, **values: Any) -> Entry:
 
 
 def applied(document: Any, steps: Any) -> Any:
-    """The three operations of RFC 6902, for members of objects and the whole document."""
+    """The three operations of RFC 6902, for members of objects, items of lists and the whole document."""
     document = copy.deepcopy(document)
     for step in steps:
         if step["path"] == "":
@@ -58,7 +58,17 @@ def applied(document: Any, steps: Any) -> Any:
         *above, last = [part.replace("~1", "/").replace("~0", "~") for part in step["path"].split("/")[1:]]
         parent = document
         for part in above:
-            parent = parent[part]
+            parent = parent[int(part) if isinstance(parent, list) else part]
+        if isinstance(parent, list):
+            place = int(last)
+            if step["op"] == "add":
+                assert place <= len(parent), step
+                parent.insert(place, step["value"])
+            elif step["op"] == "remove":
+                del parent[place]
+            else:
+                parent[place] = step["value"]
+            continue
         assert (last in parent) == (step["op"] != "add"), step
         if step["op"] == "remove":
             del parent[last]
@@ -83,12 +93,39 @@ def test_the_patch_leads_from_before_to_after(before: Any, after: Any) -> None:
         ('{"a/b": 1}', "{}", '[{"op":"remove","path":"/a~1b"}]'),
         (None, '{"n": 1}', '[{"op":"add","path":"","value":{"n":1}}]'),
         ('{"n": 1}', None, '[{"op":"remove","path":""}]'),
-        ("[1]", "[1, 2]", '[{"op":"replace","path":"","value":[1,2]}]'),
+        ("[1]", "[1, 2.50]", '[{"op":"add","path":"/1","value":2.50}]'),
     ],
 )
 def test_numbers_stay_as_they_were_written(before: str | None, after: str | None, patch: str) -> None:
     snapshots = [None if each is None else Snapshot(each) for each in (before, after)]
     assert diff(replace(ENTRY, before_data=snapshots[0], after_data=snapshots[1])).patch.text == patch
+
+
+def lines(*quantities: int) -> dict[str, Any]:
+    return {"lines": [{"product": f"number {place}", "quantity": each} for place, each in enumerate(quantities)]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "steps"),
+    [
+        (lines(2, 2, 2), lines(2, 9, 2), [("replace", "/lines/1/quantity", "9")]),
+        (lines(2, 2), lines(2, 2, 2), [("add", "/lines/2", '{"product":"number 2","quantity":2}')]),
+        (lines(*[2] * 9), lines(*[2] * 7), [("remove", "/lines/7", None), ("remove", "/lines/7", None)]),
+        (["kept a", "gone", "kept b"], ["kept a", "kept b"], [("remove", "/1", None)]),
+        (["a long first item", 1], ["new", "a long first item", 1], [("add", "/0", '"new"')]),
+        ([1, 2, 3], [4, 5, 6], [("replace", "", "[4,5,6]")]),  # it is shorter than a step for each
+    ],
+)
+def test_of_a_list_the_items_that_differ_are_named(before: Any, after: Any, steps: Any) -> None:
+    found = diff(entry(before, after)).steps
+    assert [(step.op, step.path, None if step.value is None else step.value.text) for step in found] == steps
+    assert applied(before, json.loads(diff(entry(before, after)).patch.text)) == after
+
+
+@given(before=st.lists(values, max_size=8), after=st.lists(values, max_size=8))
+def test_a_patch_of_lists_leads_from_before_to_after(before: Any, after: Any) -> None:
+    patch = json.loads(diff(entry(before, after)).patch.text)
+    assert json.dumps(applied(before, patch)) == json.dumps(after)
 
 
 def test_fields_that_differ_in_their_text_alone_are_told() -> None:

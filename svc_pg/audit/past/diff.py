@@ -18,6 +18,7 @@ MISSING: Final = object()
 """The value of a field that was not there."""
 _DEEPEST: Final = 20
 """Deeper differences become a replacement at this depth."""
+_STEP_CHARACTERS: Final = len('{"op":"replace","path":"","value":},')
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,43 @@ def _steps(path: str, before: Any, after: Any, *, depth: int) -> Iterator[PatchS
             below = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
             yield from _steps(below, before.get(name, MISSING), after.get(name, MISSING), depth=depth + 1)
     else:
-        yield PatchStep("replace", path, _text(after))
+        whole = PatchStep("replace", path, _text(after))
+        if isinstance(before, list) and isinstance(after, list) and depth < _DEEPEST:
+            yield from _shorter(whole, _list_steps(path, before, after, depth=depth))
+        else:
+            yield whole
+
+
+def _shorter(whole: PatchStep, parts: Iterator[PatchStep]) -> Sequence[PatchStep]:
+    """The parts, or the whole as soon as they are longer: two long lists may have nothing in common."""
+    left = _size(whole)
+    found: list[PatchStep] = []
+    for part in parts:
+        left -= _size(part)
+        if left < 0:
+            return [whole]
+        found.append(part)
+    return found
+
+
+def _list_steps(path: str, before: list[Any], after: list[Any], *, depth: int) -> Iterator[PatchStep]:
+    """The steps for what two lists do not begin or end with alike: for pairs of items, then for those of one list."""
+    shorter = min(len(before), len(after))
+    start = next((n for n in range(shorter) if before[n] != after[n]), shorter)
+    rest = shorter - start
+    end = next((n for n in range(rest) if before[-1 - n] != after[-1 - n]), rest)
+    paired = shorter - end
+    for n in range(start, paired):
+        yield from _steps(f"{path}/{n}", before[n], after[n], depth=depth + 1)
+    for _ in range(paired, len(before) - end):
+        yield PatchStep("remove", f"{path}/{paired}")
+    for n in range(paired, len(after) - end):
+        yield PatchStep("add", f"{path}/{n}", _text(after[n]))
+
+
+def _size(step: PatchStep) -> int:
+    """About as many characters as a step has."""
+    return len(step.path) + (0 if step.value is None else len(step.value.text)) + _STEP_CHARACTERS
 
 
 def _text(value: Any) -> Snapshot | None:
