@@ -58,6 +58,7 @@ FILLED: Final[dict[str, str]] = {
     "queries/seals/changed_fields.sql": changed_fields._RESTORED,
     "queries/seals/leaves.sql": leaf_queries._LEAVES,
     "queries/seals/seal_of_entry.sql": stored_seals._OF_ENTRY,
+    "queries/status/last_reconciliations.sql": open_findings._READ,
     "queries/status/open_findings.sql": open_findings._READ,
     "queries/status/reconciled.sql": open_findings._READ,
     "queries/status/seal_endpoints.sql": seal_destinations._WITH_ENDPOINTS,
