@@ -71,7 +71,7 @@ def _show(limit: int, after: str | None, database_url: str | None, *, show_all: 
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
-        records.show_json(page)
+        records.show_page(page)
         return
     for found in page.data:
         words = f"since {records.minute(found.held_at)}, by {found.held_by}: {found.reason}"

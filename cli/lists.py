@@ -27,14 +27,14 @@ def show_list(
     as_json: bool,
     after: str | None = None,
 ) -> Page[Row]:
-    """Print the page after a cursor, each row in a few lines or all of them as JSON. Returns it.
+    """Print the page after a cursor, each row in a few lines or all of it as JSON. Returns it.
 
     ``none`` is the message for people if it is empty and the last, ``things`` the word for its rows if others follow.
     """
     with connect(database_url) as conn:
         page = filled(conn, wanted, after=after)
     if as_json:
-        records.show_json(page.data)
+        records.show_page(page)
         return page
     for row in page:
         for line in lines(row):

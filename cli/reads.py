@@ -40,7 +40,7 @@ def reads(
     with connect(database_url, instead=log_instead(table, key)) as conn:
         page = filled(conn, wanted, after=after)
     if json:
-        records.show_json(page)
+        records.show_page(page)
         return
     for read in page:
         output.data(_line(read, is_of_record=key is not None))

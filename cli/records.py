@@ -4,6 +4,7 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from svc_pg.database.pagination import Page
 from svc_pg.formats import durations, human_times
 from svc_pg.formats.json_writer import encode
 
@@ -13,6 +14,11 @@ from . import json_text, output
 def show_json(value: object) -> None:
     """Print a dataclass, a mapping or a list of them as the API would write it."""
     output.data(json_text.indented(encode(value).decode()))
+
+
+def show_page(page: Page[Any]) -> None:
+    """Print the rows of a page as the API would write it, and the cursor for the next."""
+    show_json({"data": page.data, "nextCursor": page.next_cursor})
 
 
 def show(value: Any) -> None:

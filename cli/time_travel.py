@@ -9,6 +9,7 @@ import typer
 
 from svc_pg import audit
 from svc_pg.audit.past.as_of import MOST_RECORDS
+from svc_pg.database.pagination import Page
 from svc_pg.formats import durations, human_times
 
 from . import output, records
@@ -38,7 +39,7 @@ def history(
     with _opened("history", database_url, table, key) as conn:
         page = (states if after is None else states.after(after)).list(conn)
     if json:
-        records.show_json(page)
+        records.show_page(page)
         return
     for state in page:
         end = "" if state.moved_to is None else f"now {printable(state.moved_to)}"
@@ -95,7 +96,7 @@ def as_of(
         past = past.limit(limit)
         page = filled(conn, past, after=after)
     if json:
-        records.show_json({"data": [_row_json(row) for row in page], "nextCursor": page.next_cursor})
+        records.show_page(Page([_row_json(row) for row in page], page.next_cursor))
         return
     for row in page:
         fields = ", ".join(f"{printable(name)}: {value_text(v)}" for name, v in row.values.items())

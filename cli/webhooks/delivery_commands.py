@@ -55,7 +55,7 @@ def list_deliveries(
         page = filled(conn, wanted, after=after)
         named = {} if json else _endpoints(conn, page.data)
     if json:
-        records.show_json(page.data)
+        records.show_page(page)
     for delivery in () if json else page:
         show_delivery(delivery, named.get(delivery.endpoint_id))
     if not page.data and not json:

@@ -111,7 +111,8 @@ def health(
         backlog = late_deliveries.read_backlog(conn)
     is_well = not failing and not (backlog is not None and backlog.needs_attention)
     if json:
-        records.show_json({"endpoints": page.data, "deliveries": late_deliveries.as_json(backlog)})
+        late = late_deliveries.as_json(backlog)
+        records.show_json({"endpoints": page.data, "nextCursor": page.next_cursor, "deliveries": late})
         output.more(page.next_cursor)
     else:
         for item in page.data:

@@ -103,7 +103,8 @@ def test_somebody_signs_in_by_mail_and_what_they_do_is_on_record(empty_database:
             session_id = http.get("/account/session").json()["sessionId"]
             assert {each["context"]["session_id"] for each in entries} == {session_id}
 
-            [session] = json.loads(svc_pg("console", "sessions", "--json", folder=tmp_path, variables=database).stdout)
+            listed = svc_pg("console", "sessions", "--json", folder=tmp_path, variables=database).stdout
+            [session] = json.loads(listed)["data"]
             assert (session["sessionId"], session["email"]) == (session_id, "ann@corp.example")
             assert svc_pg("console", "revoke", session_id, "--yes", folder=tmp_path, variables=database).returncode == 0
             over = http.get("/tenant/tenants")

@@ -100,7 +100,7 @@ def test_sessions_shows_who_is_signed_in_and_all_also_who_was(run: Run, db: str)
     everybody = run("console", "sessions", "--all")
     assert over in everybody.stdout
     assert "\x1b" not in everybody.stdout
-    listed = json.loads(run("console", "sessions", "--all", "--json").stdout)
+    listed = json.loads(run("console", "sessions", "--all", "--json").stdout)["data"]
     assert {live, over} <= {session["sessionId"] for session in listed}
     assert {"email", "permission", "createdAt", "expiresAt", "revokedAt"} <= set(listed[0])
     assert "oken" not in "".join(listed[0])
@@ -287,11 +287,11 @@ def test_views_of_everybody_are_listed_and_deleted(run: Run, db: str) -> None:
     listed = run("console", "view", "list").stdout
     assert "the team's, deliveries: status:failed" in listed
     assert "\x1b" not in listed
-    assert [each["name"] for each in json.loads(run("console", "view", "list", "--json", "--text", "FAIL").stdout)] == [
-        "Failed"
-    ]
+    assert [
+        each["name"] for each in json.loads(run("console", "view", "list", "--json", "--text", "FAIL").stdout)["data"]
+    ] == ["Failed"]
     assert "No view is kept" in run("console", "view", "list", "--of", "audit").stderr
-    for view in json.loads(run("console", "view", "list", "--json").stdout):
+    for view in json.loads(run("console", "view", "list", "--json").stdout)["data"]:
         assert run("console", "view", "delete", view["id"]).returncode == 1  # nobody says yes
         assert run("console", "view", "delete", view["id"], "--yes").stderr.startswith("deleted the view ")
         gone = run("console", "view", "delete", view["id"], "--yes")
@@ -315,7 +315,7 @@ def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> No
     listed = run("console", "token", "list").stdout
     assert "report  write of tenant acme" in listed
     assert "never used" in listed
-    assert json.loads(run("console", "token", "list", "--json").stdout)[0]["name"] == "report"
+    assert json.loads(run("console", "token", "list", "--json").stdout)["data"][0]["name"] == "report"
     twice = run("console", "token", "add", "report")
     assert (twice.returncode, "has the name 'report'" in twice.stderr) == (1, True)
     assert run("console", "token", "add", "a b").returncode == 1
@@ -325,7 +325,7 @@ def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> No
     assert (ended.returncode, ended.stderr) == (0, f"End {words}? [y/N]: ended {words}\n")
     assert run("console", "token", "revoke", "report", "--yes").returncode == 1
     run("console", "token", "add", "report")
-    by_id = json.loads(run("console", "token", "list", "--json").stdout)[0]["id"]
+    by_id = json.loads(run("console", "token", "list", "--json").stdout)["data"][0]["id"]
     assert run("console", "token", "revoke", by_id, "--yes").stderr == "ended the token report, read, never used\n"
     assert run("console", "token", "revoke", by_id).stderr.endswith(f"ended before, by {getpass.getuser()}\n")
     assert "No program has a token" in run("console", "token", "list").stderr

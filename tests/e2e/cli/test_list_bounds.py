@@ -36,7 +36,9 @@ def test_a_list_goes_on_until_it_is_full_or_ends(database: str, monkeypatch: pyt
         arguments = ["webhooks", of, "--event", event, "--tenant", "acme", "--database-url", database, *options]
         return CliRunner().invoke(app, arguments)
 
-    assert [each["eventName"] for each in json.loads(listed("order.paid", "--json").stdout)] == ["order.paid"] * 2
+    assert [each["eventName"] for each in json.loads(listed("order.paid", "--json").stdout)["data"]] == [
+        "order.paid"
+    ] * 2
     assert "There are more" not in listed("order.paid").stderr
     assert "There are more" in listed("order.paid", "--limit", "1").stderr
     nothing = listed("order.other").stderr
@@ -60,7 +62,9 @@ def test_a_list_of_a_rare_event_says_how_far_it_looked_and_goes_on_there(
     first = listed().stderr
     assert f"Nothing found up to here. A command looks at up to 100,000 {of} at a time." in first
     [cursor] = re.findall(r"--after (\S+)", first)
-    assert [each["eventName"] for each in json.loads(listed("--json", "--after", cursor).stdout)] == ["order.paid"]
+    assert [each["eventName"] for each in json.loads(listed("--json", "--after", cursor).stdout)["data"]] == [
+        "order.paid"
+    ]
 
 
 _GROW: LiteralString = """

@@ -71,7 +71,7 @@ def test_an_endpoint_of_an_unknown_tenant_is_refused_or_said_to_be_its_first(
     with psycopg.connect(database) as conn:
         conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
     assert "no tenant has the id acmee" in words("acmee")
-    assert [row["tenant"] for row in json.loads(run("list", "--json"))] == ["acme", "acme"]
+    assert [row["tenant"] for row in json.loads(run("list", "--json"))["data"]] == ["acme", "acme"]
 
 
 def test_a_delivery_says_why_it_waits_and_which_command_ends_that(run: Run, database: str, tmp_path: Path) -> None:
@@ -149,7 +149,9 @@ def test_endpoints_are_named_by_what_people_call_them(run: Run, database: str) -
     assert json.loads(run("ping", "the shop", "--json"))["endpointId"] == shop
     for options in (["deliveries"], ["cancel", "--dry-run"], ["replay", "--dry-run", "--since", "1h"]):
         assert run(*options, "--endpoint", "The shop", "--json") == run(*options, "--endpoint", shop, "--json")
-    assert {each["endpointId"] for each in json.loads(run("deliveries", "--endpoint", "the shop", "--json"))} == {shop}
+    assert {
+        each["endpointId"] for each in json.loads(run("deliveries", "--endpoint", "the shop", "--json"))["data"]
+    } == {shop}
     assert json.loads(run("traffic", "--endpoint", "the shop", "--json"))["sent"] == 2
     assert json.loads(run("recover", "the shop", "--dry-run", "--json"))["count"] == 0
     ambiguous = run("delete", "127.0.0.1:9", returncode=1)
@@ -173,7 +175,7 @@ def test_tenants_are_named_by_their_names(run: Run, database: str, tmp_path: Pat
     assert listed.stderr == f"Other is the tenant {other}.\nNo endpoint matches.\n"
     sent = svc_pg("send", "order.created", "{}", "--tenant", "Acme", folder=tmp_path, variables=variables)
     assert sent.returncode == 0
-    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Acme", "--json"))] == [tenant]
+    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Acme", "--json"))["data"]] == [tenant]
     assert svc_pg("log", "--tenant", "Other", "--tenant", "x", folder=tmp_path, variables=variables).returncode == 0
     ambiguous = run("list", "--tenant", "acme", returncode=1)
     assert "error: 'acme' may be one of these tenants" in ambiguous
@@ -182,7 +184,7 @@ def test_tenants_are_named_by_their_names(run: Run, database: str, tmp_path: Pat
     with psycopg.connect(database) as conn:
         webhooks.send(conn, "order.created", {}, tenant="Own")
         conn.execute("insert into svc.tenants (name) values ('Own')")
-    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Own", "--json"))] == ["Own"]
+    assert [each["tenant"] for each in json.loads(run("messages", "--tenant", "Own", "--json"))["data"]] == ["Own"]
 
 
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
@@ -194,7 +196,7 @@ def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database:
     assert endpoint in run("list", "--status", "disabled")
     assert json.loads(run("resume", endpoint, "--json"))["status"] == "active"
     run("delete", endpoint)
-    assert json.loads(run("list", "--json")) == []
+    assert json.loads(run("list", "--json"))["data"] == []
     assert "no endpoint has the id" in run("show", endpoint, returncode=1)
     with psycopg.connect(database) as conn:
         entries = conn.execute("select operation, actor_id from svc.audit_logs order by id").fetchall()
@@ -210,13 +212,13 @@ def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, datab
     with psycopg.connect(database) as conn:
         webhooks.send(conn, "order.created", {})
     assert message in run("messages", "--transaction", xact_id)
-    [listed] = json.loads(run("messages", "--tenant", "acme", "--json"))
+    [listed] = json.loads(run("messages", "--tenant", "acme", "--json"))["data"]
     assert (listed["id"], listed["xactId"]) == (message, xact_id)
     assert "1.2345678901234568e" in run("message", message)
-    [delivery] = json.loads(run("deliveries", "--transaction", xact_id, "--tenant", "acme", "--json"))
+    [delivery] = json.loads(run("deliveries", "--transaction", xact_id, "--tenant", "acme", "--json"))["data"]
     assert delivery["messageId"] == message
-    assert json.loads(run("deliveries", "--message", message, "--json")) == [delivery]
-    assert json.loads(run("deliveries", "--tenant", "other", "--json")) == []
+    assert json.loads(run("deliveries", "--message", message, "--json"))["data"] == [delivery]
+    assert json.loads(run("deliveries", "--tenant", "other", "--json"))["data"] == []
     shown = json.loads(run("request", delivery["id"], "--json"))
     headers = {header["name"]: header["value"] for header in shown["headers"]}
     assert webhooks.verify_webhook_signature(headers=headers, body=shown["body"], secret=endpoint["secret"])
@@ -232,7 +234,7 @@ def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, datab
     ends = [(now + timedelta(hours=n)).isoformat(timespec="seconds") for n in (-1, 1)]
     period = " to ".join(ends)
     assert "2 sent, 0 delivered" in run("traffic", "--between", period)
-    assert len(json.loads(run("messages", "--between", period, "--json"))) == 2
+    assert len(json.loads(run("messages", "--between", period, "--json"))["data"]) == 2
     for command in ("deliveries", "messages"):
         assert json.loads(run(command, "--between", "2020-01-31 10:00 to 11:00", "--json")) == []
     assert "'week' is not a step" in run("traffic", "--by", "week", returncode=1)
@@ -420,7 +422,7 @@ def test_failed_deliveries_are_listed_recovered_and_pruned(run: Run, database: s
             conn.execute("update svc.webhook_deliveries set max_attempts = 5")
         with working(database, CONFIG):
             wait_until(lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"failed"}, "failed")
-            listed = json.loads(run("deliveries", "--status", "failed", "--endpoint", endpoint, "--json"))
+            listed = json.loads(run("deliveries", "--status", "failed", "--endpoint", endpoint, "--json"))["data"]
             assert [delivery["attempts"] for delivery in listed] == [5, 5]
             counted = json.loads(run("recover", endpoint, "--dry-run", "--json"))
             assert counted == {"count": 2, "isComplete": True, "isDryRun": True}
@@ -444,7 +446,9 @@ def test_a_delivery_that_blocks_its_key_and_a_pending_one_are_canceled_by_hand(r
     added(run, "http://127.0.0.1:9/", "--ordering", "strict", "--filter", "$.id > 0")
     with psycopg.connect(database) as conn:
         webhooks.send_many(conn, "order.created", [{"id": "x"}, {"id": 1}], keys=["k", "k"])
-    failed, pending = sorted(json.loads(run("deliveries", "--json")), key=lambda delivery: str(delivery["status"]))
+    failed, pending = sorted(
+        json.loads(run("deliveries", "--json"))["data"], key=lambda delivery: str(delivery["status"])
+    )
     assert [failed["status"], pending["status"]] == ["failed", "pending"]
     assert json.loads(run("cancel", failed["id"], "--json"))["status"] == "canceled"
     first, second = run("cancel", pending["id"]).splitlines()
@@ -481,7 +485,7 @@ def test_pending_deliveries_are_canceled_by_endpoint_event_tenant_or_time(run: R
     assert canceled("--endpoint", first) == 2
     assert canceled("--since", "1h", "--tenant", "acme") == 1
     assert canceled("--endpoint", first) == 0
-    waiting = json.loads(run("deliveries", "--status", "pending", "--json"))
+    waiting = json.loads(run("deliveries", "--status", "pending", "--json"))["data"]
     assert [each["endpointId"] for each in waiting] == [second]
     for wrong in ((), ("--dry-run",), (waiting[0]["id"], "--endpoint", first), (waiting[0]["id"], "--dry-run")):
         assert "pass the id of a delivery, or" in " ".join(run("cancel", *wrong, returncode=2).split())
@@ -578,7 +582,7 @@ def test_a_replay_is_counted_and_after_a_kill_it_continues_and_copies_nothing_tw
 def test_a_list_that_goes_on_names_the_cursor_that_goes_on_with_it(run: Run, database: str, tmp_path: Path) -> None:
     for path in ("first", "second"):
         added(run, f"http://127.0.0.1:9/{path}")
-    fail_deliveries(database, json.loads(run("list", "--json"))[0]["id"], 2)
+    fail_deliveries(database, json.loads(run("list", "--json"))["data"][0]["id"], 2)
 
     def page(*arguments: str) -> tuple[str, str]:
         done = svc_pg("webhooks", *arguments, "--json", folder=tmp_path, variables={"DATABASE_URL": database})

@@ -122,7 +122,7 @@ def by_command(installed: str, given: Mapping[str, Any]) -> list[str]:
     options = [part for name, value in given.items() for part in ("--" + FILTERS[name].option, written(value))]
     command = ["webhooks", "deliveries", "--json", "--database-url", installed, *options]
     done = CliRunner().invoke(app, command, prog_name="svc-pg", catch_exceptions=False)
-    return [each["id"] for each in json.loads(done.stdout)]
+    return [each["id"] for each in json.loads(done.stdout)["data"]]
 
 
 def on_the_page(browser: Browser, given: Mapping[str, Any]) -> list[str]:
