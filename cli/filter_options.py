@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter
 from typing import Annotated, Any, Final, assert_never
 
 import typer
@@ -12,8 +12,7 @@ from svc_pg.database.filters import ListFilter, filters_of
 from .completion import events, one_of, search_keys
 from .named_ids import endpoint_id, tenant_id
 from .options import Between, period_of
-
-Command = Callable[..., None]
+from .shared_options import Command, parameters_of, with_parameters
 
 _BETWEEN: Final = Parameter("between", Parameter.KEYWORD_ONLY, default=None, annotation=Between)
 _TIME: Final = ": 1h, 7d, or 2026-01-31T12:00:00Z"
@@ -38,13 +37,10 @@ def filter_options(declaration: type) -> Callable[[Command], Command]:
                 read |= period._asdict() if period else {}
             command(**given, **{name: _found(name, value, given["database_url"]) for name, value in read.items()})
 
-        own = [each for each in signature(command).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        own = parameters_of(command)
         options = [*map(_option, wanted), *([_BETWEEN] if has_period else [])]
         arguments = [each for each in own if each.kind is not Parameter.KEYWORD_ONLY]
-        parameters = [*arguments, *options, *(each for each in own if each not in arguments)]
-        called.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {each.name: each.annotation for each in parameters}
-        return called
+        return with_parameters(called, [*arguments, *options, *(each for each in own if each not in arguments)])
 
     return decorated
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, TypedDict, Unpack, cast
 
 import typer
 
@@ -22,102 +22,93 @@ from ..database import connect
 from ..named_ids import EndpointName, endpoint_id, tenant_id
 from ..operator import change, operator
 from ..options import ConfigReference, Json, PostgresUrl, duration
+from ..shared_options import shared_options
 
 app = typer.Typer()
 
+_READ: Final = frozenset({"header", "signature", "ca_bundle", "client_certificate", "client_key"})
+"""Options whose fields have other names, or are read from files."""
 _REMOVED: Final[Mapping[str, object]] = {"headers": {}, "filter": None, "rate-per-second": None, "tls": None}
 
 Events = typer.Option(metavar="EVENT", help='An event, "order.*" or "*". Repeat it for more.', autocompletion=events)
 Url = typer.Option(metavar="URL", help="The address to POST to.", show_default=False)
-Description = Annotated[str | None, typer.Option(metavar="TEXT", help="A note for people.")]
-Headers = Annotated[
-    list[str] | None,
-    typer.Option(metavar="HEADER", help='Send this too, for example "Authorization: Bearer x". Repeat it for more.'),
-]
-Timeout = Annotated[timedelta | None, duration(meaning="The limit of an attempt, 1s to 60s. A new endpoint has 15s.")]
-MaxInFlight = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="The most attempts under way at a time, 1 to 1000. A new endpoint has 8."),
-]
-Filter = Annotated[
-    str | None,
-    typer.Option(
-        "--filter", metavar="PATH", help="Send only messages that meet this SQL/JSON path, for example '$.total > 9'."
-    ),
-]
-Order = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ORDERING",
-        help="Write key to send the messages of a key in order, strict to block a key if one fails, none for no order."
-        " A new endpoint has none.",
-        autocompletion=one_of(*ORDERINGS),
-    ),
-]
-Rate = Annotated[int | None, typer.Option(metavar="N", help="The most attempts that begin in a second, 1 to 10000.")]
-Signatures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--signature",
-        metavar="VERSION",
-        help="Sign with v1 (a secret) or v1a (a key pair). Repeat it for both. A new endpoint has v1.",
-        autocompletion=one_of(*SIGNATURES),
-    ),
-]
-CaBundle = Annotated[Path | None, typer.Option(metavar="FILE", help="The authorities to trust, in PEM.")]
-Certificate = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The client certificate to show, in PEM, with those above it.")
-]
-UrlByOption = Annotated[
-    str | None,
-    typer.Option(
-        "--url-by",
-        metavar="WHO",
-        help="Write customer for the URL of a customer, which leads to public addresses alone. Default for a new URL: "
-        "operator.",
-        autocompletion=one_of(*URL_BY),
-    ),
-]
-Key = Annotated[Path | None, typer.Option(metavar="FILE", help="The private key of the client certificate, in PEM.")]
+
+
+class Fields(TypedDict, total=False):
+    """The options of both commands."""
+
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="A note for people.")]
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HEADER", help='Send this too, for example "Authorization: Bearer x". Repeat it for more.'
+        ),
+    ]
+    timeout: Annotated[
+        timedelta | None, duration(meaning="The limit of an attempt, 1s to 60s. A new endpoint has 15s.")
+    ]
+    max_in_flight: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The most attempts under way at a time, 1 to 1000. A new endpoint has 8."),
+    ]
+    filter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Send only messages that meet this SQL/JSON path, for example '$.total > 9'."
+        ),
+    ]
+    ordering: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORDERING",
+            help="Write key to send the messages of a key in order, strict to block a key if one fails, none for no"
+            " order. A new endpoint has none.",
+            autocompletion=one_of(*ORDERINGS),
+        ),
+    ]
+    rate_per_second: Annotated[
+        int | None, typer.Option(metavar="N", help="The most attempts that begin in a second, 1 to 10000.")
+    ]
+    signature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VERSION",
+            help="Sign with v1 (a secret) or v1a (a key pair). Repeat it for both. A new endpoint has v1.",
+            autocompletion=one_of(*SIGNATURES),
+        ),
+    ]
+    ca_bundle: Annotated[Path | None, typer.Option(metavar="FILE", help="The authorities to trust, in PEM.")]
+    client_certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The client certificate to show, in PEM, with those above it.")
+    ]
+    client_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The private key of the client certificate, in PEM.")
+    ]
+    url_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHO",
+            help="Write customer for the URL of a customer, which leads to public addresses alone. Default for a new "
+            "URL: operator.",
+            autocompletion=one_of(*URL_BY),
+        ),
+    ]
 
 
 @app.command()
+@shared_options(Fields)
 def add(
     *,
     url: Annotated[str, Url],
     event: Annotated[list[str], Events],
-    description: Description = None,
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Send only messages of this tenant.")] = None,
-    header: Headers = None,
-    timeout: Timeout = None,
-    max_in_flight: MaxInFlight = None,
-    path: Filter = None,
-    ordering: Order = None,
-    rate_per_second: Rate = None,
-    signature: Signatures = None,
-    ca_bundle: CaBundle = None,
-    client_certificate: Certificate = None,
-    client_key: Key = None,
-    url_by: UrlByOption = None,
     database_url: PostgresUrl = None,
     config: ConfigReference = None,
     json: Json = False,
+    **options: Unpack[Fields],
 ) -> None:
     """Register an endpoint, and print its secret. It is not shown again."""
-    fields = _given(
-        url=url,
-        events=event,
-        description=description,
-        headers=_headers(header or ()),
-        timeout=timeout,
-        max_in_flight=max_in_flight,
-        filter=path,
-        ordering=ordering,
-        rate_per_second=rate_per_second,
-        signatures=signature,
-        tls=_tls(ca_bundle, client_certificate, client_key),
-        url_by=url_by,
-    )
+    fields = _given(options, url=url, events=event)
     guard = Guard.of(Config.find(config).webhooks)
     tenant = None if tenant is None else tenant_id(tenant, database_url)
     new = endpoints.create(**fields, tenant=tenant, keys=KeyRing.of(Settings.load()), guard=guard)
@@ -129,23 +120,12 @@ def add(
 
 
 @app.command()
+@shared_options(Fields)
 def update(
     endpoint: EndpointName,
     *,
     url: Annotated[str | None, Url] = None,
     event: Annotated[list[str] | None, Events] = None,
-    description: Description = None,
-    header: Headers = None,
-    timeout: Timeout = None,
-    max_in_flight: MaxInFlight = None,
-    path: Filter = None,
-    ordering: Order = None,
-    rate_per_second: Rate = None,
-    signature: Signatures = None,
-    ca_bundle: CaBundle = None,
-    client_certificate: Certificate = None,
-    client_key: Key = None,
-    url_by: UrlByOption = None,
     remove: Annotated[
         list[str] | None,
         typer.Option(
@@ -157,22 +137,10 @@ def update(
     database_url: PostgresUrl = None,
     config: ConfigReference = None,
     json: Json = False,
+    **options: Unpack[Fields],
 ) -> None:
     """Change the fields of an endpoint that the options name. Events, headers, signatures and TLS files replace all."""
-    changes = _given(
-        url=url,
-        events=event,
-        description=description,
-        headers=_headers(header or ()),
-        timeout=timeout,
-        max_in_flight=max_in_flight,
-        filter=path,
-        ordering=ordering,
-        rate_per_second=rate_per_second,
-        signatures=signature,
-        tls=_tls(ca_bundle, client_certificate, client_key),
-        url_by=url_by,
-    )
+    changes = _given(options, url=url, events=event)
     for name in remove or ():
         if name not in _REMOVED:
             raise typer.BadParameter(f"{name!r} is none of {', '.join(_REMOVED)}", param_hint="--remove")
@@ -201,9 +169,15 @@ def show_secret(endpoint: EndpointWithSecret, *, as_json: bool) -> None:
         output.words("The receiver verifies signatures with the public key. The secret, shown only now, is for v1.")
 
 
-def _given(**fields: object) -> Changes:
+def _given(options: Fields, **given: object) -> Changes:
     """The fields that the options name."""
-    return cast(Changes, {name: value for name, value in fields.items() if value not in (None, [], {})})
+    given |= options
+    given["headers"] = _headers(options.get("header") or ())
+    given["signatures"] = options.get("signature")
+    given["tls"] = _tls(options)
+    return cast(
+        Changes, {name: each for name, each in given.items() if name not in _READ and each not in (None, [], {})}
+    )
 
 
 def _headers(texts: Iterable[str]) -> dict[str, str]:
@@ -218,8 +192,9 @@ def _headers(texts: Iterable[str]) -> dict[str, str]:
     return headers
 
 
-def _tls(ca_bundle: Path | None, client_certificate: Path | None, client_key: Path | None) -> Tls | None:
-    texts = [None if file is None else _text(file) for file in (ca_bundle, client_certificate, client_key)]
+def _tls(options: Fields) -> Tls | None:
+    files = options.get("ca_bundle"), options.get("client_certificate"), options.get("client_key")
+    texts = [None if file is None else _text(file) for file in files]
     return Tls(*texts) if any(text is not None for text in texts) else None
 
 
