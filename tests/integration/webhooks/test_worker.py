@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from traceback import format_exception
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
 import psycopg
@@ -340,14 +340,20 @@ def test_a_worker_of_more_endpoints_than_it_keeps_signs_with_new_secrets_and_lea
 def test_an_attempt_that_fails_in_the_worker_itself_takes_no_slot(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempts, "_judged", lambda *_: [][0])
+    failed: list[object] = []
+
+    def fail(lease: object, *_: object) -> NoReturn:
+        failed.append(lease)
+        raise LookupError("a fault of the worker")
+
+    monkeypatch.setattr(attempts, "_judged", fail)
     with receiving() as receiver:
         endpoint(database, CONFIG, receiver.url)
         with working(database, CONFIG, concurrency=1):
-            send(database, {})
-            receiver.wait_for(1)
-            send(database, {})
-            receiver.wait_for(2)
+            for number in (1, 2):
+                send(database, {})
+                receiver.wait_for(number)
+            wait_until(lambda: len(failed) == 2, "both attempts fail in the worker")
             monkeypatch.undo()
             send(database, {})
             wait_until(lambda: [row["status"] for row in rows(database, "webhook_deliveries")][-1] == "delivered", "")
