@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from svc_pg.audit.read.bounded_ids import bounded
-from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding
+from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding, record_key, result_rows
 from svc_pg.audit.rebuild.export_lines import Line
 from svc_pg.audit.rebuild.file_entry import file_entry
 from svc_pg.audit.rebuild.findings import MOST_NAMES, Findings, Names
@@ -206,6 +206,16 @@ def test_an_export_that_ends_before_the_time_says_so() -> None:
     assert run(TWO + file_of(other), at=START + timedelta(minutes=4))[1].ends is None
 
 
+def test_a_time_inside_a_transaction_has_its_changes_in_their_own_order_and_says_so() -> None:
+    first, second, third = ({"id": 1, "a": a} for a in range(3))
+    changes = [insert(1, 1, afterData=first)]  # a trigger writes the entry of the later change first
+    changes += [entry(n, "UPDATE", "1", *each, xactId="7") for n, each in ((2, (second, third)), (4, (first, second)))]
+    for minutes, row, cut in ((1, first, 0), (3, second, 1), (4, third, 0)):
+        text, found = run(file_of(*changes), at=START + timedelta(minutes=minutes))
+        assert (rows(text), found.cut) == ([row], cut)
+        assert ("The time is inside 1 transaction" in text) is bool(cut)
+
+
 def test_no_more_is_said_than_entries_tell() -> None:
     text, found = run(TWO)
     assert found.sentences() == []
@@ -234,6 +244,36 @@ def test_a_key_of_more_columns_than_a_table_can_have_is_not_learned() -> None:
         key = RecordKey()
         key.learn(json.dumps(list(range(parts))), {name: str(value) for name, value in image.items()})
         assert [*key.keys(json.dumps(image))] == ([json.dumps(list(range(parts)))] if is_learned else [])
+
+
+@pytest.mark.parametrize(
+    ("fitting", "learned"),
+    [
+        (["ab", "a"], "a"),
+        (["a", "ab"], "a"),
+        (["a", "b"], "b"),
+        (["a", "a", "b"], "b"),
+        (["a", "a", "a", "b"], "a"),
+        (["a", "a", "b", "b", "c"], "c"),
+        (["ab", "ab", "ab", "b"], "b"),
+        (["ab", "ab", "a", "b"], "b"),
+    ],
+)
+def test_a_key_is_learned_until_enough_entries_in_a_row_fit_one_choice(
+    fitting: list[str], learned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_key, "_ENOUGH", 2)
+    key = RecordKey()
+    for columns in fitting:
+        key.learn("1", {name: "1" if name in columns else "0" for name in "abc"})
+    assert [*key.keys('{"a": "a", "b": "b", "c": "c"}')] == [*learned]
+
+
+def test_notes_name_as_many_columns_as_a_table_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_rows, "MOST_COLUMNS", 2)
+    hidden = (["a", "b", "c"], ["b", "c"])
+    _, found = run(file_of(*(insert(n, n, redactedFields=names) for n, names in enumerate(hidden, 1))))
+    assert found.redacted == {"a": 1, "b": 2}
 
 
 def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> None:
