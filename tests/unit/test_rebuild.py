@@ -187,6 +187,22 @@ def test_a_row_from_before_that_ends_its_transaction_unchanged_is_there_and_in_d
     assert (found.doubtful.count, found.from_before.count) == (1, 1)
 
 
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_row_without_a_key_that_ends_its_transaction_unchanged_is_in_doubt_unless_the_table_was_empty(
+    *, is_emptied: bool
+) -> None:
+    first, second = {"a": 1}, {"a": 2}
+    text, found = run(
+        file_of(
+            entry(1, "TRUNCATE", None, None, None) if is_emptied else entry(1, "INSERT", None, None, {"a": 3}),
+            entry(2, "UPDATE", None, first, second, xactId="7"),
+            entry(3, "UPDATE", None, second, first, xactId="7"),
+        )
+    )
+    assert rows(text) == ([] if is_emptied else [{"a": 3}])
+    assert found.doubtful.count == (not is_emptied)
+
+
 def test_a_row_that_a_later_entry_knows_was_there_at_the_time() -> None:
     text, _ = run(file_of(insert(1, 1), entry(5, "DELETE", "9", {"id": 9}, None)), at=START + timedelta(minutes=2))
     assert rows(text) == [{"id": 1}, {"id": 9}]
@@ -212,7 +228,7 @@ def test_a_time_inside_a_transaction_has_its_changes_in_their_own_order_and_says
     changes += [entry(n, "UPDATE", "1", *each, xactId="7") for n, each in ((2, (second, third)), (4, (first, second)))]
     for minutes, row, cut in ((1, first, 0), (3, second, 1), (4, third, 0)):
         text, found = run(file_of(*changes), at=START + timedelta(minutes=minutes))
-        assert (rows(text), found.cut) == ([row], cut)
+        assert (rows(text), found.cut, found.doubtful.count) == ([row], cut, 0)
         assert ("The time is inside 1 transaction" in text) is bool(cut)
 
 
