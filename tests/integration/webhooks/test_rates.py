@@ -110,6 +110,21 @@ def test_a_rate_that_is_reached_holds_up_nobody_else_and_says_until_when(databas
     assert claim(db) == 18
 
 
+def test_a_claim_notes_the_starts_of_each_rate_beside_endpoints_that_have_none_or_start_nothing(
+    database: str, db: Connection
+) -> None:
+    endpoint(database, CONFIG, URL)
+    endpoint(database, CONFIG, URL, rate_per_second=1000, ordering="strict")  # one of a key at a time
+    endpoint(database, CONFIG, URL, rate_per_second=1)
+    found = []
+    for _ in range(2):
+        webhooks.send(db, "order.created", {}, key="a")
+        db.execute("update svc.webhook_rates set spent_until = now()")
+        found += [claim(db), claim(db)]
+    webhooks.send(db, "order.created", {}, key="a")
+    assert [*found, claim(db)] == [3, 0, 2, 0, 1]
+
+
 def test_a_paused_endpoint_with_a_rate_starts_nothing(database: str, db: Connection) -> None:
     limited, _ = endpoint(database, CONFIG, URL, rate_per_second=5)
     webhooks.send_many(db, "order.created", [{}] * 3)
