@@ -363,11 +363,23 @@ def truncates_of_partitions(count: int) -> list[dict[str, Any]]:
     return owed + [entry(2 * count + n, "TRUNCATE", None, None, None, partition="b") for n in range(1, count)]
 
 
+def transactions_around_a_time(count: int) -> list[dict[str, Any]]:
+    began = [insert(n, n, xactId=str(n)) for n in range(1, count)]
+    return began + [entry(count + n, "DELETE", str(n), {"id": n}, None, xactId=str(n)) for n in range(1, count)]
+
+
 @pytest.mark.parametrize(
-    "made", [updates_of_one_record, inserts_of_one_record, rows_without_a_key, truncates_of_partitions]
+    ("made", "is_inside"),
+    [
+        (updates_of_one_record, False),
+        (inserts_of_one_record, False),
+        (rows_without_a_key, False),
+        (truncates_of_partitions, False),
+        (transactions_around_a_time, True),
+    ],
 )
 def test_the_work_grows_with_the_entries_and_not_with_their_square(
-    made: Callable[[int], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    made: Callable[[int], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, *, is_inside: bool
 ) -> None:
     def steps(count: int) -> int:
         counted = 0
@@ -383,7 +395,7 @@ def test_the_work_grows_with_the_entries_and_not_with_their_square(
                 yield conn
 
         monkeypatch.setattr(rebuilding, "temporary_database", counting)
-        run(file_of(*made(count)))
+        run(file_of(*made(count)), at=START + timedelta(minutes=count) if is_inside else None)
         return counted
 
     assert steps(800) < 2.6 * steps(400)
