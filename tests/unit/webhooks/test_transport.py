@@ -204,7 +204,7 @@ async def test_closing_breaks_off_lookups(making: Making, loopback: Guard) -> No
 
 async def test_closing_waits_for_the_end_of_what_is_connecting(making: Making, loopback: Guard) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.setblocking(False)
+        listening.settimeout(0)
         transport, before = making(loopback), asyncio.all_tasks()
         transport.start(post(f"https://127.0.0.1:{listening.getsockname()[1]}/"), lambda _: None)
         accepted, _ = await asyncio.wait_for(asyncio.get_running_loop().sock_accept(listening), 30)
