@@ -68,7 +68,8 @@ def test_an_element_put_in_is_one_gap_at_any_size() -> None:
     ("before", "after", "run"),
     [
         ("1axbb2", "3aaxb4", (2, 3, 2)),  # x, and the b that follows it in both
-        ("1xyz2", "3axyz4", (1, 2, 3)),  # y and z follow x, and begin no runs of their own
+        ("1xyzaa2", "3aaxyz4", (1, 3, 3)),  # y and z follow x, and begin no runs of their own
+        ("1aaxyz2", "3xyzaaa4", (3, 1, 3)),
     ],
 )
 def test_a_run_begins_with_an_element_that_each_sequence_has_once(
