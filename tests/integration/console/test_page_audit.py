@@ -137,7 +137,7 @@ def test_filters_are_in_the_address_and_each_has_a_chip_that_takes_it_away(reade
 
 
 def test_a_chip_has_its_value_as_people_read_it(reader: Browser) -> None:
-    filters = "operation=UPDATE&minSeverity=high&resource=public.customer"
+    filters = "operation=UPDATE&minSeverity=high&resource=public.customer&since=1d"
     page = reader.get(f"/audit?{filters}&actor=public.mara&notActor={'x' * 61}&record=public.customer")
     assert page.status_code == 200
     found = dict(re.findall(r'<span class="chip">(.*?) <b><bdi>(.*?)</bdi></b>', unescape(page.text)))
@@ -148,6 +148,7 @@ def test_a_chip_has_its_value_as_people_read_it(reader: Browser) -> None:
         "Actor": "public.mara",
         "Not actor": "x" * 60 + "…",
         "Record": "public.customer",
+        "Since": "1 day ago",
     }
 
 
