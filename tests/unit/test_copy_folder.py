@@ -24,6 +24,7 @@ from svc_pg.seals.verification.chain import Chain
 from svc_pg.seals.verification.copies import name_of, read_copies
 from svc_pg.seals.verification.seal import BEFORE_FIRST, Seal
 from svc_pg.seals.writing import copy_file
+from svc_pg.seals.writing.copy_file import opened_file
 from svc_pg.seals.writing.copy_folder import MOST_GAPS, CopyFolder, opened_folder
 from svc_pg.seals.writing.copy_line import line_of
 from svc_pg.seals.writing.copying import appending, naming
@@ -236,6 +237,21 @@ def test_a_long_file_is_read_from_its_end(tmp_path: Path) -> None:
     assert file.read_bytes().endswith(line_of(replace(SEALS[0], number=400)))
     with pytest.raises(ProofError, match="line 1 is no seal"):
         [*read_copies(file)]
+
+
+def test_a_file_is_read_again_if_it_has_changed_since_and_only_then(tmp_path: Path) -> None:
+    file = tmp_path / "seals"
+    with opened_file(file) as before:
+        before.append(SEALS[:1])
+    with opened_file(file) as other:
+        other.append(SEALS[1:2])
+    with opened_file(file, before=before) as after:
+        assert after.lacks == [(3, None)]
+    known = file.stat()
+    file.write_bytes(b"x" * known.st_size)
+    os.utime(file, ns=(known.st_atime_ns, known.st_mtime_ns))
+    with opened_file(file, before=after) as unread:
+        assert unread.lacks == [(3, None)]
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"], ids=["cut", "long"])

@@ -65,6 +65,7 @@ MARA = {"actor": ["mara@corp.example"]}
         ("last 3 months", {"since": ["90d"]}, ""),
         ("last monday by mara", {"since": ["2026-11-23"], "until": ["2026-11-24"], **MARA}, ""),
         ("since monday until today", {"since": ["2026-11-23"], "until": ["2026-11-30"]}, ""),
+        ("until today mara", {"until": ["2026-11-30"], **MARA}, ""),
         ("mara in the last 9999 years", MARA, "last 9999 years"),
         ("mara in the last 0 days", MARA, "last 0 days"),
         ("between 10 and 11 last week", {"since": ["7d"]}, "between 10 11"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from svc_pg.audit.read.bounded_ids import bounded
-from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding
+from svc_pg.audit.rebuild import entry_store, export_lines, rebuilding, record_key, result_rows
 from svc_pg.audit.rebuild.export_lines import Line
 from svc_pg.audit.rebuild.file_entry import file_entry
 from svc_pg.audit.rebuild.findings import MOST_NAMES, Findings, Names
@@ -187,6 +187,22 @@ def test_a_row_from_before_that_ends_its_transaction_unchanged_is_there_and_in_d
     assert (found.doubtful.count, found.from_before.count) == (1, 1)
 
 
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_row_without_a_key_that_ends_its_transaction_unchanged_is_in_doubt_unless_the_table_was_empty(
+    *, is_emptied: bool
+) -> None:
+    first, second = {"a": 1}, {"a": 2}
+    text, found = run(
+        file_of(
+            entry(1, "TRUNCATE", None, None, None) if is_emptied else entry(1, "INSERT", None, None, {"a": 3}),
+            entry(2, "UPDATE", None, first, second, xactId="7"),
+            entry(3, "UPDATE", None, second, first, xactId="7"),
+        )
+    )
+    assert rows(text) == ([] if is_emptied else [{"a": 3}])
+    assert found.doubtful.count == (not is_emptied)
+
+
 def test_a_row_that_a_later_entry_knows_was_there_at_the_time() -> None:
     text, _ = run(file_of(insert(1, 1), entry(5, "DELETE", "9", {"id": 9}, None)), at=START + timedelta(minutes=2))
     assert rows(text) == [{"id": 1}, {"id": 9}]
@@ -204,6 +220,16 @@ def test_an_export_that_ends_before_the_time_says_so() -> None:
         assert (found.ends == "2026-01-01T00:02:00.000000Z") is is_told
         assert ("The export ends at 2026-01-01T00:02:00.000000Z, before the time" in text) is is_told
     assert run(TWO + file_of(other), at=START + timedelta(minutes=4))[1].ends is None
+
+
+def test_a_time_inside_a_transaction_has_its_changes_in_their_own_order_and_says_so() -> None:
+    first, second, third = ({"id": 1, "a": a} for a in range(3))
+    changes = [insert(1, 1, afterData=first)]  # a trigger writes the entry of the later change first
+    changes += [entry(n, "UPDATE", "1", *each, xactId="7") for n, each in ((2, (second, third)), (4, (first, second)))]
+    for minutes, row, cut in ((1, first, 0), (3, second, 1), (4, third, 0)):
+        text, found = run(file_of(*changes), at=START + timedelta(minutes=minutes))
+        assert (rows(text), found.cut, found.doubtful.count) == ([row], cut, 0)
+        assert ("The time is inside 1 transaction" in text) is bool(cut)
 
 
 def test_no_more_is_said_than_entries_tell() -> None:
@@ -234,6 +260,36 @@ def test_a_key_of_more_columns_than_a_table_can_have_is_not_learned() -> None:
         key = RecordKey()
         key.learn(json.dumps(list(range(parts))), {name: str(value) for name, value in image.items()})
         assert [*key.keys(json.dumps(image))] == ([json.dumps(list(range(parts)))] if is_learned else [])
+
+
+@pytest.mark.parametrize(
+    ("fitting", "learned"),
+    [
+        (["ab", "a"], "a"),
+        (["a", "ab"], "a"),
+        (["a", "b"], "b"),
+        (["a", "a", "b"], "b"),
+        (["a", "a", "a", "b"], "a"),
+        (["a", "a", "b", "b", "c"], "c"),
+        (["ab", "ab", "ab", "b"], "b"),
+        (["ab", "ab", "a", "b"], "b"),
+    ],
+)
+def test_a_key_is_learned_until_enough_entries_in_a_row_fit_one_choice(
+    fitting: list[str], learned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_key, "_ENOUGH", 2)
+    key = RecordKey()
+    for columns in fitting:
+        key.learn("1", {name: "1" if name in columns else "0" for name in "abc"})
+    assert [*key.keys('{"a": "a", "b": "b", "c": "c"}')] == [*learned]
+
+
+def test_notes_name_as_many_columns_as_a_table_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_rows, "MOST_COLUMNS", 2)
+    hidden = (["a", "b", "c"], ["b", "c"])
+    _, found = run(file_of(*(insert(n, n, redactedFields=names) for n, names in enumerate(hidden, 1))))
+    assert found.redacted == {"a": 1, "b": 2}
 
 
 def test_a_row_that_moves_before_its_key_is_known_is_there_twice_and_told() -> None:
@@ -307,11 +363,23 @@ def truncates_of_partitions(count: int) -> list[dict[str, Any]]:
     return owed + [entry(2 * count + n, "TRUNCATE", None, None, None, partition="b") for n in range(1, count)]
 
 
+def transactions_around_a_time(count: int) -> list[dict[str, Any]]:
+    began = [insert(n, n, xactId=str(n)) for n in range(1, count)]
+    return began + [entry(count + n, "DELETE", str(n), {"id": n}, None, xactId=str(n)) for n in range(1, count)]
+
+
 @pytest.mark.parametrize(
-    "made", [updates_of_one_record, inserts_of_one_record, rows_without_a_key, truncates_of_partitions]
+    ("made", "is_inside"),
+    [
+        (updates_of_one_record, False),
+        (inserts_of_one_record, False),
+        (rows_without_a_key, False),
+        (truncates_of_partitions, False),
+        (transactions_around_a_time, True),
+    ],
 )
 def test_the_work_grows_with_the_entries_and_not_with_their_square(
-    made: Callable[[int], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    made: Callable[[int], list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, *, is_inside: bool
 ) -> None:
     def steps(count: int) -> int:
         counted = 0
@@ -327,7 +395,7 @@ def test_the_work_grows_with_the_entries_and_not_with_their_square(
                 yield conn
 
         monkeypatch.setattr(rebuilding, "temporary_database", counting)
-        run(file_of(*made(count)))
+        run(file_of(*made(count)), at=START + timedelta(minutes=count) if is_inside else None)
         return counted
 
     assert steps(800) < 2.6 * steps(400)

@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
+import svc_pg
+from svc_pg import audit, testing, webhooks
 from svc_pg.errors import EndpointError
 from svc_pg.testing import databases
 from svc_pg.testing.this_machine import ThisMachine
@@ -80,3 +83,9 @@ def test_the_plugin_imports_nothing_before_a_test_uses_it() -> None:
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     names = {name for name in eval(loaded) if name.startswith("svc_pg") or name in ("psycopg", "pydantic", "httptools")}
     assert names == {"svc_pg", "svc_pg.errors", "svc_pg.testing", "svc_pg.testing.fixtures", "svc_pg.version"}
+
+
+@pytest.mark.parametrize("package", [svc_pg, audit, testing, webhooks], ids=lambda package: package.__name__)
+def test_a_name_that_a_package_lacks_is_an_attribute_error(package: ModuleType) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'nothing'"):
+        package.nothing  # noqa: B018 - that it is read is the test

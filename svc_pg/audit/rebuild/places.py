@@ -27,7 +27,7 @@ def order_at(conn: sqlite3.Connection, at: int) -> int:
 
     Returns the number of these transactions.
     """
-    conn.create_function("digest", 1, _digest, deterministic=True)
+    conn.create_function("digest", 1, _digest)
     conn.execute("create index entry_xact on entry (xact)")
     cut = conn.execute(_CUT, (at, at)).fetchall()
     for [xact] in cut:

@@ -176,7 +176,7 @@ class Exchange:
         if reader.status is None or outcome == "local_error":
             return Result(outcome, None, duration_ms, ip, repeated=self.is_repeated, error=error)
         headers, retry_after = _headers(reader)
-        body, truncated = kept_body(reader.body) if reader.body else ("", False)
+        body, truncated = kept_body(reader.body)
         return Result(
             outcome,
             reader.status,

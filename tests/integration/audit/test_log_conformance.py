@@ -1,16 +1,20 @@
 """The logs of all databases keep the laws that svc_pg.testing.log_conformance publishes."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
+from svc_pg import audit
+from svc_pg.audit import Entry
 from svc_pg.integrations.sqlite import with_audit
 from svc_pg.testing.audited_database import AuditedDatabase, prepare
-from svc_pg.testing.log_conformance import CHECKS
+from svc_pg.testing.log_conformance import CHECKS, check_every_change_is_there_once
 from tests.support import mysql
 
 
@@ -37,3 +41,25 @@ def _prepared(database: AuditedDatabase) -> AuditedDatabase:
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_a_log_keeps_its_laws(database: AuditedDatabase, check: Callable[[AuditedDatabase], None]) -> None:
     check(database)
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking(AuditedDatabase):
+    """A log whose entries lack one field."""
+
+    field: str = ""
+
+    def entries(self, *query: audit.AuditQuery) -> Sequence[Entry]:
+        """The entries, without the field."""
+        lacking: dict[str, Any] = {self.field: None}
+        return [replace(each, **lacking) for each in AuditedDatabase.entries(self, *query)]
+
+
+def test_a_log_that_lacks_a_field_fails() -> None:
+    fields = ("operation", "record_id", "actor_id", "tenant_id", "redacted_fields")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as file:
+        shop = with_audit(file)
+        prepare(AuditedDatabase(shop))
+        for field in (*fields, "changed_fields", "label", "severity", "context"):
+            with pytest.raises(AssertionError, match="expected"):
+                check_every_change_is_there_once(Lacking(shop, field=field))

@@ -81,6 +81,16 @@ def test_an_age_counts_from_the_first_page_on_all_others(db: Connection) -> None
     assert {row.values["v"] for row in audit.as_of("t", now(db)).after(first.next_cursor).list(db)} == {"after"}
 
 
+def test_a_page_looks_at_as_many_records_as_it_may(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("svc_pg.audit.past.as_of.MOST_RECORDS", 2)
+    install(db, "create table t (id int primary key)")
+    db.execute("insert into t values (1), (2), (3); delete from t where id = 1")
+    query = audit.as_of("t", now(db))
+    first = query.list(db)
+    assert [row.record_id for row in first] == ["2"]
+    assert [row.record_id for row in query.after(first.next_cursor or "").list(db)] == ["3"]
+
+
 def test_no_object_of_ours_stands_in_the_way_of_a_change_of_the_table(db: Connection) -> None:
     config = install(
         db, "create type mood as enum ('sad'); create table t (id int primary key, a text, m mood, p point)"

@@ -136,6 +136,22 @@ def test_filters_are_in_the_address_and_each_has_a_chip_that_takes_it_away(reade
     assert "1 entry matches" in reader.get("/audit?missing=actor&resource=customer").text
 
 
+def test_a_chip_has_its_value_as_people_read_it(reader: Browser) -> None:
+    filters = "operation=UPDATE&minSeverity=high&resource=public.customer&since=1d"
+    page = reader.get(f"/audit?{filters}&actor=public.mara&notActor={'x' * 61}&record=public.customer")
+    assert page.status_code == 200
+    found = dict(re.findall(r'<span class="chip">(.*?) <b><bdi>(.*?)</bdi></b>', unescape(page.text)))
+    assert found == {
+        "Operation": "changed",
+        "Severity at least": "high",
+        "Table": "customer",
+        "Actor": "public.mara",
+        "Not actor": "x" * 60 + "…",
+        "Record": "public.customer",
+        "Since": "1 day ago",
+    }
+
+
 def test_a_filter_that_cannot_be_read_stays_in_the_form_with_what_is_wrong(reader: Browser) -> None:
     page = reader.get("/audit?since=yesterday&actor=mara&text=phone")
     assert page.status_code == 422

@@ -9,9 +9,11 @@ from typing import Any
 import pymysql
 from django.core.management import call_command
 from django.db import connection, connections
+from django.db.models import Max
 from django.http import HttpResponse
 from django.test import Client, override_settings
 from django.urls import path
+from django.utils import timezone
 
 from svc_pg import Config, audit, schema
 from svc_pg.formats.unseen import marked
@@ -98,6 +100,10 @@ def everything(client: Client, name: str) -> None:
     assert newest.timestamp.utcoffset() is not None
     assert list(Entry.objects.filter(timestamp=newest.timestamp)) == [newest]
     assert list(Entry.objects.filter(timestamp__lt=newest.timestamp, pk=newest.pk)) == []
+    assert Entry.objects.filter(pk=-1).aggregate(last=Max("timestamp")) == {"last": None}
+    with override_settings(USE_TZ=False):
+        [naive] = Entry.objects.filter(timestamp=timezone.make_naive(newest.timestamp))
+        assert (naive, naive.timestamp) == (newest, timezone.make_naive(newest.timestamp))
     for entry in Entry.objects.all():
         words = Page(page(client, f"{LIST}{entry.pk}/change/")).words
         assert entry.operation in words

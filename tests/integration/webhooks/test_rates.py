@@ -110,6 +110,22 @@ def test_a_rate_that_is_reached_holds_up_nobody_else_and_says_until_when(databas
     assert claim(db) == 18
 
 
+def test_a_claim_notes_the_starts_of_each_rate_beside_endpoints_that_have_none_or_start_nothing(
+    database: str, db: Connection
+) -> None:
+    endpoint(database, CONFIG, URL)
+    endpoint(database, CONFIG, URL, rate_per_second=1000, ordering="strict")  # one of a key at a time
+    limited, _ = endpoint(database, CONFIG, URL, rate_per_second=1)
+    noted = """select max(l.leased_at) < max(w.spent_until)
+                 from svc.webhook_leases l join svc.webhook_rates w on w.endpoint_id = l.endpoint_id
+                where w.endpoint_id = %s"""
+    for started in (3, 2):
+        webhooks.send(db, "order.created", {}, key="a")
+        db.execute("update svc.webhook_rates set spent_until = now()")
+        assert claim(db) == started
+        assert scalar(db, noted, (limited,))
+
+
 def test_a_paused_endpoint_with_a_rate_starts_nothing(database: str, db: Connection) -> None:
     limited, _ = endpoint(database, CONFIG, URL, rate_per_second=5)
     webhooks.send_many(db, "order.created", [{}] * 3)

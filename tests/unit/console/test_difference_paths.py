@@ -107,6 +107,8 @@ def test_the_same_value_has_no_changes(value: Any) -> None:
         ({"x.y": {"b c": [1]}}, {"x.y": {"b c": [2]}}, {'["x.y"]["b c"][0]': (1, 2)}),
         ([{"id": 1, "n": 1}, {"id": 2, "n": 1}], [{"id": 3}, {"id": 2, "n": 2}],
          {"[0]": (ABSENT, {"id": 3}), "[1].n": (1, 2)}),
+        ([{"q": 1}], [{"q": 2}, 5], {"[0].q": (1, 2), "[1]": (ABSENT, 5)}),
+        ([{"q": 1}], [[1], 5], {"[0]": (ABSENT, [1]), "[1]": (ABSENT, 5)}),
     ],
 )  # fmt: skip
 def test_a_change_is_told_by_its_path(before: Any, after: Any, changes: dict[str, tuple[Any, Any]]) -> None:

@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from svc_pg.console.pages.differences import work as work_module
 from svc_pg.console.pages.differences.sequences import Gap, Run, aligned, gaps
 from svc_pg.console.pages.differences.work import STEPS, STEPS_AT_ONCE, Work
 
@@ -43,11 +45,15 @@ def test_the_alignment_is_longest_and_the_same_from_both_sides(before: list[str]
     assert [(run.after, run.before, run.length) for run in aligned(after, before, Work())] == runs
 
 
-@given(LISTS, LISTS, st.integers(0, 60))
-def test_with_few_steps_it_is_an_alignment_all_the_same(before: list[str], after: list[str], steps: int) -> None:
-    runs = aligned(before, after, Work(steps=steps))
+@given(LISTS, LISTS, st.integers(0, 120), st.integers(0, 60))
+def test_with_few_steps_it_is_an_alignment_all_the_same(
+    before: list[str], after: list[str], steps: int, at_once: int
+) -> None:
+    with patch.object(work_module, "STEPS_AT_ONCE", at_once):
+        runs = aligned(before, after, Work(steps=steps))
+        swapped = aligned(after, before, Work(steps=steps))
     assert rebuilt(before, after, runs) == after
-    assert [(run.after, run.before, run.length) for run in aligned(after, before, Work(steps=steps))] == runs
+    assert [(run.after, run.before, run.length) for run in swapped] == runs
 
 
 def test_an_element_put_in_is_one_gap_at_any_size() -> None:
@@ -56,6 +62,21 @@ def test_an_element_put_in_is_one_gap_at_any_size() -> None:
     work = Work()
     assert aligned(before, after, work) == [(0, 0, 50_000), (50_000, 50_001, 50_000)]
     assert STEPS - work.steps < 10
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "run"),
+    [
+        ("1axbb2", "3aaxb4", (2, 3, 2)),  # x, and the b that follows it in both
+        ("1xyzaa2", "3aaxyz4", (1, 3, 3)),  # y and z follow x, and begin no runs of their own
+        ("1aaxyz2", "3xyzaaa4", (3, 1, 3)),
+    ],
+)
+def test_a_run_begins_with_an_element_that_each_sequence_has_once(
+    before: str, after: str, run: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work_module, "STEPS_AT_ONCE", 0)
+    assert aligned(before, after, Work()) == [run]
 
 
 def test_many_scattered_changes_are_found_by_unique_elements() -> None:

@@ -129,6 +129,12 @@ def test_what_is_not_understood_is_said_in_plain_words(text: str, words: str) ->
     assert len(said) < 400
 
 
+def test_only_a_key_that_takes_several_values_is_told_how_to_write_them() -> None:
+    assert refused("record:a record:b") == "record: is given twice."
+    most = [str(number) for number in range(MAX_VALUES)]
+    assert asked("actor:" + ",".join(most)) == {"actor": most}
+
+
 def test_a_log_without_a_search_has_no_words() -> None:
     with pytest.raises(QuestionError, match="cannot be searched for words"):
         read("tent", UNSEARCHED, now=NOW)

@@ -16,7 +16,16 @@ from svc_pg.webhooks.http import local_faults, open_files
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.local_faults import local_fault
 from tests.support.name_server import NXDOMAIN, REFUSED, SERVFAIL, name_server
-from tests.support.raw_receiver import OK, Answer, read_request, receiver, request, saying, silence
+from tests.support.raw_receiver import (
+    OK,
+    Answer,
+    read_request,
+    receiver,
+    request,
+    saying,
+    saying_and_closing,
+    silence,
+)
 from tests.support.transports import send
 from tests.unit.webhooks.conftest import Making
 from tests.unit.webhooks.test_transport_deadlines import SHORT
@@ -141,6 +150,25 @@ async def test_idle_connections_are_few_and_the_last_used(
         for number in (9, 6, 0):
             assert (await send(transport, request(addresses[number]))).outcome == "success"
         assert opened == [*range(10), 0]
+
+
+async def test_connections_that_receivers_closed_take_no_place_of_others(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_files, "limit", lambda: 16)
+    opened: list[asyncio.StreamWriter] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened.append(writer)
+        await saying(OK)(reader, writer)
+
+    async with AsyncExitStack() as stack:
+        transport = making(loopback)
+        first = await stack.enter_async_context(receiver(answer))
+        closing = [await stack.enter_async_context(receiver(saying_and_closing(OK))) for _ in range(8)]
+        for address in (first, *closing, first):
+            assert (await send(transport, request(address))).outcome == "success"
+    assert len(opened) == 1
 
 
 async def test_a_name_server_that_answers_nothing_at_all_is_no_fault_of_a_receiver(

@@ -1,6 +1,7 @@
 """The contract of a transport, against real sockets: what is sent, over which connection, and when."""
 
 import asyncio
+import socket
 from contextlib import suppress
 from datetime import timedelta
 
@@ -199,6 +200,18 @@ async def test_closing_breaks_off_lookups(making: Making, loopback: Guard) -> No
         await transport.close()
         assert asyncio.all_tasks() == before
     assert results == []
+
+
+async def test_closing_waits_for_the_end_of_what_is_connecting(making: Making, loopback: Guard) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0)
+        transport, before = making(loopback), asyncio.all_tasks()
+        transport.start(post(f"https://127.0.0.1:{listening.getsockname()[1]}/"), lambda _: None)
+        accepted, _ = await asyncio.wait_for(asyncio.get_running_loop().sock_accept(listening), 30)
+        with accepted:  # it does not shake hands
+            assert asyncio.all_tasks() > before
+            await transport.close()
+            assert asyncio.all_tasks() == before
 
 
 async def test_requests_beyond_those_that_may_wait_fail_at_once_and_the_others_go_on(

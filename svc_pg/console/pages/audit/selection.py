@@ -83,8 +83,6 @@ def word(name: str, value: str) -> str:
     """A value as people read it."""
     if name in ("operation", "notOperation"):
         return next((known.word.lower() for kind, known in OPERATIONS.items() if kind == value), value)
-    if name in ("severity", "minSeverity", "notSeverity") and value in SEVERITIES:
-        return SEVERITIES[value][2].lower()
     if name in ("resource", "notResource"):
         return short(value)
     if name in ("since", "until"):

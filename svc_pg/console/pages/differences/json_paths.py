@@ -129,11 +129,9 @@ def _counterparts(before: list[Any], after: list[Any], gap: Gap, work: Work) -> 
 def _containers(before: list[Any], after: list[Any], was: range, now: range) -> Iterator[tuple[int, int]]:
     """The objects and lists without identity of both stretches: the first is taken for the first."""
     own, others = ([at for at in side if _is_nameless(value[at])] for value, side in ((before, was), (after, now)))
-    last = -1
     for index, other in zip(own, others, strict=False):
-        if type(before[index]) is type(after[other]) and other > last:
+        if type(before[index]) is type(after[other]):
             yield index, other
-            last = other
 
 
 def _moved(stretch: range, by: int) -> range:

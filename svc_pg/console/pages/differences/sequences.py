@@ -117,9 +117,8 @@ def _by_unique(before: list[int], after: list[int]) -> list[tuple[int, int]]:
         (index, places[element]) for index, element in enumerate(before) if once[element] == 1 and element in places
     ]
     pairs: list[tuple[int, int]] = []
-    for anchor in _rising(anchors):
-        at, other_at = anchor
-        if pairs and (at <= pairs[-1][0] or other_at <= pairs[-1][1]):
+    for at, other_at in _rising(anchors):
+        if pairs and at <= pairs[-1][0]:  # it is in the run of the one before
             continue
         while at < len(before) and other_at < len(after) and before[at] == after[other_at]:
             pairs.append((at, other_at))

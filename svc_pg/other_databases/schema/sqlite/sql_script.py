@@ -83,8 +83,6 @@ def _text(change: Change, *, version: str | None = None) -> str:
 
 def _recorded(items: Sequence[SchemaObject]) -> list[tuple[str, Sql, tuple[str | None, ...]]]:
     """Each trigger with its SQL and its record, as an install into a scratch database makes it."""
-    if not items:
-        return []
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:
         cursor = conn.cursor()
         for migration in released(inventory.FOLDER):
