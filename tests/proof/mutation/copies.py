@@ -87,9 +87,9 @@ class Copy:
         environment = self.environment(MUTATION_TESTS=str(chosen))
         with self._started(_files(tests), options, environment, log) as process:
             used = wait_for(process, seconds)
-            if process.returncode is None:
-                return "unfinished", "", used
-        code = process.returncode
+            code = process.returncode
+        if code is None or code < 0:  # somebody else has ended it
+            return "unfinished", "", used
         return ("survived" if code in (_PASSED, _NONE_CHOSEN) else "noticed"), _reason(log, code), used
 
     @contextmanager
